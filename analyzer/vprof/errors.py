@@ -1,0 +1,17 @@
+"""The errors a user sees: one line with the cause and the mend."""
+
+
+class VprofError(Exception):
+    """A failure to report to the user in one line; `exit_code` is 1 (failed) or 2 (usage)."""
+
+    exit_code = 1
+
+
+class UsageError(VprofError):
+    """The command line or a file the user wrote is wrong."""
+
+    exit_code = 2
+
+
+class TraceError(VprofError):
+    """A trace cannot be read at all (foreign, empty, a newer version)."""

@@ -1,0 +1,134 @@
+"""The papers' tuples as columns: the seam between readers (trace.py, json_trace.py) and the analysis.
+
+Source: thesis section 2.3.3.1, with the corrections of runtime/TRACE_FORMAT.md. Times are int64 nanoseconds from an arbitrary
+origin (they may be negative). Threads, intervals, functions and call sites are small integers: indices into the name
+lists of `Trace`. All column arrays of one table have the same length. Tables are immutable by convention: no function of the
+package writes into a column it did not make.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Int64 = NDArray[np.int64]
+Int32 = NDArray[np.int32]
+Int8 = NDArray[np.int8]
+Bool = NDArray[np.bool_]
+
+NONE = -1
+"""In a column of indices: none (no interval, no waker, no call site)."""
+
+EXEC, BLOCKED, QUEUE = 0, 1, 2
+"""Segment states: executing, blocked on a lock or I/O, waiting on a task or message queue."""
+
+STATE_NAMES = ("exec", "blocked", "queue")
+
+
+@dataclass(frozen=True)
+class Segments:
+    """`<tid, sid|none, ts, te, state>`, sorted by (thread, ts); segments of one thread do not overlap; ts < te."""
+
+    thread: Int32
+    interval: Int32
+    ts: Int64
+    te: Int64
+    state: Int8
+
+
+@dataclass(frozen=True)
+class Invocations:
+    """`<tid, sid|none, f, site, fs, fe>` plus depth, sorted by (thread, fs, depth); those of one thread nest.
+
+    `depth` counts the open frames below; producers without it pass the nesting order they mean.
+    """
+
+    thread: Int32
+    interval: Int32
+    function: Int32
+    site: Int32
+    fs: Int64
+    fe: Int64
+    depth: Int32
+
+
+@dataclass(frozen=True)
+class Wakeups:
+    """`<tid, waker, t>`, each linked to the blocked segment whose end it explains (row of `Segments`)."""
+
+    thread: Int32
+    waker: Int32
+    t: Int64
+    segment: Int32
+
+
+@dataclass(frozen=True)
+class Created:
+    """`<tid, ts, tid', ts'>`: `creator` made the task at `ts`; `thread` took it up at `ts2`."""
+
+    creator: Int32
+    ts: Int64
+    thread: Int32
+    ts2: Int64
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """One row per *finished* semantic interval, sorted by begin. `ignore`: keep it out of the statistics.
+
+    `type` is an index into `Trace.types`. Row i is interval number i in the `interval` columns of the other tables;
+    labels without a row (unfinished, foreign) have numbers from len(intervals) on.
+    """
+
+    type: Int32
+    begin_thread: Int32
+    begin: Int64
+    end_thread: Int32
+    end: Int64
+    ignore: Bool
+
+
+@dataclass(frozen=True)
+class Program:
+    """What is known of the program: names, call graph, and which functions were measured.
+
+    `functions[f]` is a name; `places[f]` its definition "file:line" or "". `calls[f]` are the callees (direct calls and
+    edges observed at run time). `height[f]`, see callgraph.py; `root_height` is the largest height over all thread entry functions seen.
+    `on[f]`: the probe of f was on. `complete[f]`: all children of f were on, so time outside them is body(f), not rest(f).
+    """
+
+    functions: list[str]
+    places: list[str]
+    calls: list[list[int]]
+    height: Int32
+    root_height: int
+    on: Bool
+    complete: Bool
+
+
+@dataclass
+class Trace:
+    """One loaded trace, ready for analysis."""
+
+    threads: list[str]
+    interval_ids: list[str]
+    types: list[str]
+    sites: list[str]
+    program: Program
+    segments: Segments
+    invocations: Invocations
+    wakeups: Wakeups
+    created: Created
+    intervals: Intervals
+    has_sync: bool = True
+    """False: no sync record at all, the analysis concatenates labelled segments (ALGORITHMS concatenation mode)."""
+    excluded: dict[str, int] = field(default_factory=dict)
+    """Intervals left out before analysis, by reason (unfinished, aborted, flip, loss, ...)."""
+    excluded_latencies: Int64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Latencies of intervals left out because of loss (their ends are known)."""
+    loss: dict[str, int | float] = field(default_factory=dict)
+    """Records written, dropped; see ALGORITHMS section 8."""
+    notes: list[str] = field(default_factory=list)
+    """One-line remarks for the report: truncation, adjusted times, unknown records."""
