@@ -1,0 +1,80 @@
+"""The `vprof` command: finds the verbs, prints errors, sets exit codes.
+
+A verb is a file of `vprof/commands/` with a click command named `command`; its docstring is its help. Exit codes:
+0 done, 1 failed (one line says why and what to do), 2 usage.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+import sys
+
+import click
+
+from vprof import __version__, commands
+from vprof.errors import VprofError
+
+
+class Verbs(click.Group):
+    """Loads a verb's file only when it is used, so `vprof record` does not wait for the analyzer's imports."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(commands.__path__))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        module = importlib.import_module(f"vprof.commands.{cmd_name.replace('-', '_')}")
+        command = module.command
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="vprof")
+def root() -> None:
+    """Find the functions that make a server's latency vary.
+
+    \b
+    With a target descriptor:
+      vprof instrument --target minidb
+      vprof record --target minidb -o run.trace
+      vprof analyze run.trace
+      vprof drill --auto --target minidb
+    \b
+    With any program that builds with CC:
+      make CC=vprof-cc
+      vprof record --sites all -o run.trace -- ./prog
+      vprof analyze run.trace --root handle_request
+    """
+
+
+def main() -> None:
+    """Entry point of the `vprof` script; never prints a traceback for a foreseen failure."""
+    try:
+        root.main(standalone_mode=False)
+    except VprofError as error:
+        _fail(str(error), error.exit_code)
+    except click.ClickException as error:
+        # A missing or unknown verb shows the help itself; everything else is one line.
+        if isinstance(error, click.exceptions.NoArgsIsHelpError):
+            error.show()
+            sys.exit(error.exit_code)
+        _fail(error.format_message(), error.exit_code)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        _fail("interrupted", 130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        _fail(f"{where}{error.strerror or error}", 1)
+
+
+def _fail(message: str, exit_code: int) -> None:
+    print(f"vprof: {message}", file=sys.stderr)
+    sys.exit(exit_code)

@@ -1,0 +1,1 @@
+"""One file per verb; each defines a click command named `command`."""

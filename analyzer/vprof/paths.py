@@ -1,0 +1,45 @@
+"""Where the installed parts are: native tools below the Python prefix, descriptors beside the checkout or in share/."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from vprof.errors import UsageError, VprofError
+
+_CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+def native(relative: str) -> Path:
+    """Path of a native part, e.g. `bin/vprof-cc`, below the prefix (VPROF_PREFIX, else Python's own).
+
+    Raises VprofError when it is not installed.
+    """
+    path = Path(os.environ.get("VPROF_PREFIX", sys.prefix)) / relative
+    if not path.exists():
+        raise VprofError(f"{path} is missing: build and install the native parts with `make setup`")
+    return path
+
+
+def _data(folder: str) -> Path:
+    """The folder `targets` or `annotations`: of the checkout when we run from one, else the installed copy."""
+    checkout = _CHECKOUT / folder
+    return checkout if checkout.is_dir() else Path(sys.prefix) / "share" / "vprof" / folder
+
+
+def annotation_file(name: str) -> Path:
+    return _data("annotations") / f"{name}.toml"
+
+
+def target_names() -> list[str]:
+    return sorted(path.parent.name for path in _data("targets").glob("*/target.toml"))
+
+
+def target_file(name: str) -> Path:
+    """The descriptor of a target: a known name, or the path of a folder or target.toml. Raises UsageError."""
+    for path in (_data("targets") / name / "target.toml", Path(name) / "target.toml", Path(name)):
+        if path.is_file():
+            return path
+    known = ", ".join(target_names()) or "none"
+    raise UsageError(f"no target '{name}': give one of {known}, or the path of a target.toml")
