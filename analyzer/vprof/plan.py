@@ -1,0 +1,103 @@
+"""Plans: which sites to switch on, by function names and globs; and the numbers those names have in a session."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from vprof.errors import UsageError
+from vprof.metadata import read_program
+
+SCHEMA = "vprof-plan/1"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Function names and globs (`*`, `?`, `[...]`, case-sensitive); a site is on if its function matches one."""
+
+    patterns: frozenset[str]
+
+    @classmethod
+    def of(cls, patterns: Iterable[str]) -> Plan:
+        return cls(frozenset(patterns))
+
+    @classmethod
+    def parse(cls, text: str) -> Plan:
+        """From `--sites`: `all`, a plan file, or names and globs with commas between. Raises UsageError."""
+        if text == "all":
+            return cls.of(["*"])
+        file = Path(text)
+        if file.is_file():
+            return cls._read(file)
+        patterns = [part.strip() for part in text.split(",") if part.strip()]
+        if not patterns:
+            raise UsageError("--sites is empty: give `all`, names or globs with commas between, or a plan file")
+        return cls.of(patterns)
+
+    @classmethod
+    def _read(cls, file: Path) -> Plan:
+        try:
+            raw = json.loads(file.read_text(encoding="utf-8"))
+            functions = raw["functions"] if raw["schema"] == SCHEMA else None
+        except (ValueError, KeyError, TypeError):
+            functions = None
+        if not isinstance(functions, list) or not all(isinstance(name, str) for name in functions):
+            raise UsageError(f'{file}: not a plan: {{"schema": "{SCHEMA}", "functions": ["name", ...]}} is expected')
+        return cls.of(functions)
+
+
+class SiteIndex:
+    """The sites of the modules of one session: names to site numbers (runtime/TRACE_FORMAT.md section 3)."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[int, dict[str, list[int]]] = {}
+
+    def add(self, module: dict[str, Any]) -> None:
+        """Takes in a mapped module, as the reply to `modules` describes it."""
+        names: dict[str, list[int]] = defaultdict(list)
+        shift = module["base"] - module["section_addr"]
+        for unit in read_program(Path(module["path"])):
+            for function in unit.functions:
+                if function.site is not None:
+                    names[function.name].append(unit.switch_addr + function.site + shift)
+        self._numbers[module["index"]] = names
+
+    def numbers(self, plan: Plan, module: int | None = None) -> list[int]:
+        """Sorted site numbers of the plan in one module, or in all."""
+        chosen = self._numbers.values() if module is None else [self._numbers[module]]
+        return sorted(
+            number
+            for names in chosen
+            for name in _matching(plan.patterns, names)
+            for number in names[name]
+        )
+
+    def functions(self) -> set[str]:
+        return {name for names in self._numbers.values() for name in names}
+
+    def unmatched(self, plan: Plan) -> list[str]:
+        """One line for each pattern that names no site, with near misses."""
+        names = self.functions()
+        lines = []
+        for pattern in sorted(plan.patterns):
+            if not _matching({pattern}, names):
+                near = get_close_matches(pattern, names, n=3)
+                lines.append(f"no site matches '{pattern}'" + (f"; near misses: {', '.join(near)}" if near else ""))
+        return lines
+
+
+def _matching(patterns: Iterable[str], names: Iterable[str]) -> set[str]:
+    known = set(names)
+    found: set[str] = set()
+    for pattern in patterns:
+        if any(char in pattern for char in "*?["):
+            found.update(name for name in known if fnmatchcase(name, pattern))
+        elif pattern in known:
+            found.add(pattern)
+    return found

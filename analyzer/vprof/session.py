@@ -1,0 +1,160 @@
+"""A live session: starts the collector, talks to it, switches plans, cleans up. Protocol: runtime/SESSION.md.
+
+    with Session.start(Path("run.trace")) as session:
+        program = subprocess.Popen(command, env=session.environment())
+        while program.poll() is None:
+            session.follow(plan)        # acknowledges new modules once the plan is on in them
+
+Not thread-safe: one thread talks to the collector.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from vprof.errors import VprofError
+from vprof.paths import native
+from vprof.plan import Plan, SiteIndex
+
+_SHARED_MEMORY = Path("/dev/shm")
+_NEEDED_BYTES = 192 << 20
+"""The arena is fully allocated; with less shared memory than twice the default arena it goes to the temporary folder."""
+
+
+class Session:
+    """One collector. `modules` are those that joined so far, `sites` knows every site of them."""
+
+    def __init__(self, directory: Path, collector: subprocess.Popen[str]) -> None:
+        self.directory = directory
+        self.sites = SiteIndex()
+        self._collector = collector
+        self.modules: list[dict[str, Any]] = []
+        self._socket: socket.socket | None = None
+        self._replies: Any = None
+
+    @classmethod
+    def start(cls, output: Path | None) -> Session:
+        """Starts a collector that writes to `output` (None: drains to nowhere). Raises VprofError with its reason."""
+        directory = Path(tempfile.mkdtemp(prefix="vprof-", dir=_arena_parent())) / "session"
+        command = [native("lib/vprof/vprof-collector"), "--session", directory, "--output", output or "-", "--hold"]
+        # A session of its own keeps a Ctrl-C meant for the program from ending the collector before its last drain.
+        collector = subprocess.Popen(
+            [str(part) for part in command],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        session = cls(directory, collector)
+        assert collector.stdout and collector.stderr
+        if collector.stdout.readline().strip() != "ready":
+            reason = collector.stderr.read().strip().removeprefix("vprof-collector: ")
+            session.close()
+            raise VprofError(reason.splitlines()[0] if reason else "the collector ended without a word")
+        return session
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def environment(self) -> dict[str, str]:
+        """The environment of a program that is to join."""
+        return {**os.environ, "VPROF_SESSION": str(self.directory)}
+
+    def follow(self, plan: Plan) -> None:
+        """Switches the plan's sites on in modules that joined since the last call, and lets them start."""
+        modules = self.request("modules")["modules"]
+        for module in modules[len(self.modules) :]:
+            if module["state"] == "mapped":
+                self.sites.add(module)
+                self._switch("on", self.sites.numbers(plan, module["index"]))
+            self.request(f"ack {module['index']}")
+        self.modules = modules
+
+    def switch(self, old: Plan, new: Plan) -> None:
+        """Makes `new` the plan of all modules that joined, touching only what changes."""
+        before, after = set(self.sites.numbers(old)), set(self.sites.numbers(new))
+        self._switch("on", sorted(after - before))
+        self._switch("off", sorted(before - after))
+
+    def _switch(self, verb: str, numbers: list[int]) -> None:
+        if numbers:
+            self.request(f"{verb} {_ranges(numbers)}")
+
+    def rotate(self, output: Path | None) -> dict[str, Any]:
+        """Finishes the current file and goes on in `output` (None: nowhere)."""
+        return self.request(f"rotate {output or '-'}")
+
+    def stats(self) -> dict[str, Any]:
+        return self.request("stats")
+
+    def stop(self) -> dict[str, Any]:
+        """Drains everything committed, completes the file, ends the collector."""
+        reply = self.request("stop")
+        self._collector.wait(timeout=60)
+        return reply
+
+    def request(self, line: str) -> dict[str, Any]:
+        """One request, one reply. Raises VprofError with the collector's reason."""
+        try:
+            if self._socket is None:
+                self._socket = socket.socket(socket.AF_UNIX)
+                self._socket.connect(str(self.directory / "control"))
+                self._replies = self._socket.makefile("r", encoding="utf-8")
+            self._socket.sendall(f"{line}\n".encode())
+            text = self._replies.readline()
+        except OSError as error:
+            raise VprofError(f"the collector does not answer ({error.strerror}): the trace ends here") from None
+        if not text:
+            raise VprofError("the collector ended early: the trace ends here")
+        reply = json.loads(text)
+        if "error" in reply:
+            raise VprofError(f"collector: {reply['error']}")
+        assert isinstance(reply, dict)
+        return reply
+
+    def close(self) -> None:
+        """Ends the collector if it still runs, and removes the session's directory. May be called twice."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+        if self._collector.poll() is None:
+            self._collector.terminate()
+            self._collector.wait(timeout=60)
+        for pipe in (self._collector.stdout, self._collector.stderr):
+            if pipe:
+                pipe.close()
+        shutil.rmtree(self.directory.parent, ignore_errors=True)
+
+
+def _arena_parent() -> str:
+    """Shared memory when it has room (no disk traffic), else the temporary folder."""
+    try:
+        free = shutil.disk_usage(_SHARED_MEMORY).free
+    except OSError:
+        free = 0
+    return str(_SHARED_MEMORY) if free > _NEEDED_BYTES and os.access(_SHARED_MEMORY, os.W_OK) else tempfile.gettempdir()
+
+
+def _ranges(numbers: list[int]) -> str:
+    """Sorted numbers as the protocol's inclusive ranges: [1, 2, 3, 7] -> "1-3 7"."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and number == parts[-1][1] + 1:
+            parts[-1][1] = number
+        else:
+            parts.append([number, number])
+    return " ".join(f"{first}-{last}" if last > first else f"{first}" for first, last in parts)
+
