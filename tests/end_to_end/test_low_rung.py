@@ -1,0 +1,89 @@
+"""The lowest rung: no descriptor. `make CC=vprof-cc`, `vprof record --sites`, `vprof analyze --root`."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from vprof.paths import native
+
+PROGRAM = Path(__file__).parents[1] / "programs" / "requests"
+
+
+def vprof(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from vprof.cli import main; main()", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+@pytest.fixture(scope="module")
+def requests(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("requests")
+    shutil.copytree(PROGRAM, folder, dirs_exist_ok=True)
+    before = hashlib.sha256((folder / "requests.c").read_bytes()).digest()
+    environment = {key: value for key, value in os.environ.items() if key != "VPROF_DESCRIPTOR"}
+    subprocess.run(["make", "-C", folder, f"CC={native('bin/vprof-cc')}"], check=True, env=environment)
+    assert hashlib.sha256((folder / "requests.c").read_bytes()).digest() == before
+    return folder / "requests"
+
+
+def test_without_a_session_the_program_is_dormant(requests: Path) -> None:
+    done = subprocess.run([requests], capture_output=True, text=True, cwd=requests.parent)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
+
+
+def test_record_all_and_analyze_by_root(requests: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "run.trace"
+    done = vprof("record", "--sites", "all", "-o", trace, "--", requests)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "1\n"
+
+    done = vprof("analyze", trace, "--root", "handle_request", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    analysis = json.loads(done.stdout)
+    assert analysis["intervals"]["count"] == 400
+    root = analysis["tree"]["children"]
+    assert [node["node"] for node in root] == ["handle_request"]
+    children = {node["node"]: node for node in root[0]["children"]}
+    assert {"parse", "transform", "reply"} <= set(children)
+    assert children["transform"]["share"] > 0.8
+    assert abs(sum(node["share"] for node in children.values()) - 1) < 1e-6
+    specific = [factor["functions"] for factor in analysis["factors"] if factor["kind"] == "variance"]
+    # spin is the most specific function below transform, and transform itself is next to it.
+    assert specific[0] in (["spin"], ["transform"])
+    assert ["transform"] in specific
+
+
+def test_globs_choose_the_sites(requests: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "run.trace"
+    assert vprof("record", "--sites", "handle_*,transform", "-o", trace, "--", requests).returncode == 0
+    analysis = json.loads(vprof("analyze", trace, "--root", "handle_request", "--format", "json").stdout)
+    nodes = {node["node"] for node in analysis["tree"]["children"][0]["children"]}
+    assert nodes == {"transform", "rest(handle_request)"}
+
+
+def test_a_name_that_matches_nothing_is_said_with_near_misses(requests: Path, tmp_path: Path) -> None:
+    done = vprof("record", "--sites", "handle_requests", "-o", tmp_path / "run.trace", "--", requests)
+    assert done.returncode == 1
+    assert "no site matches 'handle_requests'; near misses: handle_request" in done.stderr
+
+
+def test_the_status_of_the_program_is_passed_on(requests: Path, tmp_path: Path) -> None:
+    done = vprof("record", "--sites", "all", "-o", tmp_path / "run.trace", "--", "sh", "-c", f"{requests}; exit 7")
+    assert done.returncode == 7
+    assert "the program ended with status 7" in done.stderr
+
+
+def test_a_trace_cut_short_is_analyzed_up_to_the_cut(requests: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "run.trace"
+    assert vprof("record", "--sites", "all", "-o", trace, "--", requests).returncode == 0
+    cut = tmp_path / "cut.trace"
+    whole = trace.read_bytes()
+    cut.write_bytes(whole[: len(whole) - 100])
+    done = vprof("analyze", cut, "--root", "handle_request")
+    assert done.returncode == 0, done.stderr
+    assert "truncated" in done.stdout

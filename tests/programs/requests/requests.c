@@ -1,0 +1,29 @@
+/* A single-threaded "server": 400 requests; only transform's work varies (1 to 4 units), parse and reply are constant. */
+#include <stdint.h>
+#include <stdio.h>
+
+static volatile uint64_t sink;
+
+static void spin(unsigned units) {
+  for (unsigned i = 0; i < units * 20000; i++) sink += i;
+}
+
+static void parse(void) { spin(3); }
+
+static void transform(unsigned request) {
+  for (unsigned block = 0; block <= request % 4; block++) spin(2);
+}
+
+static void reply(void) { spin(1); }
+
+void handle_request(unsigned request) {
+  parse();
+  transform(request);
+  reply();
+}
+
+int main(void) {
+  for (unsigned request = 0; request < 400; request++) handle_request(request * 2654435761u >> 16);
+  printf("%d\n", sink != 0);
+  return 0;
+}
