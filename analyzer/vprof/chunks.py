@@ -1,0 +1,135 @@
+"""The container of a binary trace: header, chunks, checksums (runtime/TRACE_FORMAT.md section 1).
+
+file -> header check -> every complete chunk up to the first damaged one -> events, unit metadata, arrays of records
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vprof.errors import TraceError
+
+VERSION = 1
+_HEADER = struct.Struct("<8sIIQ16s20xI")
+_MAGIC = b"VPROFTRC"
+_CHUNK = struct.Struct("<4sIQIIQQII")
+_CHUNK_MAGIC = b"VPCK"
+_RECORDS, _EVENT, _METADATA = 1, 2, 3
+_PADDING = 16
+_RECORD_BYTES = 16
+
+
+@dataclass(frozen=True)
+class RecordChunk:
+    """Records of one thread, as they lie in the mapped file: rows of two words."""
+
+    uid: int
+    base_ticks: int
+    words: NDArray[np.uint64]
+
+
+@dataclass
+class TraceFile:
+    """The content of a file, in file order. `stopped` says where and why reading ended early, or is empty."""
+
+    path: Path
+    number: int
+    session: str
+    events: list[dict[str, Any]] = field(default_factory=list)
+    metadata: dict[int, bytes] = field(default_factory=dict)
+    chunks: list[RecordChunk] = field(default_factory=list)
+    stopped: str = ""
+
+    def of(self, event: str) -> list[dict[str, Any]]:
+        """The events of one name, in file order."""
+        return [entry for entry in self.events if entry["event"] == event]
+
+
+class _DamagedError(Exception):
+    """Why a chunk cannot be used."""
+
+
+def read_chunks(path: Path) -> TraceFile:
+    """Maps a trace and sorts out its chunks. Raises TraceError when it is no trace, empty, or of a newer version."""
+    try:
+        size = path.stat().st_size
+        content = np.memmap(path, np.uint8, "r") if size else np.zeros(0, np.uint8)
+    except OSError as error:
+        raise TraceError(f"{path}: {error.strerror or error}") from None
+    file = _header(path, content)
+    at, index = _HEADER.size, 0
+    while at < len(content):
+        try:
+            at = _take_chunk(file, content, at, index)
+        except _DamagedError as reason:
+            file.stopped = f"read up to byte {at} of {size}: {reason}"
+            break
+        index += 1
+    return file
+
+
+def _header(path: Path, content: NDArray[np.uint8]) -> TraceFile:
+    head = bytes(content[: _HEADER.size])
+    if not head:
+        raise TraceError(f"{path}: empty: the recorder wrote nothing; record again")
+    if not head.startswith(_MAGIC[: len(head)]):
+        raise TraceError(f"{path}: not a vprof trace: make one with `vprof record -o FILE -- PROGRAM`")
+    if len(head) < _HEADER.size:
+        raise TraceError(f"{path}: ends inside its header, nothing was recorded: record again")
+    _, version, header_size, number, session, crc = _HEADER.unpack(head)
+    if version > VERSION:
+        raise TraceError(
+            f"{path}: version {version} of the trace format, this vprof reads up to {VERSION}: upgrade vprof"
+        )
+    if crc != zlib.crc32(head[:-4]) or header_size != _HEADER.size:
+        raise TraceError(f"{path}: its header is damaged: record again")
+    return TraceFile(path, number, session.hex())
+
+
+def _take_chunk(file: TraceFile, content: NDArray[np.uint8], at: int, index: int) -> int:
+    """Adds the chunk at `at` to the file; returns where the next one starts. Raises _DamagedError."""
+    head = bytes(content[at : at + _CHUNK.size])
+    if len(head) < _CHUNK.size:
+        raise _DamagedError("the file ends inside a chunk")
+    magic, kind, length, subject, number, base, _, payload_crc, head_crc = _CHUNK.unpack(head)
+    if magic != _CHUNK_MAGIC or head_crc != zlib.crc32(head[:-4]):
+        raise _DamagedError(f"the header of chunk {index} is damaged")
+    if number != index:
+        raise _DamagedError(f"chunk {number} follows chunk {index - 1}")
+    start = at + _CHUNK.size
+    payload = content[start : start + length]
+    if len(payload) < length:
+        raise _DamagedError("the file ends inside a chunk")
+    if payload_crc != zlib.crc32(payload):
+        raise _DamagedError(f"chunk {index} is damaged")
+    _store(file, kind, subject, base, payload)
+    return int(start + length + -length % _PADDING)
+
+
+def _store(file: TraceFile, kind: int, subject: int, base: int, payload: NDArray[np.uint8]) -> None:
+    if kind == _RECORDS:
+        if len(payload) % _RECORD_BYTES:
+            raise _DamagedError("a chunk of records has half a record")
+        file.chunks.append(RecordChunk(subject, base, payload.view("<u8").reshape(-1, 2)))
+    elif kind == _EVENT:
+        file.events.append(_event(bytes(payload)))
+    elif kind == _METADATA:
+        file.metadata[subject] = bytes(payload)
+
+
+def _event(payload: bytes) -> dict[str, Any]:
+    try:
+        event = json.loads(payload)
+    except ValueError:
+        event = None
+    if not isinstance(event, dict) or not isinstance(event.get("event"), str):
+        raise _DamagedError("an event is not a JSON object with the key `event`")
+    return event
