@@ -1,0 +1,75 @@
+#include "engine.h"
+
+#include "memory.h"
+#include "spin.h"
+#include "thread.h"
+
+enum { PARSE_UNITS = 300, CHECKPOINT_PAUSE_US = 50000, CHECKPOINT_MOST_UNITS = 8000 };
+
+/* Decoy: the largest mean of a quiet run and no variance. Stands for parsing and checking the request. */
+static void parse_request(const struct txn *txn) {
+  if (txn->account_count <= MAX_LOCKS) spin_work(PARSE_UNITS);
+}
+
+/* Decoy: varies as much as a pathology, but after the interval's end. */
+static void post_commit_cleanup(unsigned units) {
+  spin_work(units);
+}
+
+static void serve_txn(struct engine *engine, struct txn *txn) {
+  parse_request(txn);
+  txn_execute(&engine->database, txn);
+  unsigned cleanup_units = txn->work.cleanup_units;
+  txn_end(txn);
+  txn_reply(txn);
+  post_commit_cleanup(cleanup_units);
+}
+
+static void *worker_main(void *argument) {
+  struct engine *engine = argument;
+  struct txn *txn;
+  while ((txn = queue_pop(&engine->queue))) serve_txn(engine, txn);
+  return NULL;
+}
+
+/* Decoy: varies more than anything else, in a thread that nobody waits for. */
+static void checkpoint_write(unsigned units) {
+  spin_work(units);
+}
+
+static void *checkpoint_main(void *argument) {
+  struct engine *engine = argument;
+  struct rng rng = rng_make(engine->seed, 0);
+  while (!atomic_load(&engine->stopping)) {
+    checkpoint_write(rng_between(&rng, 1, CHECKPOINT_MOST_UNITS));
+    sleep_us(CHECKPOINT_PAUSE_US);
+  }
+  return NULL;
+}
+
+void engine_start(struct engine *engine, size_t workers, size_t rows, uint64_t seed) {
+  *engine = (struct engine){.worker_count = workers, .seed = seed};
+  table_init(&engine->database.table, rows);
+  lock_manager_init(&engine->database.locks, rows);
+  wal_init(&engine->database.wal);
+  queue_init(&engine->queue);
+  engine->workers = allocate(workers, sizeof *engine->workers);
+  for (size_t i = 0; i < workers; i++) engine->workers[i] = thread_start(worker_main, engine);
+  engine->checkpointer = thread_start(checkpoint_main, engine);
+}
+
+void engine_submit(struct engine *engine, struct txn *txn) {
+  queue_push(&engine->queue, txn);
+}
+
+void engine_stop(struct engine *engine) {
+  atomic_store(&engine->stopping, true);
+  queue_close(&engine->queue);
+  for (size_t i = 0; i < engine->worker_count; i++) pthread_join(engine->workers[i], NULL);
+  pthread_join(engine->checkpointer, NULL);
+  release(engine->workers);
+  queue_destroy(&engine->queue);
+  wal_destroy(&engine->database.wal);
+  lock_manager_destroy(&engine->database.locks);
+  table_destroy(&engine->database.table);
+}

@@ -1,0 +1,22 @@
+/* options.h: the command line. */
+#ifndef MINIDB_OPTIONS_H
+#define MINIDB_OPTIONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pathology.h"
+
+struct options {
+  double seconds;
+  size_t clients;
+  size_t workers;
+  size_t rows;
+  uint64_t seed;
+  const struct pathology *pathology;
+};
+
+/* The options, or the defaults. A mistake ends the program: one line on standard error, exit code 2. */
+struct options options_parse(int argc, char **argv);
+
+#endif

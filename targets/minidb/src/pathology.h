@@ -1,0 +1,37 @@
+/* pathology.h: which variance is planted, and how much work a transaction is dealt.
+ *
+ * A pathology only changes amounts of work and how often the hot row is chosen: the engine's code is the same in all
+ * of them. Amounts are drawn from the request's generator, so they depend on the seed, not on timing. */
+#ifndef MINIDB_PATHOLOGY_H
+#define MINIDB_PATHOLOGY_H
+
+#include "rng.h"
+
+/* In `percent` of 100 transactions uniform in [1, most], else 1. */
+struct spread {
+  unsigned percent;
+  unsigned most;
+};
+
+struct pathology {
+  const char *name;
+  unsigned hot_row_percent; /* transactions whose first row is row 0 */
+  struct spread audit;      /* rounds of audit_checksum */
+  struct spread compress;   /* passes of wal_compress_block */
+  struct spread evict;      /* sweeps of lru_evict_scan */
+};
+
+/* The amounts of one transaction. */
+struct work {
+  unsigned audit_rounds;
+  unsigned compress_passes;
+  unsigned evict_sweeps;
+  unsigned cleanup_units; /* of post_commit_cleanup, under every pathology: after the interval's end */
+};
+
+/* NULL if there is no such pathology. */
+const struct pathology *pathology_find(const char *name);
+
+struct work pathology_deal(const struct pathology *pathology, struct rng *rng);
+
+#endif

@@ -1,0 +1,60 @@
+#include "table.h"
+
+#include "memory.h"
+
+enum { LEAF_ACCOUNTS = 128, PAGE_ROWS = 32 };
+
+/* Pages are numbered: the index's root, its leaves, then the rows' pages. */
+enum { ROOT_PAGE = 0, FIRST_LEAF_PAGE = 1 };
+
+uint64_t table_account(size_t row) {
+  return 1000 + 7 * (uint64_t)row;
+}
+
+void table_init(struct table *table, size_t rows) {
+  *table = (struct table){.row_count = rows, .leaf_count = (rows + LEAF_ACCOUNTS - 1) / LEAF_ACCOUNTS};
+  table->rows = allocate(rows, sizeof *table->rows);
+  table->accounts = allocate(rows, sizeof *table->accounts);
+  table->leaf_first = allocate(table->leaf_count, sizeof *table->leaf_first);
+  for (size_t i = 0; i < rows; i++) {
+    table->accounts[i] = table->rows[i].account = table_account(i);
+    if (i % LEAF_ACCOUNTS == 0) table->leaf_first[i / LEAF_ACCOUNTS] = table->accounts[i];
+  }
+  buffer_pool_init(&table->pool, FIRST_LEAF_PAGE + table->leaf_count + rows / PAGE_ROWS + 1);
+}
+
+void table_destroy(struct table *table) {
+  buffer_pool_destroy(&table->pool);
+  release(table->rows);
+  release(table->accounts);
+  release(table->leaf_first);
+}
+
+/* The position of the last key that is not above `account`. REQUIRES: the first one is not. */
+static size_t search_keys(const uint64_t *keys, size_t count, uint64_t account) {
+  size_t low = 0;
+  while (count > 1) {
+    size_t half = count / 2;
+    if (keys[low + half] <= account) low += half;
+    count -= half;
+  }
+  return low;
+}
+
+static size_t search_leaf(struct table *table, size_t leaf, uint64_t account, unsigned *sweeps) {
+  page_fetch(&table->pool, FIRST_LEAF_PAGE + leaf, sweeps);
+  size_t first = leaf * LEAF_ACCOUNTS;
+  size_t count = table->row_count - first < LEAF_ACCOUNTS ? table->row_count - first : LEAF_ACCOUNTS;
+  return first + search_keys(table->accounts + first, count, account);
+}
+
+size_t index_search(struct table *table, uint64_t account, unsigned *sweeps) {
+  page_fetch(&table->pool, ROOT_PAGE, sweeps);
+  size_t leaf = search_keys(table->leaf_first, table->leaf_count, account);
+  return search_leaf(table, leaf, account, sweeps);
+}
+
+struct row *row_fetch(struct table *table, size_t row, unsigned *sweeps) {
+  page_fetch(&table->pool, FIRST_LEAF_PAGE + table->leaf_count + row / PAGE_ROWS, sweeps);
+  return &table->rows[row];
+}
