@@ -15,3 +15,7 @@ class UsageError(VprofError):
 
 class TraceError(VprofError):
     """A trace cannot be read at all (foreign, empty, a newer version)."""
+
+
+class InvariantError(VprofError):
+    """A result contradicts what the analysis guarantees: a bug of vprof, never of the user."""

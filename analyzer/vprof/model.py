@@ -97,6 +97,7 @@ class Program:
     `functions[f]` is a name; `places[f]` its definition "file:line" or "". `calls[f]` are the callees (direct calls and
     edges observed at run time). `height[f]`, see callgraph.py; `root_height` is the largest height over all thread entry functions seen.
     `on[f]`: the probe of f was on. `complete[f]`: all children of f were on, so time outside them is body(f), not rest(f).
+    `switchable[f]`: f has a site (None: all have), so the planner may propose it.
     """
 
     functions: list[str]
@@ -106,6 +107,10 @@ class Program:
     root_height: int
     on: Bool
     complete: Bool
+    switchable: Bool | None = None
+
+    def can_switch(self, f: int) -> bool:
+        return self.switchable is None or bool(self.switchable[f])
 
 
 @dataclass
@@ -130,5 +135,10 @@ class Trace:
     """Latencies of intervals left out because of loss (their ends are known)."""
     loss: dict[str, int | float] = field(default_factory=dict)
     """Records written, dropped; see ALGORITHMS section 8."""
+    spoiled: list[tuple[int, int, int, str]] = field(default_factory=list)
+    """(thread or NONE for all, from, to, reason): times in which calls may be missing (lost records, flips, another plan).
+    The reader has applied them to `intervals`; intervals made from calls (`--root`) must keep clear of them, too."""
+    open_at: int | None = None
+    """End of the recording: calls whose `fe` is this were still open."""
     notes: list[str] = field(default_factory=list)
     """One-line remarks for the report: truncation, adjusted times, unknown records."""

@@ -1,0 +1,168 @@
+"""The variance tree's factors and their ranking.
+
+    VarianceTree + heights  ->  factors by score = specificity x contribution
+
+Source: ALGORITHMS section 5 (thesis Algorithm 1, corrected). A factor is a function's variance, summed over its places in
+the tree, or twice the covariance of two siblings, summed over the places of the pair. A function below itself counts at its
+outermost place; `[blocked]` and pairs with it belong to the tree only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vprof.model import NONE, Int64, Trace
+from vprof.path_tree import display_names
+from vprof.stacks import L_BLOCKED, L_BODY, PSEUDO
+from vprof.variance_tree import VarianceTree
+
+NEGLIGIBLE = 1e-9
+"""Contributions below this fraction of Var(L) are rounding, not factors."""
+
+
+@dataclass(frozen=True)
+class Factor:
+    """`functions`: one name, or the two of a pair, sorted; pseudo-nodes by their own name. `expandable`: the functions
+    (numbers) whose children would explain it further; none for pseudo-nodes and bodies. `instances`: (node, node) pairs of
+    the tree whose covariance it sums, a node with itself for a variance."""
+
+    kind: str
+    functions: list[str]
+    sites: list[str]
+    expandable: list[int]
+    instances: list[tuple[int, int]]
+    contribution_ns2: float
+    share: float
+    height: int
+    specificity: int
+    score: float
+
+    @property
+    def name(self) -> str:
+        return self.functions[0] if self.kind == "variance" else f"({','.join(self.functions)})"
+
+
+def rank(trace: Trace, tree: VarianceTree, specificity_exp: int = 2) -> list[Factor]:
+    """All factors that are not zero, best score first; ties by contribution, then name. Empty if Var(L) = 0."""
+    if tree.total_variance <= 0:
+        return []
+    elements = _Elements(trace, tree)
+    found = [*_variances(tree, elements), *_covariances(tree, elements)]
+    factors = [
+        _factor(trace, tree, elements, a, b, instances, value, specificity_exp)
+        for a, b, instances, value in found
+        if abs(value) > NEGLIGIBLE * tree.total_variance
+    ]
+    return sorted(factors, key=lambda f: (-f.score, -f.contribution_ns2, f.name))
+
+
+def select(factors: list[Factor], k: int = 3, min_share: float = 0.05) -> list[Factor]:
+    """The k best of those that hold at least `min_share` of Var(L)."""
+    return [f for f in factors if f.share >= min_share][:k]
+
+
+class _Elements:
+    """What a tree node counts as: a function, a pseudo-node, or the body of one of them; NONE if it is no factor."""
+
+    def __init__(self, trace: Trace, tree: VarianceTree) -> None:
+        paths, self.program = tree.paths, trace.program
+        self.function_names = display_names(trace)
+        self.n = len(self.function_names)
+        of = np.where(paths.pseudo == NONE, paths.function, self.n + paths.pseudo).astype(np.int64)
+        body = paths.pseudo == L_BODY
+        owner = of[paths.parent[body]]
+        owner[paths.parent[body] == 0] = self._root
+        of[body] = self._bodies + owner
+        of[paths.inner | (paths.pseudo == L_BLOCKED)] = NONE
+        of[0] = NONE
+        self.of: Int64 = of
+        self.rest = {int(of[x]) for x in np.flatnonzero(body) if paths.name[x].startswith("rest(")}
+
+    @property
+    def _root(self) -> int:
+        return self.n + len(PSEUDO)
+
+    @property
+    def _bodies(self) -> int:
+        return self._root + 1
+
+    def name(self, e: int) -> str:
+        if e < self.n:
+            return self.function_names[e]
+        if e < self._root:
+            return PSEUDO[e - self.n]
+        if e == self._root:
+            return "<interval>"
+        kind = "rest" if e in self.rest else "body"
+        return f"{kind}({self.name(e - self._bodies)})"
+
+    def height(self, e: int) -> int:
+        if e < self.n:
+            return int(self.program.height[e])
+        if e not in self.rest:
+            return 0
+        owner = e - self._bodies
+        return int(self.program.height[owner]) if owner < self.n else self.program.root_height
+
+    def function(self, e: int) -> int:
+        """The function whose children would explain e, NONE if none would."""
+        if e in self.rest:
+            e -= self._bodies
+        return e if e < self.n else NONE
+
+
+_Found = tuple[int, int, list[tuple[int, int]], float]
+
+
+def _variances(tree: VarianceTree, elements: _Elements) -> list[_Found]:
+    nodes: dict[int, list[int]] = {}
+    for x in np.flatnonzero(elements.of != NONE):
+        nodes.setdefault(int(elements.of[x]), []).append(int(x))
+    return [(e, e, [(x, x) for x in xs], float(tree.var_ns2[xs].sum())) for e, xs in nodes.items()]
+
+
+def _covariances(tree: VarianceTree, elements: _Elements) -> list[_Found]:
+    pairs: dict[tuple[int, int], tuple[list[tuple[int, int]], list[float]]] = {}
+    smallest = NEGLIGIBLE * tree.total_variance * 1e-3
+    for parent, cov in tree.cov.items():
+        kids = np.array(tree.children[parent])
+        for i, j in zip(*np.nonzero(np.triu(np.abs(cov) > smallest, 1)), strict=True):
+            a, b = elements.of[kids[i]], elements.of[kids[j]]
+            if a == NONE or b == NONE:
+                continue
+            instances, values = pairs.setdefault((int(min(a, b)), int(max(a, b))), ([], []))
+            instances.append((int(kids[i]), int(kids[j])))
+            values.append(2 * float(cov[i, j]))
+    return [(a, b, instances, sum(values)) for (a, b), (instances, values) in pairs.items()]
+
+
+def _factor(
+    trace: Trace,
+    tree: VarianceTree,
+    elements: _Elements,
+    a: int,
+    b: int,
+    instances: list[tuple[int, int]],
+    value: float,
+    exponent: int,
+) -> Factor:
+    single = instances[0][0] == instances[0][1]
+    members = [a] if single else [a, b]
+    height = max(elements.height(e) for e in members)
+    specificity = max(0, trace.program.root_height - height) ** exponent
+    nodes = sorted({x for pair in instances for x in pair})
+    sites = sorted({trace.sites[s] for s in tree.paths.site[nodes] if s != NONE and trace.sites[s]})
+    return Factor(
+        kind="variance" if single else "covariance",
+        functions=sorted(elements.name(e) for e in members),
+        sites=sites,
+        expandable=sorted({f for f in map(elements.function, members) if f != NONE}),
+        instances=instances,
+        contribution_ns2=value,
+        share=value / tree.total_variance,
+        height=height,
+        specificity=specificity,
+        score=specificity * value,
+    )

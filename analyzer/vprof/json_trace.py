@@ -1,0 +1,294 @@
+"""Reads a JSON trace: the papers' tuples, times in ns (runtime/TRACE_FORMAT.md section 7) -> model.Trace.
+
+    {"intervals": [{"sid": "t0", "type": "pay", "begin": {"tid": 1, "t": 0}, "end": {"tid": 1, "t": 9}, "ignore": false}],
+     "segments":  [[tid, sid | null, ts, te, "exec" | "blocked" | "queue"]],
+     "functions": [[tid, sid | null, name, call site, fs, fe]],          optionally a seventh item: depth
+     "wakeups":   [[tid, waker tid, t]],                                 optionally more items (object): not used
+     "created":   [[creator tid, ts, consumer tid, ts2]],                optionally a fifth item: task, not used
+     "root": "main", "heights": {"main": 1, "f": 0}}
+
+Only `intervals`, `segments` and `functions` are required; without `heights` they are derived from the calls seen. All
+functions of such a trace count as measured. Unknown keys are ignored. Whatever contradicts the model is a TraceError
+that names the item.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vprof.errors import TraceError
+from vprof.json_links import link_created, link_wakeups
+from vprof.model import NONE, STATE_NAMES, Intervals, Invocations, Program, Segments, Trace
+
+Row = list[Any]
+
+
+class _Names:
+    """Numbers things in order of first appearance."""
+
+    def __init__(self) -> None:
+        self.number: dict[str, int] = {}
+
+    def __getitem__(self, name: object) -> int:
+        return self.number.setdefault(str(name), len(self.number))
+
+    def all(self) -> list[str]:
+        return list(self.number)
+
+
+def load_json(path: Path) -> Trace:
+    """Raises TraceError in one line when the file is not such a trace."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as e:
+        raise TraceError(f"{path}: not JSON: {e}") from e
+    except RecursionError as e:
+        raise TraceError(f"{path}: not a trace: nested too deeply") from e
+    try:
+        return trace_from_dict(data)
+    except TraceError as e:
+        raise TraceError(f"{path}: {e}") from e
+
+
+def trace_from_dict(data: Any) -> Trace:
+    """The trace of a parsed JSON document; errors as load_json, without the file's name."""
+    if not isinstance(data, dict):
+        raise TraceError("not a trace: the document is not an object")
+    for key in ("intervals", "segments", "functions"):
+        if key not in data:
+            raise TraceError(f'not a trace: the key "{key}" is missing')
+    threads, labels, types, sites, functions = _Names(), _Names(), _Names(), _Names(), _Names()
+    notes: list[str] = []
+    intervals = _intervals(_list(data, "intervals"), threads, labels, types)
+    segments = _segments(_list(data, "segments"), threads, labels, notes)
+    invocations = _invocations(_list(data, "functions"), threads, labels, functions, sites)
+    wakeups = link_wakeups(_pairs(_list(data, "wakeups"), "wakeups", (0, 1), (2,), threads), segments, notes)
+    created = link_created(_pairs(_list(data, "created"), "created", (0, 2), (1, 3), threads), segments, notes)
+    program = _program(data, functions, invocations)
+    n = len(intervals.begin)
+    return Trace(
+        threads=threads.all(),
+        interval_ids=labels.all()[:n],
+        types=types.all(),
+        sites=sites.all(),
+        program=program,
+        segments=segments,
+        invocations=invocations,
+        wakeups=wakeups,
+        created=created,
+        intervals=intervals,
+        has_sync=bool(len(wakeups.t) or len(created.ts) or np.any(segments.state != 0)),
+        notes=notes,
+    )
+
+
+def _list(data: dict[str, Any], key: str) -> list[Any]:
+    value = data.get(key, [])
+    if not isinstance(value, list):
+        raise TraceError(f'"{key}" is not a list')
+    return value
+
+
+def _int(value: Any, where: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TraceError(f"{where}: {value!r} is not an integer")
+    if not -(2**62) < value < 2**62:
+        raise TraceError(f"{where}: {value} does not fit")
+    return value
+
+
+def _name(value: Any, where: str) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise TraceError(f"{where}: {value!r} is not a name")
+    return str(value)
+
+
+def _row(value: Any, where: str, length: int) -> Row:
+    if not isinstance(value, list) or len(value) < length:
+        raise TraceError(f"{where}: expected a list of {length} items, got {json.dumps(value)[:60]}")
+    return value
+
+
+def _point(item: Any, key: str, where: str) -> tuple[str, int]:
+    value = item.get(key) if isinstance(item, dict) else None
+    if not isinstance(value, dict) or "tid" not in value or "t" not in value:
+        raise TraceError(f'{where}: "{key}" is not {{"tid": ..., "t": ...}}')
+    return _name(value["tid"], where), _int(value["t"], where)
+
+
+def _intervals(items: list[Any], threads: _Names, labels: _Names, types: _Names) -> Intervals:
+    rows = []
+    for i, item in enumerate(items):
+        where = f"intervals[{i}]"
+        begin, end = _point(item, "begin", where), _point(item, "end", where)
+        if "sid" not in item:
+            raise TraceError(f'{where}: "sid" is missing')
+        sid, ignore = _name(item["sid"], where), item.get("ignore", False)
+        if not isinstance(ignore, bool):
+            raise TraceError(f'{where}: "ignore" is {ignore!r}, not true or false')
+        kind = _name(item["type"], where) if item.get("type") is not None else ""
+        if end[1] < begin[1]:
+            raise TraceError(f"{where} ({sid}): ends at {end[1]}, before its begin at {begin[1]}")
+        rows.append((begin[1], sid, kind, begin[0], end[0], end[1], ignore))
+    rows.sort(key=lambda r: r[0])
+    for i, row in enumerate(rows):
+        if labels[row[1]] != i:
+            raise TraceError(f'two intervals have the sid "{row[1]}"')
+    return Intervals(
+        np.array([types[r[2]] for r in rows], np.int32),
+        np.array([threads[r[3]] for r in rows], np.int32),
+        np.array([r[0] for r in rows], np.int64),
+        np.array([threads[r[4]] for r in rows], np.int32),
+        np.array([r[5] for r in rows], np.int64),
+        np.array([r[6] for r in rows], np.bool_),
+    )
+
+
+def _segments(items: list[Any], threads: _Names, labels: _Names, notes: list[str]) -> Segments:
+    rows = []
+    for i, item in enumerate(items):
+        where = f"segments[{i}]"
+        tid, sid, ts, te, state = _row(item, where, 5)[:5]
+        if state not in STATE_NAMES:
+            raise TraceError(f"{where}: state {state!r} is none of {', '.join(STATE_NAMES)}")
+        if _int(te, where) < _int(ts, where):
+            raise TraceError(f"{where}: ends at {te}, before its start at {ts}")
+        label = NONE if sid is None else labels[_name(sid, where)]
+        rows.append((threads[_name(tid, where)], ts, te, label, STATE_NAMES.index(state)))
+    real = sorted(r for r in rows if r[2] > r[1])
+    if len(real) < len(rows):
+        notes.append(f"{len(rows) - len(real)} segments of zero length left out")
+    for a, b in zip(real, real[1:], strict=False):
+        if a[0] == b[0] and a[2] > b[1]:
+            raise TraceError(f"segments of thread {threads.all()[a[0]]} overlap: one ends at {a[2]}, one starts at {b[1]}")
+    c = np.array(real, np.int64).reshape(-1, 5).T
+    return Segments(c[0].astype(np.int32), c[3].astype(np.int32), c[1], c[2], c[4].astype(np.int8))
+
+
+def _invocations(
+    items: list[Any], threads: _Names, labels: _Names, functions: _Names, sites: _Names
+) -> Invocations:
+    """Calls over exactly the same time nest by depth if given, else by call site ("p:4" lies in p), else as listed."""
+    rows = []
+    for i, item in enumerate(items):
+        where = f"functions[{i}]"
+        tid, sid, name, site, fs, fe = _row(item, where, 6)[:6]
+        if _int(fe, where) < _int(fs, where):
+            raise TraceError(f"{where} ({name}): ends at {fe}, before its start at {fs}")
+        given = _int(item[6], where) if len(item) > 6 else None
+        label = NONE if sid is None else labels[_name(sid, where)]
+        place = "" if site is None else _name(site, where)
+        rows.append((threads[_name(tid, where)], fs, -fe, given, i, label, _name(name, where), place))
+    rows.sort(key=lambda r: (r[0], r[1], r[2], r[3] or 0, r[4]))
+    _order_twins(rows)
+    depths = _depths(rows, threads)
+    return Invocations(
+        np.array([r[0] for r in rows], np.int32),
+        np.array([r[5] for r in rows], np.int32),
+        np.array([functions[r[6]] for r in rows], np.int32),
+        np.array([sites[r[7]] for r in rows], np.int32),
+        np.array([r[1] for r in rows], np.int64),
+        np.array([-r[2] for r in rows], np.int64),
+        np.array(depths, np.int32),
+    )
+
+
+def _order_twins(rows: list[Any]) -> None:
+    """Among calls of one thread over the same time without depths, moves callers before the calls they make."""
+    i = 0
+    while i < len(rows):
+        j = i + 1
+        while j < len(rows) and rows[j][:4] == (*rows[i][:3], None):
+            j += 1
+        pending = rows[i:j]
+        for k in range(i, j):
+            outer = [r for r in pending if not any(r[7].rpartition(":")[0] == o[6] for o in pending if o is not r)]
+            rows[k] = (outer or pending)[0]
+            pending.remove(rows[k])
+        i = j
+
+
+def _depths(rows: list[Any], threads: _Names) -> list[int]:
+    """Depth of each sorted call, checked to nest."""
+    depths: list[int] = []
+    open_ends: list[int] = []
+    for i, r in enumerate(rows):
+        if i and rows[i - 1][0] != r[0]:
+            open_ends = []
+        fs, fe = r[1], -r[2]
+        while open_ends and open_ends[-1] <= fs and not (fe == open_ends[-1] and r[3] == len(open_ends)):
+            open_ends.pop()
+        if open_ends and fe > open_ends[-1]:
+            raise TraceError(f"calls do not nest on thread {threads.all()[r[0]]}: {r[6]} from {fs} to {fe}")
+        depths.append(len(open_ends))
+        open_ends.append(fe)
+    return depths
+
+
+def _pairs(
+    items: list[Any], key: str, tids: tuple[int, int], times: tuple[int, ...], threads: _Names
+) -> list[tuple[int, ...]]:
+    """Rows of wakeups or created: thread numbers at `tids`, times at `times`, in the order of the file."""
+    width = len(tids) + len(times)
+    out = []
+    for i, item in enumerate(items):
+        where = f"{key}[{i}]"
+        row = _row(item, where, width)[:width]
+        out.append(tuple(threads[_name(v, where)] if j in tids else _int(v, where) for j, v in enumerate(row)))
+    return out
+
+
+def _program(data: dict[str, Any], functions: _Names, inv: Invocations) -> Program:
+    heights = data.get("heights")
+    if heights is not None and not isinstance(heights, dict):
+        raise TraceError('"heights" is not an object of function names and numbers')
+    seen = set(functions.all())
+    for name in heights or {}:
+        _int(heights[name], f'heights["{name}"]')
+        _ = functions[name]
+    if heights is not None and (missing := sorted(seen - set(heights))):
+        raise TraceError(f'"heights" has no entry for {", ".join(missing[:5])}')
+    names = functions.all()
+    calls = _observed_calls(inv, len(names))
+    height = [heights[n] for n in names] if heights is not None else _heights(calls)
+    root = data.get("root")
+    if root is not None and heights is not None and root not in heights:
+        raise TraceError(f'"root" {root!r} has no entry in "heights"')
+    top = height[functions[root]] if root in functions.number else max(height, default=0)
+    everything = np.ones(len(names), np.bool_)
+    return Program(names, [""] * len(names), calls, np.array(height, np.int32), top, everything, everything)
+
+
+def _observed_calls(inv: Invocations, n: int) -> list[list[int]]:
+    callees: list[set[int]] = [set() for _ in range(n)]
+    stack: list[int] = []
+    for i in range(len(inv.fs)):
+        if i and inv.thread[i] != inv.thread[i - 1]:
+            stack = []
+        del stack[inv.depth[i] :]
+        if stack and stack[-1] != inv.function[i]:
+            callees[stack[-1]].add(int(inv.function[i]))
+        stack.append(int(inv.function[i]))
+    return [sorted(c) for c in callees]
+
+
+def _heights(calls: list[list[int]]) -> list[int]:
+    """Longest call path below each function; calls that close a cycle do not count."""
+    height = [-1] * len(calls)
+    on_path = [False] * len(calls)
+    for start in range(len(calls)):
+        work = [] if height[start] >= 0 else [(start, 0)]
+        while work:
+            f, k = work.pop()
+            on_path[f] = k < len(calls[f])
+            if k == len(calls[f]):
+                height[f] = max((height[c] + 1 for c in calls[f] if height[c] >= 0), default=0)
+                continue
+            work.append((f, k + 1))
+            if height[calls[f][k]] < 0 and not on_path[calls[f][k]]:
+                work.append((calls[f][k], 0))
+    return height

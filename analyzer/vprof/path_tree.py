@@ -1,0 +1,358 @@
+"""One tree for both views of waiting: every nanosecond of every critical path at one node.
+
+    Pieces + Waits + Stacks  ->  PathTree: nodes, and per (interval, node) the nanoseconds spent right there
+
+Source: ALGORITHMS section 3. An exec piece lies at its thread's stack; within a wait, at the waiter's stack, `[blocked]`,
+then the waker's stack, and so on inwards. All stacks are read at the same instant, so a piece is cut wherever one of them
+changes. Time at a node that also has children is moved to a leaf of its own, body(f) or rest(f): so all
+time is at leaves and a parent is the sum of its children, per interval, in whole nanoseconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit, types
+from numba.typed import Dict, List
+
+from vprof.critical_path import (
+    P_EXEC,
+    P_GAP,
+    P_QUEUE,
+    P_SCHED,
+    Paths,
+)
+from vprof.model import NONE, Bool, Int32, Int64, Trace
+from vprof.stacks import (
+    L_BLOCKED,
+    L_BODY,
+    L_GAP,
+    L_QUEUE,
+    L_SCHED,
+    L_UNKNOWN,
+    PSEUDO,
+    Stacks,
+    build_stacks,
+    child_of,
+    step_at,
+)
+
+ROOT_NAME = "<interval>"
+
+
+@dataclass(frozen=True)
+class PathTree:
+    """Nodes in an order where parents come first; node 0 is the virtual root.
+
+    `function` and `site` are NONE for pseudo-nodes, `pseudo` is the label (L_*) or NONE for frames. `inner`: a frame that
+    has its own function among its ancestors, also across `[blocked]`. The time columns are sorted by (interval, node);
+    `own_ns` is time at leaves, `total_ns` includes everything below. Rows of zero time are absent.
+    """
+
+    parent: Int32
+    function: Int32
+    site: Int32
+    pseudo: Int32
+    inner: Bool
+    name: list[str]
+    own_interval: Int32
+    own_node: Int32
+    own_ns: Int64
+    interval: Int32
+    node: Int32
+    total_ns: Int64
+
+    def is_body(self, x: int) -> bool:
+        return bool(self.pseudo[x] == L_BODY)
+
+
+class _Steps(NamedTuple):
+    time: Int64
+    row: Int64
+    first: Int64
+    parent: Int64
+    node: Int32
+    fe: Int64
+
+
+class _Waits(NamedTuple):
+    parent: Int32
+    thread: Int32
+    start: Int64
+    stop: Int64
+    anchored: Int64
+
+
+_ENTRY = types.UniTuple(types.int64, 3)
+
+
+def build_path_tree(trace: Trace, paths: Paths) -> PathTree:
+    stacks = build_stacks(trace)
+    steps = _Steps(
+        stacks.step_time, stacks.step_row, stacks.step_first, stacks.parent, stacks.node, trace.invocations.fe
+    )
+    p, w = paths.pieces, paths.waits
+    waits = _Waits(w.parent, w.thread, w.start, w.stop, w.anchored.astype(np.int64))
+    interval, node, ns = _place(p.interval, p.kind, p.thread, p.start, p.stop, p.wait, waits, steps, *stacks.trie)
+    return _finish(trace, stacks, interval, node, ns)
+
+
+def _finish(trace: Trace, stacks: Stacks, interval: Int64, node: Int64, ns: Int64) -> PathTree:
+    """Prunes nodes without time, gives inner nodes' own time a leaf, sums upwards and names the nodes."""
+    parent, label = np.array(stacks.trie[1], np.int64), np.array(stacks.trie[2], np.int64)
+    used = np.zeros(len(parent), np.bool_)
+    used[node] = True
+    used[0] = True
+    for i in range(len(parent) - 1, 0, -1):  # children come after their parents
+        if used[i]:
+            used[parent[i]] = True
+    renumber = np.cumsum(used) - 1
+    parent, label = np.where(parent[used] == NONE, NONE, renumber[parent[used]]), label[used]
+    node = renumber[node]
+    has_child = np.zeros(len(parent), np.bool_)
+    has_child[parent[1:]] = True
+    split = np.unique(node[has_child[node]])
+    body = np.full(len(parent), NONE, np.int64)
+    body[split] = len(parent) + np.arange(len(split))
+    node = np.where(body[node] == NONE, node, body[node])
+    parent = np.r_[parent, split]
+    label = np.r_[label, np.full(len(split), L_BODY)]
+    order = np.lexsort((node, interval))
+    interval, node, ns = interval[order], node[order], ns[order]
+    total = _sum_upwards(interval, node, ns, parent)
+    function = stacks.label_function[label]
+    function[0] = NONE
+    site = stacks.label_site[label]
+    site[0] = NONE
+    pseudo = np.where(label < len(PSEUDO), label, NONE).astype(np.int32)
+    i32 = np.int32
+    return PathTree(
+        parent.astype(i32),
+        function,
+        site,
+        pseudo,
+        _inner(parent, function),
+        _names(trace, parent, function, site, pseudo),
+        interval.astype(i32),
+        node.astype(i32),
+        ns,
+        total[0].astype(i32),
+        total[1].astype(i32),
+        total[2],
+    )
+
+
+def _names(trace: Trace, parent: Int64, function: Int32, site: Int32, pseudo: Int32) -> list[str]:
+    """`f@site`, `[blocked]`, `body(f)`; functions that share a name are told apart by their place."""
+    functions = display_names(trace)
+    program = trace.program
+    whole = bool(program.complete.all())
+    plain: list[str] = []
+    names: list[str] = []
+    for i in range(len(parent)):
+        if i == 0:
+            plain.append(ROOT_NAME)
+        elif pseudo[i] == L_BODY:
+            p = int(parent[i])
+            all_on = whole if function[p] == NONE else bool(program.complete[function[p]])
+            plain.append(f"{'body' if all_on else 'rest'}({plain[p]})")
+        else:
+            plain.append(functions[function[i]] if pseudo[i] == NONE else PSEUDO[pseudo[i]])
+        where = trace.sites[site[i]] if site[i] != NONE else ""
+        names.append(f"{plain[i]}@{where}" if where else plain[i])
+    return names
+
+
+def display_names(trace: Trace) -> list[str]:
+    """Function names as reports print them, unique: `name`, or `name (place)` where names collide."""
+    names, places = trace.program.functions, trace.program.places
+    count: dict[str, int] = {}
+    for name in names:
+        count[name] = count.get(name, 0) + 1
+    return [n if count[n] == 1 else f"{n} ({p or i})" for i, (n, p) in enumerate(zip(names, places, strict=True))]
+
+
+@njit(cache=True)
+def _inner(parent, function):  # type: ignore[no-untyped-def]
+    inner = np.zeros(len(parent), np.bool_)
+    for i in range(1, len(parent)):
+        p = parent[i]
+        while function[i] != NONE and p != NONE:
+            if function[p] == function[i]:
+                inner[i] = True
+                break
+            p = parent[p]
+    return inner
+
+
+@njit(cache=True)
+def _sum_upwards(interval, node, ns, parent):  # type: ignore[no-untyped-def]
+    """Inclusive times, sorted by (interval, node): every node gets its own time and all time below it."""
+    acc = np.zeros(len(parent), np.int64)
+    out = List.empty_list(_ENTRY)
+    touched = List.empty_list(types.int64)
+    for k in range(len(ns)):
+        if k > 0 and interval[k] != interval[k - 1]:
+            _flush(interval[k - 1], acc, touched, out)
+        n = node[k]
+        while n != NONE:
+            if acc[n] == 0:
+                touched.append(np.int64(n))
+            acc[n] += ns[k]
+            n = parent[n]
+    if len(ns) > 0:
+        _flush(interval[-1], acc, touched, out)
+    return _columns(out)
+
+
+@njit(cache=True)
+def _flush(interval, acc, touched, out):  # type: ignore[no-untyped-def]
+    """Moves one interval's times from the scratch array to the table, nodes ascending."""
+    nodes = np.empty(len(touched), np.int64)
+    for i in range(len(touched)):
+        nodes[i] = touched[i]
+    nodes.sort()
+    for n in nodes:
+        out.append((np.int64(interval), n, acc[n]))
+        acc[n] = 0
+    touched.clear()
+
+
+@njit(cache=True)
+def _columns(rows):  # type: ignore[no-untyped-def]
+    out = np.empty((3, len(rows)), np.int64)
+    for i in range(len(rows)):
+        a, b, c = rows[i]
+        out[0, i], out[1, i], out[2, i] = a, b, c
+    return out
+
+
+@njit(cache=True)
+def _place(interval, kind, thread, start, stop, wait, waits, steps, children, parent_of, label_of):  # type: ignore[no-untyped-def]
+    """Puts every nanosecond of the pieces at a node; returns rows (interval, node, ns), sorted by interval."""
+    grafts = Dict.empty(types.int64, types.int64)
+    acc = np.zeros(1024, np.int64)
+    touched = List.empty_list(types.int64)
+    out = List.empty_list(_ENTRY)
+    chain = np.empty(16, np.int64)
+    cursor = np.empty(16, np.int64)
+    for k in range(len(kind)):
+        if k > 0 and interval[k] != interval[k - 1]:
+            _flush(interval[k - 1], acc, touched, out)
+        levels = _chain(wait[k], waits.parent, chain)
+        while levels < 0:
+            chain = np.empty(2 * len(chain), np.int64)
+            cursor = np.empty(2 * len(chain), np.int64)
+            levels = _chain(wait[k], waits.parent, chain)
+        for j in range(levels):
+            cursor[j] = step_at(steps.time, steps.first, waits.thread[chain[j]], start[k])
+        cursor[levels] = step_at(steps.time, steps.first, thread[k], start[k])
+        t = start[k]
+        while t < stop[k]:
+            node = np.int64(0)
+            until = stop[k]
+            for j in range(levels):
+                w = chain[j]
+                until = _advance(steps, waits.thread[w], cursor, j, t, until)
+                if waits.anchored[w]:
+                    stack = _anchor(steps, waits.thread[w], waits.start[w], waits.stop[w])
+                else:
+                    stack = _frame(steps, waits.thread[w], cursor[j])
+                node = _graft(node, stack, grafts, children, parent_of, label_of)
+                node = child_of(node, L_BLOCKED, children, parent_of, label_of)
+            if kind[k] == P_EXEC:
+                until = _advance(steps, thread[k], cursor, levels, t, until)
+                stack = _frame(steps, thread[k], cursor[levels])
+                node = _graft(node, stack, grafts, children, parent_of, label_of)
+            else:
+                if levels == 0:
+                    node = _anchor(steps, thread[k], start[k], stop[k])
+                node = child_of(node, _label(kind[k]), children, parent_of, label_of)
+            if node >= len(acc):
+                acc = np.concatenate((acc, np.zeros(node + len(acc), np.int64)))
+            if acc[node] == 0:
+                touched.append(node)
+            acc[node] += until - t
+            t = until
+    if len(kind) > 0:
+        _flush(interval[-1], acc, touched, out)
+    table = _columns(out)
+    return table[0], table[1], table[2]
+
+
+@njit(cache=True)
+def _label(kind):  # type: ignore[no-untyped-def]
+    if kind == P_QUEUE:
+        return L_QUEUE
+    if kind == P_GAP:
+        return L_GAP
+    return L_SCHED if kind == P_SCHED else L_UNKNOWN
+
+
+@njit(cache=True)
+def _chain(wait, parent, chain):  # type: ignore[no-untyped-def]
+    """Writes the enclosing waits into `chain`, outermost first; -1 if one entry must stay free and does not."""
+    n = 0
+    w = wait
+    while w != NONE:
+        n += 1
+        w = parent[w]
+    if n >= len(chain):
+        return -1
+    w = wait
+    for j in range(n - 1, -1, -1):
+        chain[j] = w
+        w = parent[w]
+    return n
+
+
+@njit(cache=True)
+def _advance(steps, thread, cursor, j, t, until):  # type: ignore[no-untyped-def]
+    """Moves cursor[j] to the thread's step in force at t; returns when it changes next, at most `until`."""
+    last = steps.first[thread + 1] - 1
+    while cursor[j] < last and steps.time[cursor[j] + 1] <= t:
+        cursor[j] += 1
+    return min(until, steps.time[cursor[j] + 1]) if cursor[j] < last else until
+
+
+@njit(cache=True)
+def _frame(steps, thread, step):  # type: ignore[no-untyped-def]
+    """The trie node of the stack at this step."""
+    if step < steps.first[thread] or steps.row[step] == NONE:
+        return np.int64(0)
+    return np.int64(steps.node[steps.row[step]])
+
+
+@njit(cache=True)
+def _anchor(steps, thread, start, stop):  # type: ignore[no-untyped-def]
+    """The trie node of the thread's frames that are open over all of [start, stop]; the root if there is none."""
+    step = step_at(steps.time, steps.first, thread, start)
+    if step < steps.first[thread]:
+        return np.int64(0)
+    row = steps.row[step]
+    while row != NONE and steps.fe[row] < stop:
+        row = steps.parent[row]
+    return np.int64(0) if row == NONE else np.int64(steps.node[row])
+
+
+@njit(cache=True)
+def _graft(onto, stack, grafts, children, parent_of, label_of):  # type: ignore[no-untyped-def]
+    """The tree node of call stack `stack` below node `onto`; remembered, so that it is walked once."""
+    if onto == 0 or stack == 0:
+        return stack if onto == 0 else onto
+    key = (onto << 32) | stack
+    found = grafts.get(key, np.int64(NONE))
+    if found != NONE:
+        return found
+    path = List.empty_list(types.int64)
+    s = stack
+    while s != 0:
+        path.append(label_of[s])
+        s = parent_of[s]
+    found = onto
+    for i in range(len(path) - 1, -1, -1):
+        found = child_of(found, path[i], children, parent_of, label_of)
+    grafts[key] = found
+    return found

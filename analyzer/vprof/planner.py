@@ -1,0 +1,43 @@
+"""From factors to the next functions to switch on (ALGORITHMS section 6).
+
+    factors + call graph + what is on  ->  expansions  ->  next plan
+
+A variance factor is explained by the children of its function, a covariance factor by those of both. Nothing explains
+pseudo-nodes and bodies, and leaves have no children: those are end points. A function that was expanded before or accepted as a
+finding is not proposed again, so the drill-down ends. Pure functions; used by `analyze` and by `drill`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from vprof.factors import Factor
+from vprof.model import Program
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """Expanding `function`, because of `factor`, switches on `children` (function numbers; never empty)."""
+
+    factor: str
+    function: int
+    children: list[int]
+
+
+def expansions(program: Program, factors: Sequence[Factor], done: Collection[int] = ()) -> list[Expansion]:
+    """What to expand, in the order of the factors; `done`: functions expanded before or accepted. Empty: an end point."""
+    seen = set(done)
+    result = []
+    for factor in factors:
+        for function in factor.expandable:
+            children = [c for c in program.calls[function] if program.can_switch(c) and not program.on[c]]
+            if function not in seen and children:
+                result.append(Expansion(factor.name, function, children))
+            seen.add(function)
+    return result
+
+
+def next_functions(chosen: Sequence[Expansion]) -> list[int]:
+    """All functions these expansions switch on, each once, in order."""
+    return list(dict.fromkeys(c for e in chosen for c in e.children))

@@ -1,0 +1,174 @@
+"""Statistics over intervals: the latencies' summary, the tail, types, and how far a share can be trusted.
+
+Source: ALGORITHMS sections 4, 5 and 8. All functions are pure; the resampling is seeded, so a trace always gives the same
+report. Quantiles are latencies that occurred (inverse of the empirical distribution).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vprof.factors import Factor
+from vprof.model import Bool, Int32, Int64
+from vprof.variance_tree import Float, VarianceTree
+
+TAIL_INTERVALS = 100
+"""A tail share needs this many intervals in the tail."""
+MIN_BLOCKS = 30
+MAX_BLOCKS = 1000
+BLOCK_TIMES = 10
+"""A block spans at least this many autocorrelation times."""
+MIN_EFFECTIVE = 30
+MAX_BLOCK_SHARE = 0.20
+RESAMPLES = 1000
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Latencies of the analyzed intervals; population variance."""
+
+    count: int
+    mean_ns: float
+    variance_ns2: float
+    stddev_ns: float
+    cv: float | None
+    p50_ns: int
+    p95_ns: int
+    p99_ns: int
+    p999_ns: int
+    max_ns: int
+
+
+def summarize(latency_ns: Int64) -> Summary:
+    mean, variance = float(latency_ns.mean()), float(latency_ns.var())
+    q = [int(v) for v in np.quantile(latency_ns, [0.5, 0.95, 0.99, 0.999, 1], method="inverted_cdf")]
+    cv = variance**0.5 / mean if mean > 0 else None
+    return Summary(len(latency_ns), mean, variance, variance**0.5, cv, *q)
+
+
+def tail_of(latency_ns: Int64) -> tuple[float, Bool] | None:
+    """The highest usual quantile with at least 100 intervals at or above it, and those intervals; None if too few."""
+    for q in (0.99, 0.95, 0.9, 0.75, 0.5):
+        tail = latency_ns >= np.quantile(latency_ns, q, method="inverted_cdf")
+        if TAIL_INTERVALS <= np.count_nonzero(tail) < len(latency_ns):
+            return q, tail
+    return None
+
+
+@dataclass(frozen=True)
+class TypeRow:
+    type: str
+    count: int
+    mean_ns: float
+    variance_ns2: float
+    p99_ns: int
+
+
+@dataclass(frozen=True)
+class TypeSplit:
+    """Law of total variance: within_ns2 = E[Var | type], between_ns2 = Var(E | type), their sum is Var(L)."""
+
+    within_ns2: float
+    between_ns2: float
+    rows: list[TypeRow]
+
+
+def split_by_type(latency_ns: Int64, type_: Int32, names: list[str]) -> TypeSplit:
+    rows = []
+    within = between = 0.0
+    mean = float(latency_ns.mean())
+    for t in np.unique(type_):
+        part = summarize(latency_ns[type_ == t])
+        weight = part.count / len(latency_ns)
+        within += weight * part.variance_ns2
+        between += weight * (part.mean_ns - mean) ** 2
+        rows.append(TypeRow(names[t] or "(none)", part.count, part.mean_ns, part.variance_ns2, part.p99_ns))
+    return TypeSplit(within, between, sorted(rows, key=lambda r: (-r.count, r.type)))
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Wall-clock blocks of the run: each interval's block, and how many blocks there are."""
+
+    of: NDArray[np.int64]
+    count: int
+
+
+def cut_blocks(begin_ns: Int64, latency_ns: Int64) -> Blocks | str:
+    """Blocks of equal wall-clock length (intervals sorted by begin), or why shares get no confidence interval."""
+    centred = latency_ns - latency_ns.mean()
+    tau = max(autocorrelation_time(centred), autocorrelation_time(centred**2 - (centred**2).mean()))
+    count = min(MAX_BLOCKS, int(len(latency_ns) / (BLOCK_TIMES * tau)))
+    if count < MIN_BLOCKS:
+        needed = int(np.ceil(MIN_BLOCKS * BLOCK_TIMES * tau))
+        return f"too few intervals: {len(latency_ns)}, about {needed} needed"
+    span = int(begin_ns[-1] - begin_ns[0]) + 1
+    block = (begin_ns - begin_ns[0]).astype(np.float64) / span * count
+    blocks = Blocks(np.minimum(block.astype(np.int64), count - 1), count)
+    return _driven_by_few(blocks, centred**2) or blocks
+
+
+def _driven_by_few(blocks: Blocks, squares: Float) -> str | None:
+    sums = np.bincount(blocks.of, squares, blocks.count)
+    if sums.sum() == 0:
+        return "no variance"
+    effective = sums.sum() ** 2 / (sums**2).sum()
+    if effective >= MIN_EFFECTIVE and sums.max() <= MAX_BLOCK_SHARE * sums.sum():
+        return None
+    return f"driven by {half_of_variance(squares)} events (n_eff {effective:.0f})"
+
+
+def half_of_variance(squares: Float) -> int:
+    """How few intervals hold half of the variance."""
+    largest = np.cumsum(np.sort(squares)[::-1])
+    return int(np.searchsorted(largest, largest[-1] / 2)) + 1
+
+
+def autocorrelation_time(x: Float) -> float:
+    """Integrated autocorrelation time in intervals, at least 1 (window of five times itself, after Sokal)."""
+    n = len(x)
+    spectrum = np.fft.rfft(x, 2 * n)
+    rho = np.fft.irfft(spectrum * np.conj(spectrum))[:n]
+    if rho[0] <= 0:
+        return 1.0
+    tau = 2 * np.cumsum(rho / rho[0]) - 1
+    window = np.flatnonzero(np.arange(n) >= 5 * tau)
+    return max(1.0, float(tau[window[0] if len(window) else n - 1]))
+
+
+class ShareIntervals:
+    """95 % intervals of factors' shares: blocks resampled with replacement, shares from per-block co-moments."""
+
+    def __init__(self, tree: VarianceTree, blocks: Blocks) -> None:
+        self._tree, self._blocks = tree, blocks
+        picks = np.random.default_rng(1).integers(0, blocks.count, (RESAMPLES, blocks.count))
+        offsets = np.arange(RESAMPLES)[:, None] * blocks.count
+        weights = np.bincount((picks + offsets).ravel(), minlength=RESAMPLES * blocks.count)
+        self._weights = weights.reshape(RESAMPLES, blocks.count).astype(np.float64)
+        self._n = self._weights @ np.bincount(blocks.of, minlength=blocks.count)
+        self._variance = self._covariance(0, 0)
+
+    def of(self, factor: Factor) -> tuple[float, float]:
+        times = 1 if factor.kind == "variance" else 2
+        contribution = sum((times * self._covariance(a, b) for a, b in factor.instances), np.zeros(RESAMPLES))
+        low, high = np.quantile(contribution / self._variance, [0.025, 0.975])
+        return float(low), float(high)
+
+    def _covariance(self, a: int, b: int) -> Float:
+        """Cov(a, b) of every resample."""
+        x, y = (self._tree.column.dense(node) - self._tree.mean_ns[node] for node in (a, b))
+        sums = [self._weights @ np.bincount(self._blocks.of, v, self._blocks.count) / self._n for v in (x * y, x, y)]
+        return sums[0] - sums[1] * sums[2]  # type: ignore[no-any-return]
+
+
+def lost_share(latency_ns: Int64, lost_ns: Int64) -> float:
+    """How much of the picture is missing: the lost intervals' part of the count, or of Var(L) over all, if that is more."""
+    if not len(lost_ns):
+        return 0.0
+    everything = np.concatenate((latency_ns, lost_ns)).astype(np.float64)
+    squares = (everything - everything.mean()) ** 2
+    of_variance = squares[len(latency_ns) :].sum() / squares.sum() if squares.sum() > 0 else 0.0
+    return max(len(lost_ns) / len(everything), float(of_variance))
