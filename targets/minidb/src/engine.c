@@ -4,7 +4,7 @@
 #include "spin.h"
 #include "thread.h"
 
-enum { PARSE_UNITS = 300, CHECKPOINT_PAUSE_US = 50000, CHECKPOINT_MOST_UNITS = 8000 };
+enum { PARSE_UNITS = 200, CHECKPOINT_PAUSE_US = 50000, CHECKPOINT_MOST_UNITS = 8000 };
 
 /* Decoy: the largest mean of a quiet run and no variance. Stands for parsing and checking the request. */
 static void parse_request(const struct txn *txn) {

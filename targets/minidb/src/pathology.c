@@ -5,9 +5,9 @@
 
 static const struct pathology pathologies[] = {
     {.name = "none"},
-    {.name = "lock", .hot_row_percent = 70, .audit = {.percent = 40, .most = 40000}},
-    {.name = "wal", .compress = {.percent = 40, .most = 3000}},
-    {.name = "lru", .evict = {.percent = 50, .most = 4000}},
+    {.name = "lock", .hot_row_percent = 70, .audit = {.percent = 40, .most = 50000}},
+    {.name = "wal", .compress = {.percent = 40, .most = 5000}},
+    {.name = "lru", .evict = {.percent = 50, .most = 5000}},
 };
 
 const struct pathology *pathology_find(const char *name) {
@@ -26,6 +26,6 @@ struct work pathology_deal(const struct pathology *pathology, struct rng *rng) {
   work.audit_rounds = draw(&pathology->audit, rng);
   work.compress_passes = draw(&pathology->compress, rng);
   work.evict_sweeps = draw(&pathology->evict, rng);
-  work.cleanup_units = rng_percent(rng, 10) ? rng_between(rng, 1, 3000) : 1;
+  work.cleanup_units = rng_percent(rng, 10) ? rng_between(rng, 1, 2000) : 1;
   return work;
 }
