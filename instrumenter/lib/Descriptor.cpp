@@ -1,0 +1,91 @@
+#include "Descriptor.h"
+
+#include <fnmatch.h>
+
+#include <map>
+#include <set>
+
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+namespace vprof {
+namespace {
+
+llvm::Error wrong(const llvm::Twine &what) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), what);
+}
+
+std::string text(const llvm::json::Object &object, llvm::StringRef key) {
+  return object.getString(key).value_or("").str();
+}
+
+struct Table {
+  const char *name;
+  const char *action_key;
+  const char *value_key;
+  std::set<std::string> actions;
+};
+
+const Table kTables[] = {
+    {"interval", "event", "id", {"begin", "end", "abort", "on_behalf"}},
+    {"sync", "role", "object", {"acquire", "release"}},
+    {"queue", "role", "task", {"enqueue", "dequeue"}},
+};
+
+llvm::Expected<Hook> readHook(const Table &table, size_t position, const llvm::json::Object &object) {
+  Hook hook;
+  hook.table = table.name;
+  hook.entry = hook.table + "/" + std::to_string(position);
+  hook.action = text(object, table.action_key);
+  hook.function = text(object, "function");
+  hook.value = text(object, table.value_key);
+  hook.type = text(object, "type");
+  const std::string at = text(object, "at");
+  hook.at_exit = at == "exit" || (at.empty() && hook.action == "dequeue");
+  if (!table.actions.count(hook.action))
+    return wrong(hook.entry + ": unknown " + table.action_key + " '" + hook.action + "'");
+  if (hook.function.empty()) return wrong(hook.entry + ": 'function' is missing");
+  if (hook.value.empty()) return wrong(hook.entry + ": '" + table.value_key + "' is missing");
+  if (!at.empty() && at != "entry" && at != "exit")
+    return wrong(hook.entry + ": 'at' must be entry or exit, not '" + at + "'");
+  return hook;
+}
+
+llvm::Error readTable(const Table &table, const llvm::json::Object &root, Descriptor &descriptor) {
+  const llvm::json::Array *entries = root.getArray(table.name);
+  if (!entries) return llvm::Error::success();
+  for (size_t i = 0; i < entries->size(); ++i) {
+    const llvm::json::Object *object = (*entries)[i].getAsObject();
+    if (!object) return wrong(llvm::Twine(table.name) + "/" + llvm::Twine(i) + ": not a table");
+    llvm::Expected<Hook> hook = readHook(table, i, *object);
+    if (!hook) return hook.takeError();
+    descriptor.hooks.push_back(std::move(*hook));
+  }
+  return llvm::Error::success();
+}
+
+}  // namespace
+
+bool Descriptor::excludes(const std::string &name) const {
+  for (const std::string &glob : exclude)
+    if (fnmatch(glob.c_str(), name.c_str(), 0) == 0) return true;
+  return false;
+}
+
+llvm::Expected<Descriptor> readDescriptor(const std::string &path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer) return wrong("cannot read the descriptor " + path + ": " + buffer.getError().message());
+  llvm::Expected<llvm::json::Value> value = llvm::json::parse((*buffer)->getBuffer());
+  if (!value) return wrong("the descriptor " + path + " is not JSON: " + llvm::toString(value.takeError()));
+  const llvm::json::Object *root = value->getAsObject();
+  if (!root) return wrong("the descriptor " + path + " is not a JSON object");
+  Descriptor descriptor;
+  for (const Table &table : kTables)
+    if (llvm::Error error = readTable(table, *root, descriptor)) return std::move(error);
+  if (const llvm::json::Array *globs = root->getArray("exclude"))
+    for (const llvm::json::Value &glob : *globs)
+      if (auto s = glob.getAsString()) descriptor.exclude.push_back(s->str());
+  return descriptor;
+}
+
+}  // namespace vprof

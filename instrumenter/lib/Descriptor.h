@@ -1,0 +1,35 @@
+// The part of a target descriptor that rewrites code: hooks and exclusions, read from JSON (annotations/README.md).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "llvm/Support/Error.h"
+
+namespace vprof {
+
+/// One entry of the tables interval, sync or queue. Expressions are C text, not checked here: the compiler checks them.
+struct Hook {
+  std::string entry;     ///< table / position, e.g. "interval/0"
+  std::string table;     ///< interval | sync | queue
+  std::string action;    ///< event of an interval, role of the others
+  std::string function;  ///< name of the function that gets the hook
+  bool at_exit = false;
+  std::string value;  ///< id, object or task
+  std::string type;   ///< interval begin only, may be empty
+
+  /// The value is what the function returns.
+  bool ofReturned() const { return table == "queue" && at_exit && value == "return"; }
+};
+
+struct Descriptor {
+  std::vector<Hook> hooks;
+  std::vector<std::string> exclude;  ///< globs of function names that get no site
+
+  bool excludes(const std::string &name) const;
+};
+
+/// Reads the JSON file; unknown keys are ignored. The error is one line that names the entry and what is wrong with it.
+llvm::Expected<Descriptor> readDescriptor(const std::string &path);
+
+}  // namespace vprof

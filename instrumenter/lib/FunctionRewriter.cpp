@@ -1,0 +1,108 @@
+#include "FunctionRewriter.h"
+
+#include <algorithm>
+
+#include "Hooks.h"
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/Decl.h"
+#include "clang/AST/Expr.h"
+#include "clang/AST/Stmt.h"
+#include "clang/Basic/SourceManager.h"
+#include "clang/Lex/Lexer.h"
+
+namespace vprof {
+namespace {
+
+class Placer {
+ public:
+  Placer(Edits &edits, clang::ASTContext &context) : edits_(edits), context_(context) {}
+
+  void behindToken(clang::SourceLocation token, const std::string &text) {
+    const clang::SourceManager &sources = context_.getSourceManager();
+    const clang::SourceLocation end = clang::Lexer::getLocForEndOfToken(token, 0, sources, context_.getLangOpts());
+    const auto [file, offset] = sources.getDecomposedLoc(end);
+    edits_[sources.getFileEntryRefForID(file)->getName().str()][offset] += text;
+  }
+
+ private:
+  Edits &edits_;
+  clang::ASTContext &context_;
+};
+
+std::string textBehindBrace(const Function &function, const std::vector<const Hook *> &hooks) {
+  std::string text;
+  if (function.site) text += " __VPROF_PROBE(" + std::to_string(*function.site) + ")";
+  for (const Hook *hook : hooks) text += " " + hookText(*hook, *function.decl);
+  return text.empty() ? text : text + " ";
+}
+
+llvm::Error rewriteReturns(const Hook &hook, const Function &function, Placer &placer) {
+  for (const clang::ReturnStmt *statement : findReturns(*function.decl->getBody())) {
+    const clang::SourceLocation last = statement->getRetValue()->getEndLoc();
+    if (statement->getReturnLoc().isMacroID() || last.isMacroID())
+      return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                     hook.entry + ": a return of " + function.name + " comes from a macro");
+    placer.behindToken(statement->getReturnLoc(), " __vprof_returned = (");
+    placer.behindToken(last, ") __VPROF_RETURNED_END ");
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::vector<const Hook *>> hooksOf(const Function &function, const Descriptor &descriptor,
+                                                  const std::string &untouchable) {
+  std::vector<const Hook *> hooks;
+  unsigned of_returned = 0;
+  for (const Hook &hook : descriptor.hooks) {
+    if (hook.function != function.name) continue;
+    if (!untouchable.empty())
+      return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                     hook.entry + ": " + hook.function + " cannot be rewritten (" + untouchable + ")");
+    if (llvm::Error error = checkHook(hook, *function.decl)) return std::move(error);
+    if (hook.ofReturned() && ++of_returned > 1)
+      return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                     hook.entry + ": a second entry for the returned value of " + hook.function);
+    hooks.push_back(&hook);
+  }
+  return hooks;
+}
+
+}  // namespace
+
+llvm::Expected<Edits> placeEdits(Unit &unit, const std::map<size_t, std::string> &untouchable,
+                                 const Descriptor &descriptor, clang::ASTContext &context) {
+  Edits edits;
+  Placer placer(edits, context);
+  for (size_t i = 0; i < unit.functions.size(); ++i) {
+    const Function &function = unit.functions[i];
+    const auto reason = untouchable.find(i);
+    auto hooks = hooksOf(function, descriptor, reason == untouchable.end() ? "" : reason->second);
+    if (!hooks) return hooks.takeError();
+    const std::string text = textBehindBrace(function, *hooks);
+    if (!text.empty()) placer.behindToken(function.decl->getBody()->getBeginLoc(), text);
+    for (const Hook *hook : *hooks) {
+      unit.matched.push_back(hook->entry);
+      if (!hook->ofReturned()) continue;
+      if (llvm::Error error = rewriteReturns(*hook, function, placer)) return std::move(error);
+    }
+  }
+  return edits;
+}
+
+std::map<std::string, std::string> applyEdits(const Edits &edits, clang::ASTContext &context) {
+  clang::SourceManager &sources = context.getSourceManager();
+  std::map<std::string, std::string> texts;
+  for (const auto &[name, insertions] : edits) {
+    const auto entry = sources.getFileManager().getFileRef(name);
+    const llvm::StringRef original = sources.getMemoryBufferForFileOrFake(*entry).getBuffer();
+    std::string &text = texts[name];
+    size_t done = 0;
+    for (const auto &[offset, inserted] : insertions) {
+      text += original.slice(done, offset).str() + inserted;
+      done = offset;
+    }
+    text += original.substr(done).str();
+  }
+  return texts;
+}
+
+}  // namespace vprof

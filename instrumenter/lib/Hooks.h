@@ -1,0 +1,33 @@
+// Descriptor entries -> the text that calls vprof/vprof.h from a function (macros of vprof_prelude.h).
+//
+// All expressions are evaluated at entry, over the parameters; exit hooks run by cleanup, so on every way out. The word
+// `return` as a dequeued task means the returned value; then the function's return statements are rewritten as well,
+// and a returned 0 (or a way out without return) dequeues nothing.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "Descriptor.h"
+#include "llvm/Support/Error.h"
+
+namespace clang {
+class FunctionDecl;
+class ReturnStmt;
+class Stmt;
+}  // namespace clang
+
+namespace vprof {
+
+/// What the shape of the function forbids; the expressions themselves are left to the compiler.
+llvm::Error checkHook(const Hook &hook, const clang::FunctionDecl &function);
+
+/// Declarations to put behind the function's brace.
+std::string hookText(const Hook &hook, const clang::FunctionDecl &function);
+
+/// The descriptor entry whose inserted text in `text` reaches over `offset`, or "".
+std::string entryAt(const std::string &text, size_t offset);
+
+std::vector<const clang::ReturnStmt *> findReturns(const clang::Stmt &body);
+
+}  // namespace vprof

@@ -1,0 +1,48 @@
+#include "Prelude.h"
+
+#include "UnitMetadata.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/xxhash.h"
+
+namespace vprof {
+namespace {
+
+/// Each line of assembly as one C string literal.
+std::string topLevelAssembly(llvm::StringRef assembly) {
+  std::string text = "__asm__(\n";
+  while (!assembly.empty()) {
+    const auto [line, rest] = assembly.split('\n');
+    text += '"';
+    for (const char c : line) {
+      if (c == '"' || c == '\\') text += '\\';
+      text += c;
+    }
+    text += "\\n\"\n";
+    assembly = rest;
+  }
+  return text + ");\n";
+}
+
+std::string switchAssembly(const std::string &symbol, unsigned sites) {
+  return ".pushsection vprof_switch,\"aw\",@progbits\n.hidden " + symbol + "\n.globl " + symbol + "\n.type " + symbol +
+         ",@object\n.size " + symbol + "," + std::to_string(sites) + "\n" + symbol + ":\n.zero " +
+         std::to_string(sites) + "\n.popsection\n";
+}
+
+}  // namespace
+
+std::string switchSymbol(const std::string &object, const std::string &source) {
+  const std::string both = object + '\0' + source;
+  return "__vprof_sw_" + llvm::utohexstr(llvm::xxh3_64bits(llvm::StringRef(both)), /*LowerCase=*/true);
+}
+
+std::string preludeText(const Unit &unit, const std::string &switches, const std::string &fixed) {
+  std::string text = "#pragma GCC system_header\n";
+  text += "extern volatile unsigned char __vprof_sw[] __asm__(\"" + switches +
+          "\") __attribute__((__visibility__(\"hidden\")));\n";
+  if (unit.sites) text += topLevelAssembly(switchAssembly(switches, unit.sites));
+  text += topLevelAssembly(assemblyOfChunk(payloadOf(unit), unit.sites ? switches : "", unit.sites));
+  return text + fixed;
+}
+
+}  // namespace vprof

@@ -1,0 +1,91 @@
+#include "SiteFinder.h"
+
+#include <set>
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/Attr.h"
+#include "clang/AST/Decl.h"
+#include "clang/AST/Stmt.h"
+#include "clang/Basic/SourceManager.h"
+
+namespace vprof {
+namespace {
+
+/// Names of functions that run while the program is being relocated: nothing may be called from them.
+std::set<std::string> findIfuncResolvers(const clang::ASTContext &context) {
+  std::set<std::string> names;
+  for (const clang::Decl *decl : context.getTranslationUnitDecl()->decls())
+    if (const auto *ifunc = decl->getAttr<clang::IFuncAttr>()) names.insert(ifunc->getResolver().str());
+  return names;
+}
+
+/// True if the text at `location` reaches the compiler through the main file, not through -include or a precompiled
+/// header.
+bool isIncludedByMainFile(const clang::SourceManager &sources, clang::SourceLocation location) {
+  if (sources.isLoadedSourceLocation(location)) return false;
+  clang::FileID file = sources.getFileID(location);
+  while (file != sources.getMainFileID()) {
+    const clang::SourceLocation from = sources.getIncludeLoc(file);
+    if (from.isInvalid()) return false;
+    file = sources.getFileID(from);
+  }
+  return true;
+}
+
+std::string unsafeAttribute(const clang::FunctionDecl &decl) {
+  if (decl.hasAttr<clang::NakedAttr>()) return "naked";
+  if (decl.hasAttr<clang::AnyX86InterruptAttr>()) return "interrupt";
+  if (decl.hasAttr<clang::NoInstrumentFunctionAttr>()) return "no_instrument_function";
+  return "";
+}
+
+std::string untouchableReason(const Function &function, const clang::SourceManager &sources) {
+  const auto *body = llvm::cast<clang::CompoundStmt>(function.decl->getBody());
+  if (const std::string reason = unsafeAttribute(*function.decl); !reason.empty()) return reason;
+  if (function.has_musttail) return "musttail";
+  if (body->getLBracLoc().isMacroID() || body->getRBracLoc().isMacroID()) return "macro";
+  if (!isIncludedByMainFile(sources, body->getLBracLoc())) return "before-prelude";
+  return "";
+}
+
+/// A file included several times makes several functions of one text, which cannot carry different probes.
+std::string placeOfText(const Function &function, const clang::SourceManager &sources) {
+  const auto [file, offset] = sources.getDecomposedExpansionLoc(function.decl->getBody()->getBeginLoc());
+  const auto entry = sources.getFileEntryRefForID(file);
+  return (entry ? entry->getName().str() : "") + ":" + std::to_string(offset);
+}
+
+}  // namespace
+
+std::map<size_t, std::string> findUntouchable(const Unit &unit, const clang::ASTContext &context) {
+  const clang::SourceManager &sources = context.getSourceManager();
+  const std::set<std::string> resolvers = findIfuncResolvers(context);
+  std::map<std::string, unsigned> uses;
+  for (const Function &function : unit.functions) ++uses[placeOfText(function, sources)];
+  std::map<size_t, std::string> untouchable;
+  for (size_t i = 0; i < unit.functions.size(); ++i) {
+    const Function &function = unit.functions[i];
+    std::string reason = untouchableReason(function, sources);
+    if (reason.empty() && resolvers.count(function.name)) reason = "ifunc";
+    if (reason.empty() && uses[placeOfText(function, sources)] > 1) reason = "included-twice";
+    if (!reason.empty()) untouchable[i] = reason;
+  }
+  return untouchable;
+}
+
+void assignSites(Unit &unit, const std::map<size_t, std::string> &untouchable, const Descriptor &descriptor) {
+  for (size_t i = 0; i < unit.functions.size(); ++i) {
+    Function &function = unit.functions[i];
+    const auto reason = untouchable.find(i);
+    if (reason != untouchable.end())
+      function.left = reason->second;
+    else if (descriptor.excludes(function.name))
+      function.left = "excluded";
+    else if (!function.has_call && !function.has_loop && function.statements < kSmallStatements)
+      function.left = "small";
+    else
+      function.site = unit.sites++;
+  }
+}
+
+}  // namespace vprof

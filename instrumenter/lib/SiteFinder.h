@@ -1,0 +1,26 @@
+// Unit -> Unit with sites: which functions carry a probe, and why the others do not.
+//
+// A function is eligible if it has a call of something else than a builtin or a cheap library function, or a loop, or
+// at least 10 statements, if it can be probed safely, and if the descriptor does not exclude it. Sites are numbered
+// from 0 in source order, so the same text gives the same numbers. The reasons are listed in UNIT_METADATA.md.
+#pragma once
+
+#include "Descriptor.h"
+#include "Types.h"
+
+namespace clang {
+class ASTContext;
+}
+
+namespace vprof {
+
+inline constexpr unsigned kSmallStatements = 10;
+
+/// Functions that must not be touched, by index into `unit.functions`: the reason. Hooks respect this as well as
+/// probes.
+std::map<size_t, std::string> findUntouchable(const Unit &unit, const clang::ASTContext &context);
+
+/// Sets `site` or `left` of every function, and `unit.sites`.
+void assignSites(Unit &unit, const std::map<size_t, std::string> &untouchable, const Descriptor &descriptor);
+
+}  // namespace vprof

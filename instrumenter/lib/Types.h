@@ -1,0 +1,57 @@
+// What one pass over a translation unit finds. The arrow diagram of the instrumenter is in ../README.md.
+//
+// Unit is what ends up in the metadata chunk (UNIT_METADATA.md gives the fields); Edit is what ends up in the text.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace clang {
+class FunctionDecl;
+}
+
+namespace vprof {
+
+/// A function named by a call or by taking its address.
+struct Symbol {
+  std::string id;
+  std::string name;
+  bool noreturn = false;
+};
+
+/// A function defined in the unit. `site` and `left` exclude each other: exactly one is set once sites are assigned.
+struct Function {
+  const clang::FunctionDecl *decl = nullptr;
+  std::string id;
+  std::string name;
+  std::string file;
+  unsigned line = 0;
+  std::optional<unsigned> site;
+  std::string left;
+  unsigned statements = 0;
+  bool has_loop = false;
+  bool has_call = false;  ///< of something else than a builtin
+  bool has_musttail = false;
+  bool noreturn = false;
+  std::vector<std::pair<unsigned, unsigned>> calls;        ///< index of the symbol, line
+  std::vector<std::pair<std::string, unsigned>> indirect;  ///< canonical type of the callee, line
+};
+
+/// Everything known of a translation unit. Symbols are unique by id.
+struct Unit {
+  std::string file;
+  std::string language = "c";
+  std::vector<Function> functions;
+  std::vector<Symbol> symbols;
+  std::vector<std::pair<unsigned, std::string>> taken;  ///< index of the symbol, canonical type
+  std::vector<std::string> matched;                     ///< descriptor entries applied: "interval/0"
+  unsigned sites = 0;
+};
+
+/// Text to insert, by file (as the compiler names it) and offset. Insertions never contain a newline, so lines stay.
+using Edits = std::map<std::string, std::map<unsigned, std::string>>;
+
+}  // namespace vprof

@@ -1,0 +1,120 @@
+/* What a probe expands to: the fixed part of the text that vprof-rewrite puts before a translation unit.
+ *
+ * The unit's own part (its switch bytes as __vprof_sw, its metadata) is put before this text, see Prelude.h.
+ * Guarantees: only names that begin with __vprof or __VPROF are declared, nothing is included, no warning and no debug
+ * information comes from here (system header, nodebug), and it compiles in every dialect from C89 on.
+ * runtime/PROBE_ABI.md is the contract.
+ *
+ * An off probe is one byte test at entry and one at exit. Its calls sit in cold helpers that preserve nearly all
+ * registers, so that they cost the hot path no spill.
+ */
+#pragma GCC system_header
+
+struct __vprof_probe {
+  volatile unsigned char *sw;
+  void *frame;
+};
+
+extern unsigned char __vprof_start[] __asm__("__start_vprof_switch")
+    __attribute__((__weak__, __visibility__("hidden")));
+extern void __vprof_enter(unsigned int, void *) __attribute__((__weak__));
+extern void __vprof_leave(void *) __attribute__((__weak__));
+
+#define __VPROF_COLD static __attribute__((__cold__, __noinline__, __nodebug__, __unused__, __preserve_most__))
+#define __VPROF_INLINE extern __inline__ __attribute__((__gnu_inline__, __always_inline__, __nodebug__))
+
+/* Site number: base of the module (header of the section, byte 8) + place of the switch byte in the section. */
+__VPROF_COLD void __vprof_entered(volatile unsigned char *sw, void *frame) {
+  __vprof_enter(*(unsigned int *)(void *)(__vprof_start + 8) + (unsigned int)(sw - __vprof_start), frame);
+}
+
+__VPROF_COLD void __vprof_left(void *frame) {
+  __vprof_leave(frame);
+}
+
+/* The entry test reads without volatile, so that it is one instruction; nothing can be known of the byte anyway. */
+__VPROF_INLINE struct __vprof_probe __vprof_in(unsigned int site, void *frame) {
+  struct __vprof_probe probe;
+  probe.sw = &__vprof_sw[site];
+  probe.frame = frame;
+  if (__builtin_expect(*(unsigned char *)probe.sw == 1, 0)) __vprof_entered(probe.sw, frame);
+  return probe;
+}
+
+__VPROF_INLINE void __vprof_out(const struct __vprof_probe *probe) {
+  if (__builtin_expect(*probe->sw, 0)) __vprof_left(probe->frame);
+}
+
+/* Goes behind the brace of a function. Declarations only, so that C89's may follow. */
+#define __VPROF_PROBE(i)                                 \
+  char __vprof_frame __attribute__((__uninitialized__)); \
+  const struct __vprof_probe __vprof_probe_ __attribute__((__cleanup__(__vprof_out))) = __vprof_in(i, &__vprof_frame);
+
+/* Descriptor hooks: calls of vprof/vprof.h under names of our own, so that the program may include that header. */
+typedef unsigned long __vprof_u64;
+struct __vprof_begin_args {
+  __vprof_u64 id;
+  const char *type;
+};
+
+#define __VPROF_CALL(name)                                                                     \
+  extern void __vprof_c_##name(__vprof_u64) __asm__("vprof_" #name) __attribute__((__weak__)); \
+  __VPROF_INLINE int __vprof_do_##name(__vprof_u64 x) {                                        \
+    if (__vprof_c_##name) __vprof_c_##name(x);                                                 \
+    return 0;                                                                                  \
+  }                                                                                            \
+  __VPROF_INLINE void __vprof_exit_##name(const __vprof_u64 *x) {                              \
+    __vprof_do_##name(*x);                                                                     \
+  }
+
+__VPROF_CALL(interval_end)
+__VPROF_CALL(interval_abort)
+__VPROF_CALL(on_behalf)
+__VPROF_CALL(enqueue)
+__VPROF_CALL(dequeue)
+__VPROF_CALL(wait_begin)
+__VPROF_CALL(wait_end)
+__VPROF_CALL(wake)
+__VPROF_CALL(wake_done)
+
+extern void __vprof_c_interval_begin(__vprof_u64, const char *) __asm__("vprof_interval_begin")
+    __attribute__((__weak__));
+__VPROF_INLINE int __vprof_do_interval_begin(__vprof_u64 id, const char *type) {
+  if (__vprof_c_interval_begin) __vprof_c_interval_begin(id, type);
+  return 0;
+}
+__VPROF_INLINE struct __vprof_begin_args __vprof_begin(__vprof_u64 id, const char *type) {
+  struct __vprof_begin_args args;
+  args.id = id;
+  args.type = type;
+  return args;
+}
+__VPROF_INLINE void __vprof_exit_interval_begin(const struct __vprof_begin_args *args) {
+  __vprof_do_interval_begin(args->id, args->type);
+}
+/* A returned value of 0 (NULL, or a function left without return) is no task. */
+__VPROF_INLINE void __vprof_exit_returned(const __vprof_u64 *task) {
+  if (*task) __vprof_do_dequeue(*task);
+}
+
+#define __VPROF_UNUSED __attribute__((__unused__))
+#define __VPROF_EXITS(f) __attribute__((__cleanup__(__vprof_exit_##f)))
+
+/* n keeps the names of several hooks of one function apart; x is the descriptor's expression. */
+#define __VPROF_ENTRY(n, f, x) const int __vprof_hook_##n __VPROF_UNUSED = __vprof_do_##f((__vprof_u64)(x));
+#define __VPROF_EXIT(n, f, x) const __vprof_u64 __vprof_hook_##n __VPROF_EXITS(f) = (__vprof_u64)(x);
+#define __VPROF_AROUND(n, f, g, x) \
+  __VPROF_EXIT(n, g, x)            \
+  const int __vprof_hook_in_##n __VPROF_UNUSED = __vprof_do_##f(__vprof_hook_##n);
+#define __VPROF_BEGIN_ENTRY(n, id, type) \
+  const int __vprof_hook_##n __VPROF_UNUSED = __vprof_do_interval_begin((__vprof_u64)(id), type);
+#define __VPROF_BEGIN_EXIT(n, id, type)                                            \
+  const struct __vprof_begin_args __vprof_hook_##n __VPROF_EXITS(interval_begin) = \
+      __vprof_begin((__vprof_u64)(id), type);
+
+/* `return e;` of a function with a task in its returned value of type T becomes `return __vprof_returned = (e), ...;`.
+ */
+#define __VPROF_RETURNED(T)                              \
+  T __vprof_returned __attribute__((__uninitialized__)); \
+  __vprof_u64 __vprof_task __VPROF_EXITS(returned) = 0;
+#define __VPROF_RETURNED_END , __vprof_task = (__vprof_u64)__vprof_returned, __vprof_returned

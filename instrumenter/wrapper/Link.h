@@ -1,0 +1,13 @@
+// The arguments of a link that makes a program or shared library with the runtime.
+#pragma once
+
+#include "CommandLine.h"
+#include "Tools.h"
+
+namespace vprof {
+
+/// `arguments` with vprof_begin.o before and vprof_end.o behind all inputs and with the runtime library
+/// (runtime/PROBE_ABI.md). Unchanged for what is linked again (-r) and for programs without libraries.
+Arguments linkArguments(const CommandLine &line, Arguments arguments, const Tools &tools);
+
+}  // namespace vprof

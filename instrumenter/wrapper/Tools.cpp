@@ -1,0 +1,49 @@
+#include "Tools.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include "Process.h"
+
+namespace vprof {
+namespace {
+
+std::string environment(const char *name) {
+  const char *value = std::getenv(name);
+  return value ? value : "";
+}
+
+std::vector<std::string> splitWords(const std::string &text) {
+  std::istringstream stream(text);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+bool isClang(std::vector<std::string> compiler) {
+  compiler.insert(compiler.end(), {"-E", "-dM", "-x", "c", "/dev/null"});
+  return run(compiler, Capture::kOutput).captured.find("#define __clang__ ") != std::string::npos;
+}
+
+}  // namespace
+
+Tools findTools(bool cxx) {
+  namespace fs = std::filesystem;
+  Tools tools;
+  tools.cxx = cxx;
+  tools.compiler = splitWords(environment(cxx ? "VPROF_REAL_CXX" : "VPROF_REAL_CC"));
+  if (tools.compiler.empty())
+    tools.compiler = {cxx ? VPROF_DEFAULT_CXX : VPROF_DEFAULT_CC};
+  else
+    tools.remaps = isClang(tools.compiler);
+  std::error_code ignored;
+  const fs::path prefix = fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path();
+  tools.library = prefix / "lib/vprof";
+  tools.include = prefix / "include";
+  tools.emit_tree = environment("VPROF_EMIT_TREE");
+  tools.descriptor = environment("VPROF_DESCRIPTOR");
+  return tools;
+}
+
+}  // namespace vprof

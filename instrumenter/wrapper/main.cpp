@@ -1,0 +1,122 @@
+// vprof-cc and vprof-c++: a C or C++ compiler that puts vprof's probes into what it compiles.
+//
+//   CC=vprof-cc CXX=vprof-c++ make
+//
+// The command line is the real compiler's, plus --emit-tree DIR (rewritten sources for reading). Environment:
+//   VPROF_REAL_CC, VPROF_REAL_CXX  the real compiler
+//   VPROF_DESCRIPTOR               JSON file of the target's descriptor
+//   VPROF_EMIT_TREE                as --emit-tree
+//   VPROF_DISABLE=1                only the real compiler
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "CommandLine.h"
+#include "Compile.h"
+#include "Link.h"
+#include "Process.h"
+#include "Tools.h"
+
+namespace {
+
+using namespace vprof;
+
+#ifdef VPROF_CXX
+constexpr bool kCxx = true;
+#else
+constexpr bool kCxx = false;
+#endif
+
+/// Takes --emit-tree out of the arguments.
+void takeEmitTree(Arguments &arguments, Tools &tools) {
+  for (auto i = arguments.begin(); i != arguments.end();) {
+    if (*i == "--emit-tree" && i + 1 != arguments.end()) {
+      tools.emit_tree = *(i + 1);
+      i = arguments.erase(i, i + 2);
+    } else {
+      ++i;
+    }
+  }
+  if (!tools.emit_tree.empty()) tools.emit_tree = std::filesystem::absolute(tools.emit_tree);
+}
+
+Arguments command(const Tools &tools, const Arguments &arguments) {
+  Arguments result = tools.compiler;
+  result.insert(result.end(), arguments.begin(), arguments.end());
+  return result;
+}
+
+std::string stemOf(const std::string &path) {
+  return std::filesystem::path(path).replace_extension();
+}
+
+/// For a source that is compiled and linked in one go: -c, and the dependency file where one go would put it.
+Arguments compileOnly(const CommandLine &line, const Source &source, const std::string &object) {
+  Arguments arguments = line.argumentsFor(source);
+  Arguments more = {"-c", "-Qunused-arguments", "-o", object};
+  if (line.dependencies) {
+    const bool named = !line.output.empty();
+    more.insert(more.end(), {"-MF", stemOf(named ? line.output : source.path) + ".d"});
+    if (!line.dependency_target) more.insert(more.end(), {"-MT", named ? line.output : stemOf(source.path) + ".o"});
+  }
+  arguments.insert(arguments.begin(), more.begin(), more.end());
+  return arguments;
+}
+
+Arguments compileAs(const CommandLine &line, const Source &source) {
+  Arguments arguments = line.argumentsFor(source);
+  if (!line.output.empty()) arguments.insert(arguments.begin(), {"-o", line.output});
+  return arguments;
+}
+
+/// Compiles all sources; stops at the first that fails. For a link, `line.arguments` then name the objects.
+Result compileAll(CommandLine &line, const Tools &tools, const std::string &scratch) {
+  namespace fs = std::filesystem;
+  Result result;
+  for (const Source &source : line.sources) {
+    const std::string own = scratch + "/" + std::to_string(source.index);
+    fs::create_directory(own);
+    const bool link = line.mode == Mode::kLink;
+    const std::string object = link ? own + ".o" : line.objectOf(source);
+    const std::string identity = fs::absolute(link && line.output.empty() ? "a.out" : line.objectOf(source));
+    const Arguments arguments = link ? compileOnly(line, source, object) : compileAs(line, source);
+    result = compileUnit({arguments, source.path, object, identity}, tools, own);
+    if (!result.ok()) break;
+    if (link) line.arguments[source.index] = object;
+  }
+  return result;
+}
+
+/// The arguments with the objects in place of the sources. -x spoke of the sources and goes with them.
+Arguments withObjects(const CommandLine &line) {
+  Arguments arguments;
+  for (size_t i = 0; i < line.arguments.size(); ++i) {
+    if (line.arguments[i] == "-x")
+      ++i;
+    else if (line.arguments[i].rfind("-x", 0) != 0)
+      arguments.push_back(line.arguments[i]);
+  }
+  return arguments;
+}
+
+Result build(CommandLine &line, const Tools &tools) {
+  const TemporaryDirectory scratch;
+  if (!scratch.ok()) return run(command(tools, line.arguments), Capture::kNothing);
+  const Result result = compileAll(line, tools, scratch.path());
+  if (!result.ok() || line.mode != Mode::kLink || pendingSignal()) return result;
+  return run(command(tools, linkArguments(line, withObjects(line), tools)), Capture::kNothing);
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+  Tools tools = findTools(kCxx);
+  Arguments arguments(argv + 1, argv + argc);
+  takeEmitTree(arguments, tools);
+  const char *disable = std::getenv("VPROF_DISABLE");
+  if (disable && std::string(disable) == "1") return replaceProcess(command(tools, arguments));
+  CommandLine line = parseCommandLine(arguments, kCxx);
+  if (line.mode == Mode::kPassThrough) return replaceProcess(command(tools, arguments));
+  if (line.sources.empty()) return replaceProcess(command(tools, linkArguments(line, arguments, tools)));
+  return endLike(build(line, tools));
+}
