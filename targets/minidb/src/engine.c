@@ -6,18 +6,18 @@
 
 enum { PARSE_UNITS = 200, CHECKPOINT_PAUSE_US = 50000, CHECKPOINT_MOST_UNITS = 8000 };
 
-/* Decoy: the largest mean of a quiet run and no variance. Stands for parsing and checking the request. */
-static void parse_request(const struct txn *txn) {
-  if (txn->account_count <= MAX_LOCKS) spin_work(PARSE_UNITS);
+/* Stands for parsing and checking a request. Decoy: the largest mean of a quiet run, and no variance. */
+static void parse_request(void) {
+  spin_work(PARSE_UNITS);
 }
 
-/* Decoy: varies as much as a pathology, but after the interval's end. */
+/* Stands for freeing what the transaction used. Decoy: its time varies, but after the interval's end. */
 static void post_commit_cleanup(unsigned units) {
   spin_work(units);
 }
 
 static void serve_txn(struct engine *engine, struct txn *txn) {
-  parse_request(txn);
+  parse_request();
   txn_execute(&engine->database, txn);
   unsigned cleanup_units = txn->work.cleanup_units;
   txn_end(txn);
@@ -32,7 +32,7 @@ static void *worker_main(void *argument) {
   return NULL;
 }
 
-/* Decoy: varies more than anything else, in a thread that nobody waits for. */
+/* Stands for writing dirty pages. Decoy: varies more than anything else, in a thread that nobody waits for. */
 static void checkpoint_write(unsigned units) {
   spin_work(units);
 }
