@@ -1,0 +1,70 @@
+"""Measuring a running program: its load goes on, each measurement flips switch bytes and cuts a trace of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from vprof.analysis import Analysis, AnalysisOptions, analyze
+from vprof.errors import VprofError
+from vprof.load import load_trace
+from vprof.plan import Plan
+from vprof.session import Session
+
+_JOIN_SECONDS = 20.0
+_POLL_SECONDS = 0.02
+_FEWEST_INTERVALS = 200
+_PATIENCE = 4
+"""A measurement with fewer intervals than the fewest goes on, up to this many times its length."""
+
+
+@dataclass
+class LiveProgram:
+    """A program that runs under a session. `traces` are kept in `folder`, one per measurement."""
+
+    session: Session
+    process: subprocess.Popen[bytes]
+    folder: Path
+    options: AnalysisOptions
+    plan: Plan
+    count: int = 0
+
+    def wait_until_joined(self) -> None:
+        """Returns when the program has joined with its plan on. Raises VprofError when it ends first or never joins."""
+        deadline = time.monotonic() + _JOIN_SECONDS
+        while not self.session.modules:
+            self._check_alive()
+            if time.monotonic() > deadline:
+                raise VprofError("the program did not join: it was not built (or not linked) by vprof-cc")
+            time.sleep(_POLL_SECONDS)
+            self.session.follow(self.plan)
+
+    def measure(self, functions: frozenset[str], seconds: float) -> Analysis:
+        """A `drill.Measure`. Raises VprofError when the program ended, or recorded no interval."""
+        plan = Plan.of(functions)
+        self.session.switch(self.plan, plan)
+        self.plan = plan
+        self.count += 1
+        trace = self.folder / f"step-{self.count}.trace"
+        self.session.rotate(trace)
+        self._wait(seconds)
+        self.session.rotate(None)
+        return analyze(load_trace(trace), self.options)
+
+    def _wait(self, seconds: float) -> None:
+        begin = time.monotonic()
+        while True:
+            time.sleep(min(seconds, 0.2))
+            self._check_alive()
+            self.session.follow(self.plan)
+            elapsed = time.monotonic() - begin
+            enough = self.session.stats()["intervals"] >= _FEWEST_INTERVALS
+            if elapsed >= seconds and (enough or elapsed >= _PATIENCE * seconds):
+                return
+
+    def _check_alive(self) -> None:
+        status = self.process.poll()
+        if status is not None:
+            raise VprofError(f"the program ended (status {status}) before the drill-down was done: let it run longer")
