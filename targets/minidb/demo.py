@@ -15,24 +15,25 @@ HERE = Path(__file__).parent
 VPROF = Path(sys.executable).parent / "vprof"
 
 
-def run(*arguments: object) -> str:
-    """Prints the command as a user would type it, runs it, returns its output."""
+def run(*arguments: object) -> None:
+    """Prints the command as a user would type it, and runs it."""
     words = ["vprof", *map(str, arguments)]
     print(f"\n$ {' '.join(words)}", flush=True)
-    done = subprocess.run([VPROF, *words[1:]], stdout=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run([VPROF, *words[1:]], check=False)
     if done.returncode:
         sys.exit(done.returncode)
-    return done.stdout
 
 
 def drill(pathology: str, seed: int, expected: str) -> bool:
     """One drill-down; true if its first finding is the planted function, confirmed."""
-    svg, result = Path(f".vprof/minidb/{pathology}.svg"), Path(f".vprof/minidb/{pathology}.json")
-    options = ["--target", "minidb", "--svg", svg, "--json", result]
-    print(run("drill", "--auto", *options, "--", "--pathology", pathology, "--seed", seed), end="")
-    finding = json.loads(result.read_text())["findings"][0]
-    found = finding["functions"] == [expected] and finding["confirmed"]
-    print(f"planted: {expected}; first finding: {', '.join(finding['functions'])}: {'found' if found else 'MISSED'}")
+    work = Path(".vprof/minidb")
+    svg = work / f"{pathology}.svg"
+    options = ["--auto", "--target", "minidb", "--svg", svg]
+    run("drill", *options, "--", "--pathology", pathology, "--seed", seed)
+    findings = json.loads((work / "drill" / "result.json").read_text())["findings"]
+    top = findings[0] if findings else {"functions": ["nothing"], "confirmed": False}
+    found = top["functions"] == [expected] and top["confirmed"]
+    print(f"planted: {expected}; first finding: {', '.join(top['functions'])}: {'found' if found else 'MISSED'}")
     print(f"tree: {svg}")
     return found
 
@@ -40,7 +41,7 @@ def drill(pathology: str, seed: int, expected: str) -> bool:
 def main() -> None:
     begin = time.monotonic()
     cases = tomllib.loads((HERE / "target.toml").read_text())["demo"]
-    print(run("instrument", "--target", "minidb"), end="")
+    run("instrument", "--target", "minidb")
     found = [drill(case["pathology"], case["seed"], case["finding"]) for case in cases]
     print(f"\n{sum(found)} of {len(found)} planted causes found, in one build and {time.monotonic() - begin:.0f} s")
     sys.exit(0 if all(found) else 1)

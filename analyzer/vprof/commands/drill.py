@@ -33,8 +33,8 @@ _LONG_ENOUGH_SECONDS = 24 * 3600
 @click.option("--min-share", default=0.05, show_default=True, help="Ignore factors below this share of the variance.")
 @click.option("--step-seconds", default=3.0, show_default=True, help="Length of a measurement.")
 @click.option("--max-steps", default=10, show_default=True)
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Also write the result to this file, as JSON.")
-@click.option("--svg", "svg_file", type=click.Path(path_type=Path), help="Also draw the tree of the confirmation, as SVG.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--svg", "svg_file", type=click.Path(path_type=Path), help="Also draw the tree of the confirmation.")
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
 def command(
     name: str,
@@ -44,7 +44,7 @@ def command(
     min_share: float,
     step_seconds: float,
     max_steps: int,
-    json_file: Path | None,
+    form: str,
     svg_file: Path | None,
     options: tuple[str, ...],
 ) -> None:
@@ -52,7 +52,7 @@ def command(
 
     The target runs its own load; OPTIONS after `--` are for its command. Each step switches on the children of the factors
     that matter, in the running program, and measures again. A last, longer measurement confirms the findings.
-    The traces of the steps stay in the work folder.
+    The traces of the steps and the result as JSON stay in the work folder, below `drill/`.
 
     \b
     Example:
@@ -67,12 +67,16 @@ def command(
     with _running(target, list(options), analysis_options) as program:
         drill = Drill(frozenset(target.descriptor.roots), program.measure, drill_options)
         for step in drill.steps():
-            drill_report.print_step(step)
+            if form == "text":
+                drill_report.print_step(step)
         fresh, findings = drill.confirm()
+    result = json.dumps(drill_report.as_json(drill.done, fresh, findings), indent=1)
+    (target.folder / "drill" / "result.json").write_text(result, encoding="utf-8")
     if svg_file:
         dot.write_svg(fresh, svg_file)
-    if json_file:
-        json_file.write_text(json.dumps(drill_report.as_json(drill.done, fresh, findings), indent=1))
+    if form == "json":
+        print(result)
+        return
     text_report.print_analysis(fresh)
     drill_report.print_findings(findings)
 
