@@ -108,7 +108,7 @@ def _take_chunk(file: TraceFile, content: NDArray[np.uint8], at: int, index: int
     payload = content[start : start + length]
     if len(payload) < length:
         raise _DamagedError("the file ends inside a chunk")
-    if payload_crc != zlib.crc32(payload):
+    if payload_crc != zlib.crc32(payload.data):
         raise _DamagedError(f"chunk {index} is damaged")
     _store(file, kind, subject, base, payload)
     return int(start + length + -length % _PADDING)

@@ -54,7 +54,8 @@ class Symbol:
 class Unit:
     """One translation unit. `switch_addr` is the link-time address of its first switch byte (0: it has none).
 
-    `taken` are (id, canonical type) of functions whose address is taken; `matched` are descriptor entries, "table/position".
+    `taken` are (id, canonical type) of functions whose address is taken; `matched` are descriptor entries
+    ("table/position").
     """
 
     unit: str
@@ -70,7 +71,7 @@ class Unit:
 
 
 def read_program(path: Path) -> list[Unit]:
-    """The units of an executable or shared library. Raises VprofError in one line when it has none or they are damaged."""
+    """The units of an executable or shared library. Raises VprofError when it has none or they are damaged."""
     try:
         with Path(path).open("rb") as file:
             section = ELFFile(file).get_section_by_name(SECTION)

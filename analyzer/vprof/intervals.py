@@ -1,0 +1,154 @@
+"""Semantic intervals from begin, end and on_behalf records: paired across threads, named, sorted out.
+
+    records -> Labelling (which instance each thread worked for, and when) -> kept or excluded, with the reason
+
+An id may be used again after its end, so an *instance* is a begin record; a label that refers to no begin in the file
+is an instance as well, a foreign one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vprof.lookup import latest
+from vprof.model import NONE, Bool, Int32, Int64, Intervals
+from vprof.records import ABORTED, INTERVAL_BEGIN, INTERVAL_END, ON_BEHALF, Records
+
+UNFINISHED = "unfinished"
+ABORTED_REASON = "aborted"
+NO_BEGIN = "begun before the recording"
+FLIP = "overlaps a flip of the plan"
+OTHER_PLAN = "another plan was on"
+LOSS = "touches lost records"
+
+
+@dataclass(frozen=True)
+class Instances:
+    """One row per begin record, sorted by (id, begin). `end_thread` is NONE where no end was found."""
+
+    id: NDArray[np.uint64]
+    type: Int32
+    begin_thread: Int32
+    begin: Int64
+    end_thread: Int32
+    end: Int64
+    aborted: Bool
+    ends_without_begin: int
+
+    @property
+    def finished(self) -> Bool:
+        has_end: Bool = self.end_thread != NONE
+        return has_end & ~self.aborted
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What each thread worked for, from `t` to its next row: an instance, or NONE. Sorted by (thread, t)."""
+
+    thread: Int32
+    t: Int64
+    instance: Int64
+
+    def at(self, thread: Int32, t: Int64) -> Int64:
+        """The instance a thread worked for at a time (from its change on), or NONE."""
+        row = latest(self.thread, self.t, thread, t)
+        return np.where(row >= 0, self.instance[row], NONE) if len(self.t) else np.full(len(t), NONE, np.int64)
+
+
+def pair(records: Records) -> Instances:
+    """Begin records and the first end of each, on whatever thread."""
+    begins = records.rows(INTERVAL_BEGIN)
+    begins = begins[np.lexsort((records.t[begins], records.word[begins]))]
+    ids, begin = records.word[begins], records.t[begins]
+    ends = records.rows(INTERVAL_END)
+    ends = ends[np.argsort(records.t[ends], kind="stable")]
+    owner = latest(ids, begin, records.word[ends], records.t[ends])
+    instance, first = np.unique(owner, return_index=True)
+    first = first[instance >= 0]
+    instance = instance[instance >= 0]
+    end_row = np.full(len(begins), -1, np.int64)
+    end_row[instance] = ends[first]
+    has_end = end_row >= 0
+    return Instances(
+        id=ids,
+        type=records.aux[begins].astype(np.int32),
+        begin_thread=records.thread[begins],
+        begin=begin,
+        end_thread=np.where(has_end, records.thread[end_row], NONE).astype(np.int32),
+        end=np.where(has_end, records.t[end_row], begin),
+        aborted=has_end & (records.aux[end_row] == ABORTED),
+        ends_without_begin=len(ends) - len(instance),
+    )
+
+
+def label(records: Records, instances: Instances) -> tuple[Labels, NDArray[np.uint64]]:
+    """Who worked for what. Foreign labels get instance numbers from len(instances.id) on; their ids are returned."""
+    rows = np.flatnonzero(
+        (records.kind == INTERVAL_BEGIN) | (records.kind == INTERVAL_END) | (records.kind == ON_BEHALF)
+    )
+    ids = np.where(records.kind[rows] == INTERVAL_END, np.uint64(0), records.word[rows])
+    found = latest(instances.id, instances.begin, ids, records.t[rows])
+    foreign = (found < 0) & (ids != 0)
+    foreign_ids, number = np.unique(ids[foreign], return_inverse=True)
+    instance = np.where(ids != 0, found, NONE)
+    instance[foreign] = len(instances.id) + number
+    return Labels(records.thread[rows], records.t[rows], instance), foreign_ids
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The intervals to analyze, and what became of the others. `number[instance]` is the model's interval number."""
+
+    intervals: Intervals
+    ids: list[str]
+    number: Int32
+    excluded: dict[str, int]
+    lost_latencies: Int64
+
+
+def select(instances: Instances, foreign_ids: NDArray[np.uint64], reasons: dict[str, Bool]) -> Selection:
+    """Keeps the finished instances to which no reason applies; each other one counts under its first reason."""
+    kept = instances.finished
+    excluded = {
+        UNFINISHED: int(np.count_nonzero(instances.end_thread == NONE)),
+        ABORTED_REASON: int(np.count_nonzero(instances.aborted)),
+        NO_BEGIN: instances.ends_without_begin,
+    }
+    lost = np.zeros(len(kept), np.bool_)
+    for reason, applies in reasons.items():
+        hit = kept & applies
+        excluded[reason] = int(np.count_nonzero(hit))
+        kept = kept & ~applies
+        if reason == LOSS:
+            lost = hit
+    rows = np.flatnonzero(kept)
+    rows = rows[np.argsort(instances.begin[rows], kind="stable")]
+    others = np.flatnonzero(~kept)
+    number = np.empty(len(kept) + len(foreign_ids), np.int32)
+    number[rows] = np.arange(len(rows))
+    number[others] = np.arange(len(rows), len(kept))
+    number[len(kept) :] = np.arange(len(kept), len(number))
+    return Selection(
+        intervals=Intervals(
+            type=instances.type[rows],
+            begin_thread=instances.begin_thread[rows],
+            begin=instances.begin[rows],
+            end_thread=instances.end_thread[rows],
+            end=instances.end[rows],
+            ignore=np.zeros(len(rows), np.bool_),
+        ),
+        ids=_names(instances.id, np.concatenate([rows, others])) + [f"{id_}#0" for id_ in foreign_ids],
+        number=number,
+        excluded={reason: count for reason, count in excluded.items() if count},
+        lost_latencies=instances.end[lost] - instances.begin[lost],
+    )
+
+
+def _names(ids: NDArray[np.uint64], order: Int64) -> list[str]:
+    """The id, and "#2", "#3" ... from the second use of an id on. `ids` are sorted."""
+    starts = np.flatnonzero(np.r_[True, ids[1:] != ids[:-1]]) if len(ids) else np.zeros(0, np.int64)
+    use = np.arange(len(ids)) - np.repeat(starts, np.diff(np.r_[starts, len(ids)])) + 1
+    return [f"{ids[row]}#{use[row]}" if use[row] > 1 else f"{ids[row]}" for row in order]

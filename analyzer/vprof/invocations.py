@@ -1,0 +1,168 @@
+"""Invocations of probed functions: from records written at exit to nested calls in order of entry.
+
+INVOCATION, ABANDONED, frames still open at the end -> post-order rows -> starts made to nest -> pre-order
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from vprof.clock import Clock
+from vprof.model import NONE, Bool, Int32, Int64
+from vprof.nesting import SATURATED, nest, preorder
+from vprof.records import ABANDONED, INVOCATION, LONG_DURATION, LONG_START, Records
+
+
+@dataclass(frozen=True)
+class Calls:
+    """Invocations sorted by (thread, start, depth); `number` is a site number.
+
+    `parent` is the row of the innermost recorded call around it, or NONE. `abandoned` calls were left by longjmp or
+    thread exit (their end is an upper bound), `open` ones were not left before the end of the file.
+    """
+
+    thread: Int32
+    number: Int64
+    start: Int64
+    end: Int64
+    depth: Int32
+    parent: Int64
+    abandoned: int
+    open: int
+    corrected: int
+
+
+@dataclass(frozen=True)
+class _PostOrder:
+    thread: Int32
+    number: Int64
+    start: Int64
+    end: Int64
+    depth: Int32
+
+
+def read_calls(records: Records, clock: Clock, open_events: list[dict[str, Any]], file_end: int) -> Calls:
+    """All invocations of a trace. Those of `open` events end at `file_end` (ns)."""
+    rows = np.flatnonzero((records.kind == INVOCATION) | (records.kind == ABANDONED))
+    closed = _PostOrder(
+        thread=records.thread[rows],
+        number=records.high(rows),
+        start=_starts(records, rows, clock),
+        end=records.t[rows],
+        depth=records.aux[rows].astype(np.int32),
+    )
+    still_open = _open_frames(records, clock, open_events, file_end)
+    calls = _joined(closed, still_open) if len(still_open.thread) else closed
+    start = calls.start.copy()
+    span, corrected = nest(calls.thread, calls.depth, start, calls.end)
+    order, parent = preorder(calls.thread, span)
+    position = np.empty(len(order), np.int64)
+    position[order] = np.arange(len(order))
+    parent = parent[order]
+    return Calls(
+        thread=calls.thread[order],
+        number=calls.number[order],
+        start=start[order],
+        end=calls.end[order],
+        depth=calls.depth[order],
+        parent=np.where(parent >= 0, position[parent], NONE),
+        abandoned=int(np.count_nonzero(records.kind[rows] == ABANDONED)),
+        open=len(still_open.thread),
+        corrected=corrected,
+    )
+
+
+def _starts(records: Records, rows: Int64, clock: Clock) -> Int64:
+    """Entry times in ns: exit minus duration, or what the LONG_START record before says."""
+    duration = records.low(rows)
+    ticks = records.ticks[rows] - duration
+    long = (duration == LONG_DURATION) & (rows > 0)
+    long[long] = records.kind[rows[long] - 1] == LONG_START
+    ticks[long] = records.word[rows[long] - 1].astype(np.int64)
+    return clock.to_ns(ticks)
+
+
+def _open_frames(records: Records, clock: Clock, events: list[dict[str, Any]], file_end: int) -> _PostOrder:
+    """Frames nobody left, innermost first."""
+    threads = {uid: index for index, uid in enumerate(records.uids)}
+    rows = [
+        (threads[event["uid"]], number, clock.one(start_ticks), min(depth, SATURATED))
+        for event in events
+        for depth, (number, start_ticks) in reversed(list(enumerate(event["frames"])))
+    ]
+    thread, number, start, depth = np.array(rows, np.int64).reshape(-1, 4).T
+    return _PostOrder(thread.astype(np.int32), number, start, np.full(len(rows), file_end), depth.astype(np.int32))
+
+
+def _joined(first: _PostOrder, then: _PostOrder) -> _PostOrder:
+    """Both, grouped by thread; of each thread the rows of `first` first."""
+    thread = np.concatenate([first.thread, then.thread])
+    order = np.argsort(thread, kind="stable")
+    columns = (
+        np.concatenate([getattr(first, name), getattr(then, name)])[order]
+        for name in ("number", "start", "end", "depth")
+    )
+    return _PostOrder(thread[order], *columns)
+
+
+def kept(calls: Calls, keep: Bool) -> Calls:
+    """The calls marked in `keep`; a child whose parent goes belongs to the nearest one that stays."""
+    parent = _adopt(calls.parent, keep)
+    position = np.cumsum(keep) - 1
+    parent = parent[keep]
+    return Calls(
+        thread=calls.thread[keep],
+        number=calls.number[keep],
+        start=calls.start[keep],
+        end=calls.end[keep],
+        depth=calls.depth[keep],
+        parent=np.where(parent >= 0, position[parent], NONE),
+        abandoned=calls.abandoned,
+        open=calls.open,
+        corrected=calls.corrected,
+    )
+
+
+@njit(cache=True)
+def _adopt(parent: Int64, keep: Bool) -> Int64:
+    out = parent.copy()
+    for i in range(len(out)):
+        # Parents come first, so theirs is settled already.
+        if out[i] >= 0 and not keep[out[i]]:
+            out[i] = out[out[i]]
+    return out
+
+
+@njit(cache=True)
+def labels_at_entry(thread: Int32, start: Int64, label_thread: Int32, label_t: Int64, label: Int32) -> Int32:
+    """What the thread worked on when it entered each call; both tables sorted by (thread, time)."""
+    out = np.empty(len(thread), np.int32)
+    row = 0
+    current = NONE
+    for i in range(len(thread)):
+        if i == 0 or thread[i] != thread[i - 1]:
+            current = NONE
+            while row < len(label_t) and label_thread[row] < thread[i]:
+                row += 1
+        while row < len(label_t) and label_thread[row] == thread[i] and label_t[row] <= start[i]:
+            current = label[row]
+            row += 1
+        out[i] = current
+    return out
+
+
+@njit(cache=True)
+def observed_edges(parent: Int64, function: Int32, functions: int) -> Int64:
+    """Distinct (caller * functions + callee) of calls that nested directly."""
+    seen = set()
+    for i in range(len(parent)):
+        if parent[i] >= 0:
+            seen.add(np.int64(function[parent[i]]) * functions + function[i])
+    out = np.empty(len(seen), np.int64)
+    for n, edge in enumerate(seen):
+        out[n] = edge
+    return np.sort(out)

@@ -1,0 +1,77 @@
+"""Lost records and the intervals they spoil (ALGORITHMS section 8)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vprof.chunks import TraceFile
+from vprof.clock import Clock
+from vprof.edges import Handovers
+from vprof.intervals import LOSS, Instances, Labels
+from vprof.model import NONE, Bool, Int64
+from vprof.records import COUNT, LOST, Records
+from vprof.segments import Waits
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """Times in ns from which records of a thread are missing."""
+
+    thread: Int64
+    start: Int64
+    end: Int64
+
+    def of(self, threads: Bool) -> Ranges:
+        """Those of some threads."""
+        chosen = threads[self.thread]
+        return Ranges(self.thread[chosen], self.start[chosen], self.end[chosen])
+
+    def touch(self, instances: Instances) -> Bool:
+        """Which intervals overlap one."""
+        order = np.argsort(self.start)
+        latest_end = np.maximum.accumulate(self.end[order])
+        before = np.searchsorted(self.start[order], instances.end, "right")
+        hit = np.zeros(len(instances.end), np.bool_)
+        some = before > 0
+        hit[some] = latest_end[before[some] - 1] >= instances.begin[some]
+        return hit
+
+
+def totals(file: TraceFile, records: Records) -> dict[str, int | float]:
+    """Records `written` by the program, and those of them that were `dropped`."""
+    marks = records.rows(LOST, COUNT)
+    dropped = int(records.word[marks + 1].sum()) + sum(int(event["count"]) for event in file.of("loss"))
+    return {"written": len(records.kind) + dropped, "dropped": dropped}
+
+
+def read_lost(file: TraceFile, records: Records, clock: Clock) -> Ranges:
+    """Lost ranges, from LOST records and from `loss` events."""
+    marks = records.rows(LOST, COUNT)
+    threads = {uid: index for index, uid in enumerate(records.uids)}
+    events = [(threads[loss["uid"]], clock.one(loss["from"]), clock.one(loss["to"])) for loss in file.of("loss")]
+    thread, start, end = np.array(events, np.int64).reshape(-1, 3).T
+    return Ranges(
+        np.concatenate([records.thread[marks].astype(np.int64), thread]),
+        np.concatenate([clock.to_ns(records.word[marks].astype(np.int64)), start]),
+        np.concatenate([records.t[marks], end]),
+    )
+
+
+def visited(labels: Labels, waits: Waits, given: Handovers, threads: int) -> Bool:
+    """The threads that critical paths may visit: they worked for some interval, woke somebody or made a task.
+
+    What other threads lost cannot matter to an interval.
+    """
+    found = np.zeros(threads, np.bool_)
+    found[labels.thread[labels.instance != NONE]] = True
+    found[waits.waker[waits.waker != NONE]] = True
+    found[given.created.creator] = True
+    return found
+
+
+def spoiled_times(lost: Ranges, may_be_visited: Bool) -> list[tuple[int, int, int, str]]:
+    """The ranges as `Trace.spoiled` lists them: of all threads where a path may visit the one that lost."""
+    thread = np.where(may_be_visited[lost.thread], NONE, lost.thread)
+    return [(*row, LOSS) for row in zip(thread.tolist(), lost.start.tolist(), lost.end.tolist(), strict=True)]

@@ -1,0 +1,122 @@
+"""What a trace knows of the program: functions behind site numbers, heights (model.Program).
+
+module events + unit metadata -> site number -> function;  calls seen + call graph -> Program
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vprof import callgraph
+from vprof.callgraph import CallGraph
+from vprof.chunks import TraceFile
+from vprof.errors import VprofError
+from vprof.metadata import Unit, parse_units
+from vprof.model import Bool, Int32, Int64, Program
+
+RECURSION_WARNING = 0.2
+"""Share of the functions in the largest recursive group from which on heights say little (ALGORITHMS section 5)."""
+
+
+@dataclass(frozen=True)
+class Sites:
+    """`function[number]` is the function of a site number. `remarks` are for the report."""
+
+    graph: CallGraph
+    function: Int32
+    remarks: list[str]
+
+
+def read_sites(file: TraceFile, seen: Int64) -> Sites:
+    """Joins modules and their metadata. Numbers in `seen` without metadata get functions named "site N"."""
+    units: list[Unit] = []
+    numbers: list[tuple[int, str]] = []
+    remarks = []
+    for module in file.of("module"):
+        content = file.metadata.get(module["index"], b"")
+        try:
+            of_module = parse_units(content, str(module["path"]))
+        except VprofError as error:
+            of_module = []
+            remarks.append(str(error))
+        units += of_module
+        numbers += _numbers(module, of_module)
+    graph = callgraph.build(units)
+    largest = max([number for number, _ in numbers] + [int(seen.max(initial=-1))], default=-1)
+    function = np.full(largest + 1, -1, np.int32)
+    for number, id_ in numbers:
+        function[number] = graph.number[id_]
+    nameless = np.unique(seen[function[seen] < 0])
+    for number in nameless:
+        function[number] = graph.add(f"site {number}", f"site {number}")
+        graph.sited[function[number]] = True
+    if len(nameless):
+        remarks.append(f"{len(nameless)} sites have no metadata in the trace: they are shown by number")
+    return Sites(graph, function, remarks)
+
+
+def _numbers(module: dict[str, Any], units: list[Unit]) -> list[tuple[int, str]]:
+    """(site number, function id) of a module's sites (runtime/TRACE_FORMAT.md section 3)."""
+    shift = int(module["base"]) - int(module["section_addr"])
+    return [
+        (unit.switch_addr + function.site + shift, function.id)
+        for unit in units
+        for function in unit.functions
+        if function.site is not None
+    ]
+
+
+def describe(
+    sites: Sites, on: frozenset[int], observed: list[tuple[int, int]], entries: Int32, ignored_names: frozenset[str]
+) -> tuple[Program, list[str]]:
+    """The Program, and remarks on it.
+
+    `on` are site numbers, `observed` (caller, callee) frames that nested, `entries` outermost functions of threads. A
+    function is *complete* when its probe was on and so were those of all functions with a site that it enters next: by
+    direct calls, by observed ones, by pointers whose type has candidates. Functions without a site (external, small,
+    excluded) are looked through, not asked for. Calls into noreturn functions and `ignored_names` do not count for
+    heights. The root height is that of the highest function above an outermost one: a thread's entry function may be
+    off.
+    """
+    graph = sites.graph
+    calls = [list(callees) for callees in graph.calls]
+    callgraph.add_observed(calls, observed)
+    ignored = {f for f, name in enumerate(graph.names) if graph.noreturn[f] or name in ignored_names}
+    counted = callgraph.without(calls, ignored)
+    height = callgraph.heights(counted)
+    above = callgraph.ancestors(counted, {int(f) for f in entries})
+    is_on = np.zeros(len(graph.names), np.bool_)
+    is_on[[sites.function[number] for number in on if number < len(sites.function) and sites.function[number] >= 0]] = (
+        True
+    )
+    program = Program(
+        functions=graph.names,
+        places=graph.places,
+        calls=calls,
+        height=height,
+        root_height=max((int(height[f]) for f in above), default=0),
+        on=is_on,
+        complete=_complete(graph, calls, is_on),
+        switchable=np.array(graph.sited, np.bool_),
+    )
+    return program, _recursion(counted, program.functions)
+
+
+def _complete(graph: CallGraph, calls: callgraph.Graph, on: Bool) -> Bool:
+    complete = np.zeros(len(on), np.bool_)
+    for f in np.flatnonzero(on):
+        complete[f] = all(on[child] for child in callgraph.probed_children(graph, calls, int(f)))
+    return complete
+
+
+def _recursion(counted: callgraph.Graph, names: list[str]) -> list[str]:
+    largest = max(callgraph.components(counted), key=len, default=[])
+    if len(largest) < 2 or len(largest) < RECURSION_WARNING * len(names):
+        return []
+    return [
+        f"{len(largest)} of {len(names)} functions call each other ({names[largest[0]]}, ...): heights say little; "
+        "name error and exit functions in ignore_for_height"
+    ]

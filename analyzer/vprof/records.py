@@ -1,0 +1,119 @@
+"""Records as columns (runtime/TRACE_FORMAT.md section 2): bits taken apart, times unwrapped, threads grouped.
+
+chunks of one thread each -> one table of all records, grouped by thread, in each thread's own order
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from vprof.chunks import RecordChunk
+from vprof.clock import Clock, settle
+from vprof.model import Bool, Int32, Int64
+
+INVOCATION, LONG_START, INTERVAL_BEGIN, INTERVAL_END, ON_BEHALF, BLOCKED, OBJECT = 1, 2, 3, 4, 5, 6, 7
+PEER, ENQUEUE, DEQUEUE, CREATED, LOST, COUNT, ABANDONED = 8, 9, 10, 11, 12, 13, 14
+_TIMELESS = (LONG_START, OBJECT, PEER, COUNT)
+"""Kinds whose time field is not a moment of the thread that wrote them."""
+LONG_DURATION = 0xFFFFFFFF
+PEER_UNKNOWN, PEER_TIME_UNKNOWN = 1, 2
+ABORTED = 1
+
+Words = NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Records:
+    """One row per record. `ticks` as written, unwrapped; `t` in ns, strictly increasing per thread; `word` is w1.
+
+    `uids[thread]` names a thread; threads that only occur as peers have numbers too. `backwards` counts times that were
+    smaller than their predecessor's, `unknown` records of kinds this version lacks.
+    """
+
+    uids: list[int]
+    thread: Int32
+    kind: NDArray[np.uint8]
+    aux: NDArray[np.uint16]
+    ticks: Int64
+    t: Int64
+    word: Words
+    backwards: int
+    unknown: int
+
+    def rows(self, kind: int, *followers: int) -> Int64:
+        """Rows of a kind that are followed by the kinds they are specified with, on the same thread."""
+        rows = np.flatnonzero(self.kind == kind)
+        for step, follower in enumerate(followers, 1):
+            rows = rows[rows + step < len(self.kind)]
+            rows = rows[(self.kind[rows + step] == follower) & (self.thread[rows + step] == self.thread[rows])]
+        return rows
+
+    def first_and_last(self) -> tuple[Int64, Int64]:
+        """The times of each thread's first and last record; (largest, smallest int64) for a thread without any."""
+        limits = np.iinfo(np.int64)
+        first, last = np.full(len(self.uids), limits.max), np.full(len(self.uids), limits.min)
+        moments = _carries_time(self.kind)
+        np.minimum.at(first, self.thread[moments], self.t[moments])
+        np.maximum.at(last, self.thread[moments], self.t[moments])
+        return first, last
+
+    def low(self, rows: Int64) -> Int64:
+        """Low half of w1."""
+        return (self.word[rows] & np.uint64(0xFFFFFFFF)).astype(np.int64)
+
+    def high(self, rows: Int64) -> Int64:
+        """High half of w1."""
+        return (self.word[rows] >> np.uint64(32)).astype(np.int64)
+
+
+def read_records(chunks: list[RecordChunk], uids: list[int], clock: Clock) -> Records:
+    """All records of a file. Threads are numbered in the order of `uids`, then as they turn up."""
+    numbers = {uid: index for index, uid in enumerate(uids)}
+    for chunk in chunks:
+        numbers.setdefault(chunk.uid, len(numbers))
+    ordered = sorted(chunks, key=lambda chunk: numbers[chunk.uid])
+    lengths = np.array([len(chunk.words) for chunk in ordered], np.int64)
+    words = np.concatenate([chunk.words for chunk in ordered]) if ordered else np.zeros((0, 2), np.uint64)
+    base = np.array([chunk.base_ticks for chunk in ordered], np.uint64)
+    kind, aux, ticks = _decode(words, lengths, base)
+    thread = np.repeat(np.array([numbers[chunk.uid] for chunk in ordered], np.int32), lengths)
+    peers = words[(kind == PEER) & (aux & PEER_UNKNOWN == 0), 1] & np.uint64(0xFFFFFFFF)
+    for uid in np.unique(peers):
+        numbers.setdefault(int(uid), len(numbers))
+    t = clock.to_ns(ticks)
+    backwards = settle(thread, _carries_time(kind), t)
+    unknown = int(np.count_nonzero((kind == 0) | (kind == 15)))
+    return Records(list(numbers), thread, kind, aux, ticks, t, words[:, 1], backwards, unknown)
+
+
+def _carries_time(kind: NDArray[np.uint8]) -> Bool:
+    carries = np.ones(16, np.bool_)
+    carries[[0, 15, *_TIMELESS]] = False
+    return carries[kind]
+
+
+@njit(cache=True)
+def _decode(words: Words, lengths: Int64, base: Words) -> tuple[NDArray[np.uint8], NDArray[np.uint16], Int64]:
+    """Kind, aux and full ticks of each record: the value nearest to its chunk's base that has its low 48 bits."""
+    n = len(words)
+    kind = np.empty(n, np.uint8)
+    aux = np.empty(n, np.uint16)
+    ticks = np.empty(n, np.int64)
+    low48 = np.uint64((1 << 48) - 1)
+    row = 0
+    for chunk in range(len(lengths)):
+        origin = base[chunk]
+        for _ in range(lengths[chunk]):
+            word = words[row, 0]
+            kind[row] = word >> np.uint64(60)
+            aux[row] = (word >> np.uint64(48)) & np.uint64(0xFFF)
+            ahead = np.int64(((word & low48) - (origin & low48)) & low48)
+            if ahead >= 1 << 47:
+                ahead -= 1 << 48
+            ticks[row] = np.int64(origin) + ahead
+            row += 1
+    return kind, aux, ticks

@@ -1,0 +1,156 @@
+"""Segments: what each thread did from its first to its last moment (ALGORITHMS section 1 and 2).
+
+    labels + waits + lives of threads -> exec and blocked segments without gaps or overlaps
+
+A wait inside another (a condition variable waits for a mutex, a described primitive waits inside): the outer wait
+lasts until the first inner wait that began after the outer's wake-up; from there on the inner ones count, and the time
+between them is execution. Where nobody is known to have ended the outer wait it gives way to every inner one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from vprof.intervals import Labels
+from vprof.model import BLOCKED, EXEC, NONE, Bool, Int32, Int64, Segments
+from vprof.nesting import SATURATED, nest, preorder
+
+
+@dataclass(frozen=True)
+class Waits:
+    """Blocked waits, grouped by thread in the order of their ends. `waker` is a thread or NONE: nobody is known.
+
+    begin <= t < end, with `t` when the waker acted; `span` as of `nesting.nest`; `corrected` counts the times that had
+    to be moved for that.
+    """
+
+    thread: Int32
+    begin: Int64
+    end: Int64
+    waker: Int32
+    t: Int64
+    span: Int64
+    corrected: int
+
+    @classmethod
+    def of(cls, thread: Int32, begin: Int64, end: Int64, waker: Int32, t: Int64) -> Waits:
+        """Makes the waits of a thread nest and puts the wake-ups inside them."""
+        begin = begin.copy()
+        span, corrected = nest(thread, np.full(len(thread), SATURATED, np.int32), begin, end)
+        inside = np.maximum(begin, np.minimum(t, end - 1))
+        moved = (waker != NONE) & (np.abs(inside - t) > 1)
+        return cls(thread, begin, end, waker, inside, span, corrected + int(np.count_nonzero(moved)))
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Segments, and for each the row of its wait in `Waits`, or NONE."""
+
+    segments: Segments
+    wait: Int64
+
+
+def cut(lives: tuple[Int64, Int64], labels: Labels, number: Int32, waits: Waits) -> Cut:
+    """Cuts each thread's life at changes of label and at waits. `number[instance]` is what the label column holds."""
+    order, _ = preorder(waits.thread, waits.span)
+    thread, start, end, wait = _pieces(order, waits.thread, waits.begin, waits.end, waits.waker != NONE, waits.t)
+    value = np.where(labels.instance != NONE, number[labels.instance], NONE) if len(number) else labels.instance
+    columns = _cut(*lives, labels.thread, labels.t, value.astype(np.int32), thread, start, end, wait)
+    return Cut(Segments(*columns[:5]), columns[5])
+
+
+@njit(cache=True)
+def _painter(stack: Int64, top: int, known: Bool, released: Bool) -> int:
+    """Which of the open waits (outermost first) explains that the thread stands still; -1: it executes."""
+    for level in range(top):
+        wait = stack[level]
+        if known[wait] and not released[wait]:
+            return int(wait)
+        if not known[wait] and level == top - 1:
+            return int(wait)
+    return -1
+
+
+@njit(cache=True)
+def _pieces(
+    order: Int64, thread: Int32, begin: Int64, end: Int64, known: Bool, t: Int64
+) -> tuple[Int32, Int64, Int64, Int64]:
+    """Pieces of standing still (thread, from, to, wait) in order, without overlaps. `order`: outer before inner."""
+    size = 2 * len(order)
+    owner, start, stop = np.empty(size, np.int32), np.empty(size, np.int64), np.empty(size, np.int64)
+    of = np.empty(size, np.int64)
+    stack = np.empty(len(order), np.int64)
+    released = np.zeros(len(order), np.bool_)
+    n = top = 0
+    cursor = np.int64(0)
+    for step in range(len(order) + 1):
+        new = order[step] if step < len(order) else -1
+        while True:
+            # Next moment at which the set of open waits changes: the innermost ends, or the new one begins.
+            ends = top > 0 and (new < 0 or thread[stack[top - 1]] != thread[new] or end[stack[top - 1]] <= begin[new])
+            if not ends and new < 0:
+                break
+            moment = end[stack[top - 1]] if ends else begin[new]
+            wait = _painter(stack, top, known, released)
+            if wait >= 0 and moment > cursor:
+                if n and of[n - 1] == wait and stop[n - 1] == cursor:
+                    stop[n - 1] = moment
+                else:
+                    owner[n], start[n], stop[n], of[n] = thread[wait], cursor, moment, wait
+                    n += 1
+            cursor = moment
+            if not ends:
+                break
+            top -= 1
+        if new >= 0:
+            for level in range(top):
+                if begin[new] > t[stack[level]]:
+                    released[stack[level]] = True
+            stack[top] = new
+            top += 1
+    return owner[:n], start[:n], stop[:n], of[:n]
+
+
+@njit(cache=True)
+def _cut(
+    life_start: Int64,
+    life_end: Int64,
+    label_thread: Int32,
+    label_t: Int64,
+    label: Int32,
+    piece_thread: Int32,
+    piece_from: Int64,
+    piece_to: Int64,
+    piece_wait: Int64,
+) -> tuple[Int32, Int32, Int64, Int64, np.ndarray, Int64]:
+    size = len(life_start) + len(label) + 2 * len(piece_wait)
+    thread, interval, state = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int8)
+    ts, te, wait = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    n = li = pi = 0
+    for owner in range(len(life_start)):
+        cursor, current = life_start[owner], NONE
+        while cursor < life_end[owner]:
+            moment = life_end[owner]
+            relabel = li < len(label) and label_thread[li] == owner
+            if relabel:
+                moment = min(moment, label_t[li])
+            has_piece = pi < len(piece_wait) and piece_thread[pi] == owner
+            blocked = has_piece and piece_from[pi] <= cursor
+            if has_piece:
+                moment = min(moment, piece_to[pi] if blocked else piece_from[pi])
+            if moment > cursor:
+                thread[n], interval[n], ts[n], te[n] = owner, current, cursor, moment
+                state[n], wait[n] = (BLOCKED, piece_wait[pi]) if blocked else (EXEC, NONE)
+                n += 1
+            cursor = moment
+            if relabel and label_t[li] == cursor:
+                current = label[li]
+                li += 1
+            if blocked and piece_to[pi] == cursor:
+                pi += 1
+        while li < len(label) and label_thread[li] == owner:
+            li += 1
+    return thread[:n], interval[:n], ts[:n], te[:n], state[:n], wait[:n]

@@ -1,0 +1,186 @@
+"""The only reader of binary traces (runtime/TRACE_FORMAT.md): a file in, the papers' tuples out.
+
+    chunks -> clock -> records -> calls, labels, waits -> segments, edges -> intervals of one plan epoch -> model.Trace
+
+Intervals that cannot be trusted are left out and counted: unfinished, aborted, begun before the file, overlapping a
+flip of the plan, under another plan, touching lost records. Everything that was mended is said in `Trace.notes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from vprof import intervals as semantic
+from vprof import loss
+from vprof.chunks import TraceFile, read_chunks
+from vprof.clock import Clock
+from vprof.edges import Handovers, handovers, read_waits, wakeups
+from vprof.epochs import choose, measured, overlaps_flip, read_epochs, spoiled_times
+from vprof.errors import TraceError
+from vprof.intervals import Labels, Selection
+from vprof.invocations import Calls, kept, labels_at_entry, observed_edges, read_calls
+from vprof.model import NONE, Int32, Int64, Invocations, Program, Trace
+from vprof.program import Sites, describe, read_sites
+from vprof.records import Records, read_records
+from vprof.segments import Waits, cut
+
+
+def load_binary(path: Path | str, ignore_for_height: Collection[str] = ()) -> Trace:
+    """Reads a binary trace, whole or cut off at any byte.
+
+    `ignore_for_height` names error and exit functions of the program (see ALGORITHMS section 5). Raises TraceError, in
+    one line, when the file is no trace, is empty, or is of a newer version.
+    """
+    file = read_chunks(Path(path))
+    try:
+        return _assemble(_decode(file), frozenset(ignore_for_height))
+    except KeyError as key:
+        raise TraceError(f"{path}: an event lacks the key {key}: writer and reader do not fit together") from None
+
+
+@dataclass(frozen=True)
+class _Decoded:
+    """The content of a file before anything is chosen or left out."""
+
+    file: TraceFile
+    clock: Clock
+    records: Records
+    end: int
+    """The last moment the file knows of, in ns."""
+    waits: Waits
+    calls: Calls
+    sites: Sites
+
+
+def _decode(file: TraceFile) -> _Decoded:
+    session = file.of("session")
+    clock = Clock.of(session[0]["clock"] if session else "unknown", file.of("anchor"))
+    uids = list(dict.fromkeys(int(event["uid"]) for event in file.events if "uid" in event))
+    records = read_records(file.chunks, uids, clock)
+    end = max(
+        [int(records.first_and_last()[1].max(initial=0))]
+        + [clock.one(event["ticks"]) for name in ("anchor", "open", "thread_end", "end") for event in file.of(name)]
+    )
+    calls = read_calls(records, clock, file.of("open"), end)
+    sites = read_sites(file, np.unique(calls.number))
+    return _Decoded(file, clock, records, end, read_waits(records, clock), calls, sites)
+
+
+def _assemble(decoded: _Decoded, ignored: frozenset[str]) -> Trace:
+    file, clock, records, waits = decoded.file, decoded.clock, decoded.records, decoded.waits
+    instances = semantic.pair(records)
+    labels, foreign = semantic.label(records, instances)
+    given = handovers(records, labels)
+    epochs = read_epochs(file, clock)
+    epoch = choose(epochs, instances, decoded.calls)
+    lost = loss.read_lost(file, records, clock)
+    visited = loss.visited(labels, waits, given, len(records.uids))
+    selection = semantic.select(
+        instances,
+        foreign,
+        {
+            semantic.FLIP: overlaps_flip(epochs, instances),
+            semantic.OTHER_PLAN: ~epoch.holds(instances),
+            semantic.LOSS: lost.of(visited).touch(instances),
+        },
+    )
+    pieces = cut(_lives(decoded), labels, selection.number, waits)
+    calls = kept(decoded.calls, measured(epochs, epoch, decoded.calls))
+    function = decoded.sites.function[calls.number]
+    program, remarks = _program(decoded.sites, epoch.on, calls, function, ignored)
+    return Trace(
+        threads=_thread_names(file, records),
+        interval_ids=selection.ids,
+        types=_types(file, selection),
+        sites=[""],
+        program=program,
+        segments=pieces.segments,
+        invocations=_invocations(calls, function, labels, selection.number),
+        wakeups=wakeups(pieces, waits),
+        created=given.created,
+        intervals=selection.intervals,
+        has_sync=bool(len(waits.thread) or given.adopted.any()),
+        excluded=selection.excluded,
+        excluded_latencies=selection.lost_latencies,
+        loss=loss.totals(file, records),
+        spoiled=[*loss.spoiled_times(lost, visited), *spoiled_times(epochs, epoch)],
+        open_at=decoded.end if decoded.calls.open else None,
+        notes=[*_notes(decoded, given), *decoded.sites.remarks, *remarks],
+    )
+
+
+def _program(
+    sites: Sites, on: frozenset[int], calls: Calls, function: Int32, ignored: frozenset[str]
+) -> tuple[Program, list[str]]:
+    count = len(sites.graph.names)
+    observed = [divmod(int(edge), count) for edge in observed_edges(calls.parent, function, count)]
+    return describe(sites, on, observed, np.unique(function[calls.parent == NONE]), ignored)
+
+
+def _lives(decoded: _Decoded) -> tuple[Int64, Int64]:
+    """From when to when each thread is known to have lived: by its events, its records, and the starts they hold.
+
+    A thread whose end is not recorded lives as long as the file goes on.
+    """
+    file, clock, calls, waits = decoded.file, decoded.clock, decoded.calls, decoded.waits
+    first, last = decoded.records.first_and_last()
+    np.minimum.at(first, calls.thread, calls.start)
+    np.maximum.at(last, calls.thread, calls.end)
+    np.minimum.at(first, waits.thread, waits.begin)
+    threads = {uid: index for index, uid in enumerate(decoded.records.uids)}
+    for event in file.of("thread"):
+        first[threads[event["uid"]]] = min(clock.one(event["ticks"]), first[threads[event["uid"]]])
+    ended = {threads[event["uid"]]: clock.one(event["ticks"]) for event in file.of("thread_end")}
+    for thread in range(len(last)):
+        last[thread] = max(last[thread], ended.get(thread, decoded.end))
+    # A thread known as a peer alone has no moment of its own.
+    nothing = first == np.iinfo(np.int64).max
+    first[nothing] = last[nothing]
+    return first, last
+
+
+def _invocations(calls: Calls, function: Int32, labels: Labels, number: Int32) -> Invocations:
+    """Call sites are not part of the format yet: each call has the site ""."""
+    label = np.where(labels.instance != NONE, np.r_[number, NONE][labels.instance], NONE).astype(np.int32)
+    return Invocations(
+        thread=calls.thread,
+        interval=labels_at_entry(calls.thread, calls.start, labels.thread, labels.t, label),
+        function=function,
+        site=np.zeros(len(function), np.int32),
+        fs=calls.start,
+        fe=calls.end,
+        depth=calls.depth,
+    )
+
+
+def _thread_names(file: TraceFile, records: Records) -> list[str]:
+    """ "pid/tid name", or "thread N" where the file does not say."""
+    known = {event["uid"]: f"{event['pid']}/{event['tid']} {event['name']}" for event in file.of("thread")}
+    return [known.get(uid, f"thread {uid}") for uid in records.uids]
+
+
+def _types(file: TraceFile, selection: Selection) -> list[str]:
+    """Labels by number; "" for none and for labels the file does not hold."""
+    texts = {int(event["number"]): str(event["text"]) for event in file.of("label")}
+    size = max([*texts, int(selection.intervals.type.max(initial=0))], default=0) + 1
+    return [texts.get(number, "") for number in range(size)]
+
+
+def _notes(decoded: _Decoded, given: Handovers) -> list[str]:
+    file, records, calls = decoded.file, decoded.records, decoded.calls
+    corrected = records.backwards + calls.corrected + decoded.waits.corrected + given.corrected
+    remarks = [
+        (file.stopped, file.stopped),
+        (not file.stopped and not file.of("end"), "the recording was not finished: the file has no end event"),
+        (decoded.clock.remark, decoded.clock.remark),
+        (corrected, f"{corrected} times were adjusted: clocks of different CPUs disagreed"),
+        (records.unknown, f"{records.unknown} records of unknown kinds were skipped"),
+        (calls.abandoned, f"{calls.abandoned} calls were left by longjmp or thread exit: their ends are upper bounds"),
+        (calls.open, f"{calls.open} calls were still open at the end of the file"),
+        (given.unmatched_dequeues, f"{given.unmatched_dequeues} dequeues of tasks whose enqueue is not in the file"),
+    ]
+    return [text for applies, text in remarks if applies]
