@@ -18,6 +18,7 @@ import numpy as np
 from numba import njit, types
 from numba.typed import List
 
+from vprof.columns import i8, i32, i64
 from vprof.errors import InvariantError
 from vprof.model import BLOCKED, EXEC, NONE, QUEUE, Int8, Int32, Int64, Trace
 
@@ -88,9 +89,9 @@ def critical_paths(trace: Trace) -> Paths:
     iv = trace.intervals
     rows = np.flatnonzero(~iv.ignore)
     if trace.has_sync:
-        pieces, waits = _walk_all(index, rows, iv.end_thread, iv.begin, iv.end)
+        pieces, waits = _walk_all(index, i64(rows), i32(iv.end_thread), i64(iv.begin), i64(iv.end))
     else:
-        pieces, waits = _concatenate_all(index, rows, iv.end_thread, iv.begin, iv.end)
+        pieces, waits = _concatenate_all(index, i64(rows), i32(iv.end_thread), i64(iv.begin), i64(iv.end))
     paths = _as_columns(pieces, waits)
     _check_partition(trace, rows, paths.pieces)
     return paths
@@ -98,10 +99,9 @@ def critical_paths(trace: Trace) -> Paths:
 
 def _as_columns(pieces: Int64, waits: Int64) -> Paths:
     p = pieces[:, np.lexsort((pieces[3], pieces[0]))] if pieces.shape[1] else pieces
-    i32 = np.int32
     return Paths(
-        Pieces(p[0].astype(i32), p[1].astype(np.int8), p[2].astype(i32), p[3], p[4], p[5].astype(i32)),
-        Waits(waits[0].astype(i32), waits[1].astype(i32), waits[2], waits[3], waits[4].astype(np.int8)),
+        Pieces(i32(p[0]), i8(p[1]), i32(p[2]), p[3], p[4], i32(p[5])),
+        Waits(i32(waits[0]), i32(waits[1]), waits[2], waits[3], i8(waits[4])),
     )
 
 
@@ -133,22 +133,23 @@ def _index(trace: Trace) -> _Index:
         order = np.lexsort((seg.te[labelled], seg.ts[labelled], seg.interval[labelled]))
     mine = labelled[order]
     wake = np.lexsort((np.arange(len(wk.t)), wk.t, wk.segment))
-    thread_first = np.searchsorted(seg.thread, np.arange(len(trace.threads) + 1)).astype(np.int64)
-    at_start, at_end = _link_tasks(seg.ts, seg.te, seg.state, thread_first, cr.thread, cr.ts, cr.ts2)
+    ts, te, state = i64(seg.ts), i64(seg.te), i8(seg.state)
+    thread_first = i64(np.searchsorted(seg.thread, np.arange(len(trace.threads) + 1)))
+    at_start, at_end = _link_tasks(ts, te, state, thread_first, i32(cr.thread), i64(cr.ts), i64(cr.ts2))
     return _Index(
-        seg.thread,
-        seg.interval,
-        seg.ts,
-        seg.te,
-        seg.state,
+        i32(seg.thread),
+        i32(seg.interval),
+        ts,
+        te,
+        state,
         thread_first,
-        mine,
-        np.searchsorted(seg.interval[mine], np.arange(len(trace.intervals.begin) + 1)).astype(np.int64),
-        wk.waker[wake],
-        wk.t[wake],
-        np.searchsorted(wk.segment[wake], np.arange(n + 1)).astype(np.int64),
-        cr.creator,
-        cr.ts,
+        i64(mine),
+        i64(np.searchsorted(seg.interval[mine], np.arange(len(trace.intervals.begin) + 1))),
+        i32(wk.waker[wake]),
+        i64(wk.t[wake]),
+        i64(np.searchsorted(wk.segment[wake], np.arange(n + 1))),
+        i32(cr.creator),
+        i64(cr.ts),
         at_start,
         at_end,
     )

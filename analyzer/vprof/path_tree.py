@@ -17,6 +17,7 @@ import numpy as np
 from numba import njit, types
 from numba.typed import Dict, List
 
+from vprof.columns import i32, i64
 from vprof.critical_path import (
     P_EXEC,
     P_GAP,
@@ -90,12 +91,12 @@ _ENTRY = types.UniTuple(types.int64, 3)
 
 def build_path_tree(trace: Trace, paths: Paths) -> PathTree:
     stacks = build_stacks(trace)
-    steps = _Steps(
-        stacks.step_time, stacks.step_row, stacks.step_first, stacks.parent, stacks.node, trace.invocations.fe
-    )
+    fe = i64(trace.invocations.fe)
+    steps = _Steps(stacks.step_time, stacks.step_row, stacks.step_first, stacks.parent, stacks.node, fe)
     p, w = paths.pieces, paths.waits
-    waits = _Waits(w.parent, w.thread, w.start, w.stop, w.anchored.astype(np.int64))
-    interval, node, ns = _place(p.interval, p.kind, p.thread, p.start, p.stop, p.wait, waits, steps, *stacks.trie)
+    waits = _Waits(w.parent, w.thread, i64(w.start), i64(w.stop), i64(w.anchored))
+    piece = (i32(p.interval), p.kind, p.thread, i64(p.start), i64(p.stop), p.wait)
+    interval, node, ns = _place(*piece, waits, steps, *stacks.trie)
     return _finish(trace, stacks, interval, node, ns)
 
 
@@ -121,25 +122,24 @@ def _finish(trace: Trace, stacks: Stacks, interval: Int64, node: Int64, ns: Int6
     label = np.r_[label, np.full(len(split), L_BODY)]
     order = np.lexsort((node, interval))
     interval, node, ns = interval[order], node[order], ns[order]
-    total = _sum_upwards(interval, node, ns, parent)
+    total = _sum_upwards(i64(interval), i64(node), i64(ns), i64(parent))
     function = stacks.label_function[label]
     function[0] = NONE
     site = stacks.label_site[label]
     site[0] = NONE
-    pseudo = np.where(label < len(PSEUDO), label, NONE).astype(np.int32)
-    i32 = np.int32
+    pseudo = i32(np.where(label < len(PSEUDO), label, NONE))
     return PathTree(
-        parent.astype(i32),
+        i32(parent),
         function,
         site,
         pseudo,
-        _inner(parent, function),
+        _inner(i64(parent), i32(function)),
         _names(trace, parent, function, site, pseudo),
-        interval.astype(i32),
-        node.astype(i32),
+        i32(interval),
+        i32(node),
         ns,
-        total[0].astype(i32),
-        total[1].astype(i32),
+        i32(total[0]),
+        i32(total[1]),
         total[2],
     )
 
@@ -343,16 +343,15 @@ def _graft(onto, stack, grafts, children, parent_of, label_of):  # type: ignore[
     if onto == 0 or stack == 0:
         return stack if onto == 0 else onto
     key = (onto << 32) | stack
-    found = grafts.get(key, np.int64(NONE))
-    if found != NONE:
-        return found
+    if key in grafts:
+        return grafts[key]
     path = List.empty_list(types.int64)
     s = stack
     while s != 0:
         path.append(label_of[s])
         s = parent_of[s]
-    found = onto
+    node = onto
     for i in range(len(path) - 1, -1, -1):
-        found = child_of(found, path[i], children, parent_of, label_of)
-    grafts[key] = found
-    return found
+        node = child_of(node, path[i], children, parent_of, label_of)
+    grafts[key] = node
+    return node

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from vprof.columns import i32
 from vprof.critical_path import PIECE_NAMES, Paths
 from vprof.model import NONE, Int64, Trace
 from vprof.path_tree import PathTree, display_names
@@ -65,7 +66,7 @@ def _counted_names(trace: Trace, tree: PathTree) -> list[list[str]]:
 def _own_times(trace: Trace, out: dict[int, IntervalDetail]) -> None:
     inv = trace.invocations
     names = display_names(trace)
-    for k in np.flatnonzero(_outermost(inv.thread, inv.interval, inv.function, inv.depth)):
+    for k in np.flatnonzero(_outermost(i32(inv.thread), i32(inv.interval), i32(inv.function), i32(inv.depth))):
         detail = out.get(int(inv.interval[k]))
         if detail is not None:
             name = names[inv.function[k]]

@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit, types
 from numba.typed import Dict, List
 
+from vprof.columns import i32, i64
 from vprof.errors import TraceError
 from vprof.model import NONE, Int32, Int64, Trace
 
@@ -50,15 +51,15 @@ def build_stacks(trace: Trace) -> Stacks:
     pair, label = np.unique(inv.function.astype(np.int64) * n_sites + inv.site + 1, return_inverse=True)
     pseudo = np.full(FIRST_FRAME, NONE, np.int64)
     trie = _new_trie()
-    first = np.searchsorted(inv.thread, np.arange(len(trace.threads) + 1)).astype(np.int64)
-    bad, *columns = _nest(inv.fs, inv.fe, inv.depth, first, label.astype(np.int64) + FIRST_FRAME, *trie)
+    first = i64(np.searchsorted(inv.thread, np.arange(len(trace.threads) + 1)))
+    bad, *columns = _nest(i64(inv.fs), i64(inv.fe), i32(inv.depth), first, i64(label.ravel() + FIRST_FRAME), *trie)
     if bad != NONE:
         name = trace.program.functions[inv.function[bad]]
         raise TraceError(f"calls do not nest on thread {trace.threads[inv.thread[bad]]}: {name} at {inv.fs[bad]} ns")
     return Stacks(
         trie,
-        np.r_[pseudo, pair // n_sites].astype(np.int32),
-        np.r_[pseudo, pair % n_sites - 1].astype(np.int32),
+        i32(np.r_[pseudo, pair // n_sites]),
+        i32(np.r_[pseudo, pair % n_sites - 1]),
         *columns,
     )
 
@@ -77,13 +78,13 @@ def _new_trie():  # type: ignore[no-untyped-def]
 def child_of(node, label, children, parent_of, label_of):  # type: ignore[no-untyped-def]
     """The child of `node` with this label, made if there is none."""
     key = (np.int64(node) << 32) | np.int64(label)
-    found = children.get(key, np.int64(NONE))
-    if found == NONE:
-        found = np.int64(len(parent_of))
-        children[key] = found
-        parent_of.append(np.int64(node))
-        label_of.append(np.int64(label))
-    return found
+    if key in children:
+        return children[key]
+    made = np.int64(len(parent_of))
+    children[key] = made
+    parent_of.append(np.int64(node))
+    label_of.append(np.int64(label))
+    return made
 
 
 @njit(cache=True)

@@ -1,0 +1,163 @@
+"""One analysis, from a loaded trace to everything a report shows.
+
+    Trace -> critical paths -> path tree -> variance tree -> factors -> next plan  =  Analysis
+
+Reports (vprof/report/) are views of `Analysis`; they compute nothing themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from vprof import statistics
+from vprof.critical_path import critical_paths
+from vprof.errors import VprofError
+from vprof.factors import Factor, rank, select
+from vprof.model import Int64, Trace
+from vprof.path_tree import build_path_tree, display_names
+from vprof.per_interval import IntervalDetail, details
+from vprof.planner import Expansion, expansions, next_functions
+from vprof.variance_tree import VarianceTree, build_variance_tree
+
+WARN_LOST = 0.01
+REFUSE_LOST = 0.10
+
+
+@dataclass(frozen=True)
+class AnalysisOptions:
+    """`k` factors with at least `min_share` of Var(L); specificity is a height difference to the power of
+    `specificity_exp`. `force`: rank although too much was lost."""
+
+    k: int = 3
+    min_share: float = 0.05
+    specificity_exp: int = 2
+    intervals: bool = False
+    by_type: bool = False
+    force: bool = False
+
+
+@dataclass(frozen=True)
+class RankedFactor:
+    """A chosen factor with its 95 % interval, or the reason why there is none."""
+
+    factor: Factor
+    ci95: tuple[float, float] | None
+    ci95_reason: str
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """`ranking` holds all non-zero factors by score, `factors` the chosen ones; `no_ranking` says why both are empty.
+
+    `next` are the functions to switch on, `expansions` why. `lost_share` is the part of the intervals, or of their variance
+    if that is more, that lost records took away.
+    """
+
+    trace: Trace
+    options: AnalysisOptions
+    summary: statistics.Summary
+    excluded: dict[str, int]
+    tree: VarianceTree
+    tail_quantile: float | None
+    ranking: list[Factor]
+    factors: list[RankedFactor]
+    no_ranking: str
+    expansions: list[Expansion]
+    next: list[str]
+    lost_share: float
+    warnings: list[str]
+    types: statistics.TypeSplit | None = None
+    per_interval: dict[str, IntervalDetail] = field(default_factory=dict)
+
+    @property
+    def refused(self) -> bool:
+        """Too much was lost to rank."""
+        return self.lost_share > REFUSE_LOST and not self.options.force
+
+
+def analyze(trace: Trace, options: AnalysisOptions | None = None) -> Analysis:
+    """Raises VprofError with a diagnosis when there is no interval to analyze."""
+    options = options or AnalysisOptions()
+    iv = trace.intervals
+    rows: Int64 = np.flatnonzero(~iv.ignore)
+    excluded = {reason: n for reason, n in trace.excluded.items() if n}
+    if len(rows) < len(iv.ignore):
+        excluded["ignored"] = len(iv.ignore) - len(rows)
+    if not len(rows):
+        raise VprofError(diagnose(excluded))
+    latency = iv.end[rows] - iv.begin[rows]
+    paths = critical_paths(trace)
+    path_tree = build_path_tree(trace, paths)
+    tail = statistics.tail_of(latency)
+    tree = build_variance_tree(path_tree, rows, latency, tail[1] if tail else None)
+    lost = statistics.lost_share(latency, trace.excluded_latencies)
+    no_ranking = _why_not(tree, lost, options)
+    ranking = [] if no_ranking else rank(trace, tree, options.specificity_exp)
+    chosen = select(ranking, options.k, options.min_share)
+    grow = expansions(trace.program, chosen)
+    names = display_names(trace)
+    return Analysis(
+        trace=trace,
+        options=options,
+        summary=statistics.summarize(latency),
+        excluded=excluded,
+        tree=tree,
+        tail_quantile=tail[0] if tail else None,
+        ranking=ranking,
+        factors=_with_intervals(tree, chosen, iv.begin[rows], latency),
+        no_ranking=no_ranking,
+        expansions=grow,
+        next=[names[f] for f in next_functions(grow)],
+        lost_share=lost,
+        warnings=_warnings(lost, options),
+        types=statistics.split_by_type(latency, iv.type[rows], trace.types) if options.by_type else None,
+        per_interval=_details(trace, paths, path_tree, rows) if options.intervals else {},
+    )
+
+
+def diagnose(excluded: dict[str, int]) -> str:
+    """Why there is nothing to analyze, and what to do about it."""
+    total = sum(excluded.values())
+    if not total:
+        return (
+            "no interval began in this trace: analyze it with --root FUNCTION (a function that was switched on), "
+            "or annotate the program with intervals"
+        )
+    counts = ", ".join(f"{n} {reason}" for reason, n in sorted(excluded.items(), key=lambda x: -x[1]))
+    if set(excluded) == {"unfinished"}:
+        return f"no interval ended in this trace ({counts}): record longer, or check where the intervals end"
+    return f"all {total} intervals of this trace are excluded ({counts}): record again with this cause removed"
+
+
+def _details(trace: Trace, paths, tree, rows: Int64) -> dict[str, IntervalDetail]:  # type: ignore[no-untyped-def]
+    return {trace.interval_ids[i]: detail for i, detail in details(trace, paths, tree, rows).items()}
+
+
+def _why_not(tree: VarianceTree, lost: float, options: AnalysisOptions) -> str:
+    if lost > REFUSE_LOST and not options.force:
+        return (
+            f"{lost:.0%} of the intervals or of their variance was lost with dropped records: "
+            "no ranking (record with larger rings or a smaller plan, or insist with --force)"
+        )
+    if tree.total_variance <= 0:
+        n = len(tree.latency_ns)
+        return "one interval has no variance" if n == 1 else f"all {n} intervals took the same time: no variance to explain"
+    return ""
+
+
+def _warnings(lost: float, options: AnalysisOptions) -> list[str]:
+    if lost <= WARN_LOST or (lost > REFUSE_LOST and not options.force):
+        return []
+    return [f"{lost:.1%} of the intervals or of their variance was lost with dropped records: the ranking is biased"]
+
+
+def _with_intervals(tree: VarianceTree, chosen: list[Factor], begin: Int64, latency: Int64) -> list[RankedFactor]:
+    if not chosen:
+        return []
+    blocks = statistics.cut_blocks(begin, latency)
+    if isinstance(blocks, str):
+        return [RankedFactor(f, None, blocks) for f in chosen]
+    shares = statistics.ShareIntervals(tree, blocks)
+    return [RankedFactor(f, shares.of(f), "") for f in chosen]

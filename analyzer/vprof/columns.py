@@ -1,0 +1,21 @@
+"""Columns as compiled kernels want them: contiguous, writable, of one type. So each kernel is compiled once, ever."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from vprof.model import Int8, Int32, Int64
+
+
+def i64(column: Any) -> Int64:
+    return np.require(column, np.int64, ["C", "W"])
+
+
+def i32(column: Any) -> Int32:
+    return np.require(column, np.int32, ["C", "W"])
+
+
+def i8(column: Any) -> Int8:
+    return np.require(column, np.int8, ["C", "W"])

@@ -1,0 +1,74 @@
+"""The variance tree as a Graphviz graph, and as SVG by Graphviz's `dot` program.
+
+A node shows its additive share, mean and standard deviation; red deepens with the share. Subtrees whose share and
+tail share are below a limit are folded into one dashed node, so that the picture of a large program can be read.
+"""
+
+from __future__ import annotations
+
+import math
+import subprocess
+
+from vprof.analysis import Analysis
+from vprof.errors import VprofError
+from vprof.report.units import duration, percent
+from vprof.variance_tree import VarianceTree
+
+SMALLEST = 0.01
+"""Nodes below this additive share of the variance, and of the tail, are folded."""
+
+
+def render(analysis: Analysis) -> str:
+    tree = analysis.tree
+    lines = [
+        "digraph variance {",
+        "  rankdir=LR;",
+        '  node [shape=box, style=filled, fontname="sans-serif", fontsize=10];',
+        "  edge [arrowsize=0.6];",
+    ]
+    work = [0]
+    while work:
+        x = work.pop()
+        shown = [c for c in tree.children[x] if _weight(tree, c) >= SMALLEST]
+        folded = len(tree.children[x]) - len(shown)
+        lines.append(f"  n{x} [label={quote(_label(tree, x))}, fillcolor={quote(_color(tree, x))}];")
+        lines += [f"  n{x} -> n{c};" for c in shown]
+        if folded:
+            lines.append(f'  f{x} [label="{folded} below {percent(SMALLEST)}", style=dashed];')
+            lines.append(f"  n{x} -> f{x};")
+        work += reversed(shown)
+    return "\n".join([*lines, "}", ""])
+
+
+def render_svg(analysis: Analysis) -> str:
+    """Raises VprofError when Graphviz is not there or fails."""
+    try:
+        done = subprocess.run(["dot", "-Tsvg"], input=render(analysis), capture_output=True, text=True, check=False)
+    except OSError as e:
+        raise VprofError("SVG needs Graphviz's `dot`, which is not installed: apt install graphviz, or --format dot") from e
+    if done.returncode:
+        raise VprofError(f"dot failed: {(done.stderr.strip().splitlines() or ['no message'])[0]}")
+    return done.stdout
+
+
+def quote(text: str) -> str:
+    """A DOT string that shows exactly `text` (C++ names hold quotes, backslashes and angle brackets)."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+def _weight(tree: VarianceTree, x: int) -> float:
+    """The larger of the two shares; without variance, the share of the mean."""
+    if math.isnan(tree.share[x]):
+        return float(tree.mean_share[x])
+    return max(abs(float(tree.share[x])), abs(float(tree.tail_share[x])) if not math.isnan(tree.tail_share[x]) else 0)
+
+
+def _label(tree: VarianceTree, x: int) -> str:
+    spread = f"mean {duration(tree.mean_ns[x])}, sd {duration(tree.var_ns2[x] ** 0.5)}"
+    return f"{tree.paths.name[x]}\n{percent(tree.share[x])} of variance\n{spread}"
+
+
+def _color(tree: VarianceTree, x: int) -> str:
+    share = min(1.0, max(0.0, float(tree.share[x]))) if not math.isnan(tree.share[x]) else 0.0
+    other = round(255 - 155 * share)
+    return f"#ff{other:02x}{other:02x}"

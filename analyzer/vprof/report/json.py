@@ -1,0 +1,128 @@
+"""The JSON report, schema `vprof-analysis/1`; the other reports show parts of it.
+
+    schema        "vprof-analysis/1"
+    intervals     count, excluded {reason: n}, mean_ns, variance_ns2, stddev_ns, cv, p50_ns .. p999_ns, max_ns
+    tree          node, mean_ns, var_ns2, share (additive), mean_share, tail_share, children [..], cov {"a|b": ns2}
+    tail_quantile the quantile that tail_share looks beyond, null: too few intervals
+    factors       rank order: kind, functions, sites, instances, contribution_ns2, share, ci95 [lo, hi] | null,
+                  ci95_reason, height, specificity, score
+    no_ranking    why factors is empty by rule, else ""
+    next          functions to switch on; expansions: [{factor, function, children}] says why
+    loss          what the reader counted, and lost_share
+    distortion    the probes' own cost, null: not measured in this trace
+    warnings, notes   one-line remarks
+    by_type       only with --by-type: within_ns2, between_ns2, types [{type, count, mean_ns, variance_ns2, p99_ns}]
+    per_interval  only with --intervals: {id: {latency_ns, critical_path [[kind, tid, from, to]], path_times, own_times}}
+
+Times are ns, shares are fractions of Var(L) (not per cent), null where undefined. `children` and `cov` are absent at leaves.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict
+from typing import Any
+
+from vprof.analysis import Analysis, RankedFactor
+from vprof.path_tree import display_names
+from vprof.per_interval import IntervalDetail
+from vprof.variance_tree import VarianceTree
+
+SCHEMA = "vprof-analysis/1"
+
+
+def render(analysis: Analysis) -> str:
+    return json.dumps(document(analysis), indent=1) + "\n"
+
+
+def document(analysis: Analysis) -> dict[str, Any]:
+    """The report as plain data."""
+    names = display_names(analysis.trace)
+    grow = [{**asdict(e), "function": names[e.function], "children": [names[c] for c in e.children]} for e in analysis.expansions]
+    out: dict[str, Any] = {
+        "schema": SCHEMA,
+        "intervals": {"count": analysis.summary.count, "excluded": analysis.excluded, **asdict(analysis.summary)},
+        "tree": _tree(analysis.tree),
+        "tail_quantile": analysis.tail_quantile,
+        "factors": [_factor(f) for f in analysis.factors],
+        "no_ranking": analysis.no_ranking,
+        "next": analysis.next,
+        "expansions": grow,
+        "loss": {**analysis.trace.loss, "lost_share": analysis.lost_share},
+        "distortion": None,
+        "warnings": analysis.warnings,
+        "notes": analysis.trace.notes,
+    }
+    if analysis.types:
+        split = asdict(analysis.types)
+        out["by_type"] = {**{k: v for k, v in split.items() if k != "rows"}, "types": split["rows"]}
+    if analysis.options.intervals:
+        out["per_interval"] = {sid: _detail(d) for sid, d in analysis.per_interval.items()}
+    return out
+
+
+def _tree(tree: VarianceTree) -> dict[str, Any]:
+    """Built from the leaves up, so that depth is no limit; parents come before children in the columns."""
+    nodes: list[dict[str, Any]] = []
+    for x, name in enumerate(tree.paths.name):
+        nodes.append(
+            {
+                "node": name,
+                "mean_ns": float(tree.mean_ns[x]),
+                "var_ns2": float(tree.var_ns2[x]),
+                "share": _number(tree.share[x]),
+                "mean_share": _number(tree.mean_share[x]),
+                "tail_share": _number(tree.tail_share[x]),
+            }
+        )
+    for x, kids in enumerate(tree.children):
+        if kids:
+            nodes[x]["children"] = [nodes[c] for c in kids]
+            nodes[x]["cov"] = _covariances(tree, x)
+    return nodes[0]
+
+
+def _covariances(tree: VarianceTree, x: int) -> dict[str, float]:
+    kids, cov = tree.children[x], tree.cov.get(x)
+    if cov is None:
+        return {}
+    name = tree.paths.name
+    pairs = ((i, j) for i in range(len(kids)) for j in range(i + 1, len(kids)))
+    return {f"{name[kids[i]]}|{name[kids[j]]}": float(cov[i, j]) for i, j in pairs}
+
+
+def _factor(ranked: RankedFactor) -> dict[str, Any]:
+    f = ranked.factor
+    return {
+        "kind": f.kind,
+        "functions": f.functions,
+        "sites": f.sites,
+        "instances": len(f.instances),
+        "contribution_ns2": f.contribution_ns2,
+        "share": f.share,
+        "ci95": list(ranked.ci95) if ranked.ci95 else None,
+        "ci95_reason": ranked.ci95_reason,
+        "height": f.height,
+        "specificity": f.specificity,
+        "score": f.score,
+    }
+
+
+def _detail(d: IntervalDetail) -> dict[str, Any]:
+    path = [[kind, _tid(thread), start, stop] for kind, thread, start, stop in d.critical_path]
+    return {
+        "latency_ns": d.latency_ns,
+        "critical_path": path,
+        "path_times": d.path_times,
+        "own_times": d.own_times,
+    }
+
+
+def _tid(name: str) -> int | str:
+    """Threads are named by number in the papers' tuples, and come back as they were."""
+    return int(name) if name.lstrip("-").isdecimal() else name
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)

@@ -1,0 +1,160 @@
+"""The report for the terminal: latency, the tree with shares, the ranked factors, what to switch on next, what was lost.
+
+Plain when it is not a terminal or NO_COLOR is set; names are cut, numbers never, when the terminal is narrow.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from vprof.analysis import Analysis
+from vprof.report.units import duration, percent
+from vprof.variance_tree import VarianceTree
+
+SMALLEST = 0.01
+"""Tree nodes below this additive share of the variance, and of the tail, are not listed."""
+_WIDEST = 120
+
+
+def render(analysis: Analysis, width: int | None = None) -> str:
+    """The report as text without colour."""
+    out = io.StringIO()
+    show(analysis, Console(file=out, width=width or 100, color_system=None))
+    return out.getvalue()
+
+
+def show(analysis: Analysis, console: Console) -> None:
+    _summary(analysis, console)
+    _tree(analysis, console)
+    _factors(analysis, console)
+    _types(analysis, console)
+    _next(analysis, console)
+    _remarks(analysis, console)
+
+
+def _summary(analysis: Analysis, console: Console) -> None:
+    s = analysis.summary
+    _line(console, f"{s.count} intervals", "bold")
+    cv = f", {s.cv:.2f} of the mean" if s.cv is not None else ""
+    _line(console, f"latency  mean {duration(s.mean_ns)}  sd {duration(s.stddev_ns)}{cv}")
+    quantiles = (("p50", s.p50_ns), ("p95", s.p95_ns), ("p99", s.p99_ns), ("p99.9", s.p999_ns), ("max", s.max_ns))
+    _line(console, "         " + "  ".join(f"{name} {duration(ns)}" for name, ns in quantiles))
+    if analysis.excluded:
+        _line(console, "left out " + ", ".join(f"{n} {reason}" for reason, n in sorted(analysis.excluded.items())))
+
+
+def _tree(analysis: Analysis, console: Console) -> None:
+    tree = analysis.tree
+    _heading(console, "Where the variance is (additive share; sums to 100 % at every level)")
+    table = _table("", "variance", "tail", "mean", "mean time", "sd")
+    hidden = _rows(tree, table)
+    console.print(table)
+    if hidden:
+        _line(console, f"{hidden} nodes below {percent(SMALLEST)} not shown (--format json lists all)", "dim")
+
+
+def _rows(tree: VarianceTree, table: Table) -> int:
+    """Adds the nodes worth showing, parents first; returns how many are left out."""
+    shown = 0
+    work = [(0, 0)]
+    while work:
+        x, depth = work.pop()
+        spread = (duration(tree.mean_ns[x]), duration(tree.var_ns2[x] ** 0.5))
+        shares = (percent(tree.share[x]), percent(tree.tail_share[x]), percent(tree.mean_share[x]))
+        table.add_row(Text("  " * depth + tree.paths.name[x]), *shares, *spread)
+        shown += 1
+        work += [(c, depth + 1) for c in reversed(tree.children[x]) if _worth_showing(tree, c)]
+    return len(tree.paths.name) - shown
+
+
+def _worth_showing(tree: VarianceTree, x: int) -> bool:
+    shares = [abs(float(s)) for s in (tree.share[x], tree.tail_share[x]) if not math.isnan(s)]
+    return max(shares, default=float(tree.mean_share[x])) >= SMALLEST
+
+
+def _factors(analysis: Analysis, console: Console) -> None:
+    _heading(console, "Factors (score = specificity x contribution)")
+    if analysis.no_ranking:
+        _line(console, analysis.no_ranking)
+        return
+    if not analysis.factors:
+        _line(console, f"none holds {percent(analysis.options.min_share)} of the variance (--min-share)")
+        return
+    table = _table("", "share", "95 % interval", "height", "score")
+    table.columns[0].ratio = 1
+    for i, ranked in enumerate(analysis.factors, 1):
+        f = ranked.factor
+        low_high = f"{percent(ranked.ci95[0])} .. {percent(ranked.ci95[1])}" if ranked.ci95 else "-"
+        table.add_row(Text(f"{i}. {_title(f.kind, f.functions)}"), percent(f.share), low_high, str(f.height), f"{f.score:.3g}")
+    console.print(table)
+    for reason in sorted({r.ci95_reason for r in analysis.factors if r.ci95_reason}):
+        _line(console, f"no 95 % interval: {reason}", "dim")
+
+
+def _title(kind: str, functions: list[str]) -> str:
+    return functions[0] if kind == "variance" else f"{functions[0]} with {functions[1]} (covariance)"
+
+
+def _types(analysis: Analysis, console: Console) -> None:
+    split = analysis.types
+    if not split:
+        return
+    _heading(console, "By type")
+    total = split.within_ns2 + split.between_ns2
+    table = _table("", "intervals", "mean", "sd", "p99")
+    for r in split.rows:
+        table.add_row(Text(r.type), str(r.count), duration(r.mean_ns), duration(r.variance_ns2**0.5), duration(r.p99_ns))
+    console.print(table)
+    if total > 0:
+        within, between = percent(split.within_ns2 / total), percent(split.between_ns2 / total)
+        _line(console, f"{within} of the variance lies within types, {between} between them (inherent work)")
+
+
+def _next(analysis: Analysis, console: Console) -> None:
+    if analysis.no_ranking:
+        return
+    _heading(console, "Next")
+    if not analysis.next:
+        _line(console, "nothing to switch on: every factor is a leaf, a body, or all its children are on")
+    for e in analysis.expansions:
+        functions = analysis.trace.program.functions
+        children = ", ".join(functions[c] for c in e.children)
+        _line(console, f"switch on the children of {functions[e.function]}: {children}")
+
+
+def _remarks(analysis: Analysis, console: Console) -> None:
+    loss = analysis.trace.loss
+    remarks = [*analysis.warnings, *analysis.trace.notes]
+    if loss.get("dropped"):
+        remarks.append(f"{loss['dropped']} records were dropped")
+    if remarks:
+        _heading(console, "Remarks")
+    for remark in remarks:
+        _line(console, remark, "yellow" if remark in analysis.warnings else "")
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column(columns[0], no_wrap=True, overflow="ellipsis", min_width=12)
+    for name in columns[1:]:
+        table.add_column(name, justify="right", no_wrap=True, overflow="fold")
+    return table
+
+
+def _heading(console: Console, text: str) -> None:
+    console.print()
+    _line(console, text, "bold")
+
+
+def _line(console: Console, text: str, style: str = "") -> None:
+    console.print(Text(text), style=style, highlight=False)
+
+
+def console_width(terminal: int) -> int:
+    """Lines longer than this are hard to follow across."""
+    return min(terminal, _WIDEST)

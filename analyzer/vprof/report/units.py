@@ -1,0 +1,25 @@
+"""Numbers as people read them: three significant digits and a unit."""
+
+from __future__ import annotations
+
+import math
+
+_UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "us"))
+
+
+def duration(ns: float) -> str:
+    """1234 -> "1.23 us"."""
+    for scale, unit in _UNITS:
+        if abs(ns) >= scale * 0.9995:
+            return f"{_three(ns / scale)} {unit}"
+    return f"{_three(ns)} ns"
+
+
+def percent(share: float | None) -> str:
+    """0.123 -> "12.3 %"; "-" where undefined."""
+    return "-" if share is None or math.isnan(share) else f"{share * 100:.1f} %"
+
+
+def _three(value: float) -> str:
+    digits = 0 if abs(value) >= 99.95 or value == round(value, 2) == round(value) else 1 if abs(value) >= 9.995 else 2
+    return f"{value:.{digits}f}"
