@@ -37,7 +37,7 @@ class Collector : public clang::RecursiveASTVisitor<Collector> {
   }
 
   bool TraverseFunctionDecl(clang::FunctionDecl *decl) {
-    if (!decl->isThisDeclarationADefinition()) return RecursiveASTVisitor::TraverseFunctionDecl(decl);
+    if (!decl->doesThisDeclarationHaveABody()) return RecursiveASTVisitor::TraverseFunctionDecl(decl);
     unit_.functions.push_back(describe(decl));
     function_ = &unit_.functions.back();
     const bool more = RecursiveASTVisitor::TraverseFunctionDecl(decl);

@@ -24,6 +24,14 @@ class Placer {
     edits_[sources.getFileEntryRefForID(file)->getName().str()][offset] += text;
   }
 
+  /// The last token of an expression as written, a macro's use included; invalid if no semicolon follows.
+  clang::SourceLocation endBeforeSemicolon(clang::SourceLocation last) const {
+    const clang::SourceManager &sources = context_.getSourceManager();
+    const clang::SourceLocation end = sources.getExpansionRange(last).getEnd();
+    const auto next = clang::Lexer::findNextToken(end, sources, context_.getLangOpts());
+    return next && next->is(clang::tok::semi) ? end : clang::SourceLocation();
+  }
+
  private:
   Edits &edits_;
   clang::ASTContext &context_;
@@ -38,12 +46,12 @@ std::string textBehindBrace(const Function &function, const std::vector<const Ho
 
 llvm::Error rewriteReturns(const Hook &hook, const Function &function, Placer &placer) {
   for (const clang::ReturnStmt *statement : findReturns(*function.decl->getBody())) {
-    const clang::SourceLocation last = statement->getRetValue()->getEndLoc();
-    if (statement->getReturnLoc().isMacroID() || last.isMacroID())
+    const clang::SourceLocation last = placer.endBeforeSemicolon(statement->getRetValue()->getEndLoc());
+    if (statement->getReturnLoc().isMacroID() || last.isInvalid())
       return llvm::createStringError(llvm::inconvertibleErrorCode(),
                                      hook.entry + ": a return of " + function.name + " comes from a macro");
     placer.behindToken(statement->getReturnLoc(), " __vprof_returned = (");
-    placer.behindToken(last, ") __VPROF_RETURNED_END ");
+    placer.behindToken(last, ") __VPROF_RETURNED_END");
   }
   return llvm::Error::success();
 }

@@ -1,0 +1,101 @@
+"""Fixtures of the instrumenter's tests: the installed wrapper (VPROF_PREFIX, default <repo>/.venv) in a fresh directory."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import struct
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from elftools.elf.elffile import ELFFile
+
+HERE = Path(__file__).parent
+PREFIX = Path(os.environ.get("VPROF_PREFIX", HERE.parents[1] / ".venv"))
+PLAIN = os.environ.get("VPROF_REAL_CC", "clang-19")
+Completed = subprocess.CompletedProcess[str]
+
+
+class Workshop:
+    """A directory to write sources to, and the compilers to run in it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def write(self, **texts: str) -> None:
+        """`write(a_c="...")` writes a.c."""
+        for name, text in texts.items():
+            (self.path / name.replace("_", ".")).write_text(text)
+
+    def run(self, *command: str | Path, check: bool = True, env: Mapping[str, str] | None = None) -> Completed:
+        done = subprocess.run(
+            [str(word) for word in command], cwd=self.path, text=True, capture_output=True, env={**os.environ, **(env or {})}
+        )
+        assert not check or done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}{done.stderr}"
+        return done
+
+    def cc(self, *arguments: str | Path, check: bool = True, **env: str) -> Completed:
+        """vprof-cc."""
+        return self.run(PREFIX / "bin/vprof-cc", *arguments, check=check, env=env)
+
+    def plain(self, *arguments: str | Path, check: bool = True) -> Completed:
+        """The real compiler."""
+        return self.run(PLAIN, "-idirafter", PREFIX / "include", *arguments, check=check)
+
+    def units(self, binary: str) -> list[dict[str, Any]]:
+        """Payloads of the metadata chunks, each with `address` and `count` of its switch bytes."""
+        return [unit for unit in read_units(self.path / binary)]
+
+    def unit(self, binary: str) -> dict[str, Any]:
+        [unit] = self.units(binary)
+        return unit
+
+    def function(self, binary: str, name: str) -> dict[str, Any]:
+        [found] = [f for u in self.units(binary) for f in u["functions"] if f["name"] == name]
+        return found
+
+    def calls(self, *objects: str, program: str = "traced") -> str:
+        """Links the objects with the fake runtime and runs: what it printed, site numbers replaced by names."""
+        self.plain("-c", HERE / "fake_runtime.c", "-o", "fake_runtime.o")
+        self.cc(*objects, "fake_runtime.o", "-o", program)
+        names = self.site_names(program)
+        printed = self.run(f"./{program}").stderr
+        printed = re.sub(r"site (\d+)", lambda match: names[int(match[1])], printed)
+        return re.sub(r"\d{9,}", "ADDRESS", printed)
+
+    def site_names(self, program: str) -> dict[int, str]:
+        """Names by site number, for a base of 0 (runtime/TRACE_FORMAT.md section 3)."""
+        with (self.path / program).open("rb") as file:
+            start = ELFFile(file).get_section_by_name("vprof_switch")["sh_addr"]
+        return {
+            unit["address"] - start + function["site"]: function["name"]
+            for unit in self.units(program)
+            for function in unit["functions"]
+            if function["site"] is not None
+        }
+
+
+def read_units(path: Path) -> list[dict[str, Any]]:
+    with path.open("rb") as file:
+        section = ELFFile(file).get_section_by_name(".vprof_meta")
+        data = section.data() if section else b""
+    units = []
+    position = data.find(b"VPUM")
+    while position >= 0:
+        version, address, count, length = struct.unpack_from("<IQII", data, position + 4)
+        assert version == 1
+        end = position + 24 + length
+        units.append({**json.loads(data[position + 24 : end]), "address": address, "count": count})
+        position = data.find(b"VPUM", end)
+    return units
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Workshop:
+    if not (PREFIX / "bin/vprof-cc").exists():
+        pytest.skip(f"no vprof-cc below {PREFIX}: run `make setup` or set VPROF_PREFIX")
+    return Workshop(tmp_path)

@@ -1,0 +1,52 @@
+/* A runtime for tests of the rewriter: switches every probe on and prints what it is called with, indented by depth.
+ * Linked into a program, it takes the place of libvprof. */
+#include <stdint.h>
+#include <stdio.h>
+
+enum { MAX_DEPTH = 64 };
+static void *frames[MAX_DEPTH];
+static int depth;
+
+void __vprof_register(unsigned char *start, unsigned char *stop);
+void __vprof_enter(uint32_t site, void *frame);
+void __vprof_leave(void *frame);
+
+void __vprof_register(unsigned char *start, unsigned char *stop) {
+  enum { HEADER = 64 };
+  for (unsigned char *byte = start + HEADER; byte < stop; ++byte) *byte = 1;
+}
+
+static void print(const char *what, unsigned long long value) {
+  fprintf(stderr, "%*s%s %llu\n", 2 * depth, "", what, value);
+}
+
+/* As the real runtime: frames below the new one on the stack were abandoned (longjmp). */
+void __vprof_enter(uint32_t site, void *frame) {
+  while (depth > 0 && frames[depth - 1] <= frame) --depth;
+  print("site", site);
+  frames[depth++] = frame;
+}
+
+void __vprof_leave(void *frame) {
+  while (depth > 0 && frames[depth - 1] < frame) --depth;
+  if (depth > 0 && frames[depth - 1] == frame)
+    --depth;
+  else
+    fputs("unpaired leave\n", stderr);
+}
+
+void vprof_interval_begin(uint64_t id, const char *type) {
+  fprintf(stderr, "%*sbegin %llu %s\n", 2 * depth, "", (unsigned long long)id, type ? type : "-");
+}
+
+#define PRINTS(name) \
+  void vprof_##name(uint64_t value) { print(#name, value); }
+PRINTS(interval_end)
+PRINTS(interval_abort)
+PRINTS(on_behalf)
+PRINTS(enqueue)
+PRINTS(dequeue)
+PRINTS(wait_begin)
+PRINTS(wait_end)
+PRINTS(wake)
+PRINTS(wake_done)
