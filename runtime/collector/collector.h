@@ -1,0 +1,62 @@
+// The collector: drains rings into the trace and answers requests, in one thread.
+//
+//     rings --Drain--> Recorder --TraceWriter--> run.trace
+//     requests --Control--> Collector --> Switchboard, Recorder
+#ifndef VPROF_COLLECTOR_H
+#define VPROF_COLLECTOR_H
+
+#include <signal.h>
+
+#include <string>
+#include <vector>
+
+#include "control.h"
+#include "drain.h"
+#include "session_files.h"
+#include "switchboard.h"
+
+namespace vprof {
+
+class Collector {
+ public:
+  Collector(SessionFiles *files, std::vector<std::string> command)
+      : arena_(files->arena()),
+        recorder_(arena_, files->switches(), std::move(command)),
+        drain_(arena_, &recorder_),
+        switchboard_(arena_, files->switches(), &recorder_, &drain_) {}
+
+  // Begins the first file. Returns "" or what failed.
+  std::string begin(const std::string &path) { return recorder_.begin_file(path); }
+
+  // The reply to one request line, without the newline.
+  std::string answer(const std::string &line);
+
+  // One round of draining and upkeep. True if rings were filling fast.
+  bool round();
+
+  // Drains everything and completes the file.
+  void finish();
+
+  bool stopped() const { return stopped_; }
+
+ private:
+  std::string modules() const;
+  std::string acknowledge(const std::string &index);
+  std::string flip(const std::string &ranges, bool on);
+  std::string rotate(const std::string &path);
+  std::string stats() const;
+  std::string close_file();
+  uint64_t dropped_in_file() const { return drain_.dropped() - dropped_before_file_; }
+
+  Arena *arena_;
+  Recorder recorder_;
+  Drain drain_;
+  Switchboard switchboard_;
+  uint64_t dropped_before_file_ = 0;
+  uint64_t looked_for_dead_ns_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace vprof
+
+#endif

@@ -1,0 +1,57 @@
+// Empties the threads' rings into the recorder, and recycles the slots of threads that have ended, however they ended.
+#ifndef VPROF_DRAIN_H
+#define VPROF_DRAIN_H
+
+#include <vector>
+
+#include "recorder.h"
+
+namespace vprof {
+
+class Drain {
+ public:
+  Drain(Arena *arena, Recorder *recorder) : arena_(arena), recorder_(recorder), threads_(arena->slot_count) {}
+
+  // One round over all slots. Small amounts wait up to 20 ms for company unless `everything`. True if a ring was
+  // filling fast.
+  bool run(bool everything);
+
+  // Ends the slots of dead processes. Cheap enough for every 50 ms, not for every round.
+  void end_dead_processes();
+
+  // `open` events for all threads inside probed calls: the end of a file.
+  void report_open_frames();
+
+  uint32_t live_threads() const;
+  // Records lost since the session began: rings full, or the disk.
+  uint64_t dropped() const;
+
+  // Whether a thread has an open frame of a site in [first, first + count).
+  bool has_open_frame(uint32_t first, uint32_t count) const;
+
+ private:
+  // What is known of a slot's present thread.
+  struct Thread {
+    uint32_t uid = 0;  // 0: none
+    uint64_t process_start = 0;
+    uint64_t told_in_file = 0;
+    uint64_t stored = 0;
+    uint64_t unstored = 0;
+    uint64_t drained_ns = 0;
+  };
+
+  void meet(Slot *slot, Thread &thread, uint32_t pid);
+  uint64_t drain_slot(Slot *slot, Thread &thread);
+  void end_slot(Slot *slot, Thread &thread);
+  void tell_thread(Slot *slot, Thread &thread);
+  void tell_open_frames(const Slot *slot, const Thread &thread);
+
+  Arena *arena_;
+  Recorder *recorder_;
+  std::vector<Thread> threads_;
+  uint64_t ended_dropped_ = 0;
+};
+
+}  // namespace vprof
+
+#endif

@@ -1,0 +1,44 @@
+#include "elf_meta.h"
+
+#include <elf.h>
+
+#include <cstring>
+#include <fstream>
+#include <vector>
+
+namespace vprof {
+
+static bool read_at(std::ifstream &file, uint64_t offset, void *data, size_t size) {
+  file.seekg(static_cast<std::streamoff>(offset));
+  return static_cast<bool>(file.read(static_cast<char *>(data), static_cast<std::streamsize>(size)));
+}
+
+static std::optional<std::string> read_section(std::ifstream &file, uint64_t file_size, const Elf64_Shdr &section) {
+  if (section.sh_type == SHT_NOBITS || section.sh_offset > file_size || section.sh_size > file_size - section.sh_offset)
+    return std::nullopt;
+  std::string content(section.sh_size, '\0');
+  if (!read_at(file, section.sh_offset, content.data(), content.size())) return std::nullopt;
+  return content;
+}
+
+std::optional<std::string> read_unit_metadata(const std::string &path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  if (!file) return std::nullopt;
+  const uint64_t file_size = static_cast<uint64_t>(file.tellg());
+  Elf64_Ehdr header;
+  if (!read_at(file, 0, &header, sizeof header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+      header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_shentsize != sizeof(Elf64_Shdr))
+    return std::nullopt;
+  std::vector<Elf64_Shdr> sections(header.e_shnum);
+  if (sections.empty() || header.e_shstrndx >= sections.size() ||
+      !read_at(file, header.e_shoff, sections.data(), sections.size() * sizeof(Elf64_Shdr)))
+    return std::nullopt;
+  const std::optional<std::string> names = read_section(file, file_size, sections[header.e_shstrndx]);
+  if (!names) return std::nullopt;
+  for (const Elf64_Shdr &section : sections)
+    if (section.sh_name < names->size() && strcmp(names->c_str() + section.sh_name, ".vprof_meta") == 0)
+      return read_section(file, file_size, section);
+  return std::nullopt;
+}
+
+}  // namespace vprof

@@ -1,0 +1,139 @@
+// vprof-collector: see SESSION.md. All flags, printing and exit codes of the collector are here.
+#include <getopt.h>
+#include <signal.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "collector.h"
+
+namespace vprof {
+namespace {
+
+constexpr const char *kUsage =
+    "usage: vprof-collector --session DIR --output FILE [--slots N] [--ring-bytes N] [--hold] [-- COMMAND...]\n"
+    "\n"
+    "Makes the session directory DIR, prints 'ready', and records the programs that run with VPROF_SESSION=DIR\n"
+    "into FILE until 'stop' arrives on DIR/control, SIGTERM or SIGINT.\n"
+    "\n"
+    "  --slots N        threads recorded at one time (96)\n"
+    "  --ring-bytes N   buffer per thread, a power of two from 4096 (524288)\n"
+    "  --hold           a starting program waits until its modules are acknowledged\n"
+    "  COMMAND          noted in the trace; not run\n"
+    "\n"
+    "example: vprof-collector --session /dev/shm/run1 --output run.trace &\n"
+    "         VPROF_SESSION=/dev/shm/run1 ./prog\n";
+
+struct Options {
+  SessionOptions session;
+  std::string output;
+  std::vector<std::string> command;
+};
+
+bool parse_power_of_two(const char *text, uint64_t least, uint64_t most, uint64_t *value) {
+  char *end;
+  *value = strtoull(text, &end, 10);
+  return *end == '\0' && *value >= least && *value <= most && (*value & (*value - 1)) == 0;
+}
+
+bool parse_slots(const char *text, uint32_t *slots) {
+  char *end;
+  const unsigned long n = strtoul(text, &end, 10);
+  *slots = static_cast<uint32_t>(n);
+  return *end == '\0' && n >= 1 && n <= 65536;
+}
+
+// Exit code: -1 to go on.
+int parse_options(int argc, char **argv, Options *options) {
+  static const option kOptions[] = {{"session", required_argument, nullptr, 's'},
+                                    {"output", required_argument, nullptr, 'o'},
+                                    {"slots", required_argument, nullptr, 'n'},
+                                    {"ring-bytes", required_argument, nullptr, 'r'},
+                                    {"hold", no_argument, nullptr, 'h'},
+                                    {"help", no_argument, nullptr, '?'},
+                                    {nullptr, 0, nullptr, 0}};
+  bool valid = true;
+  for (int c; (c = getopt_long(argc, argv, "+", kOptions, nullptr)) != -1;) {
+    if (c == 's')
+      options->session.directory = optarg;
+    else if (c == 'o')
+      options->output = optarg;
+    else if (c == 'n')
+      valid &= parse_slots(optarg, &options->session.slots);
+    else if (c == 'r')
+      valid &= parse_power_of_two(optarg, 4096, uint64_t{1} << 30, &options->session.ring_bytes);
+    else if (c == 'h')
+      options->session.hold = true;
+    else
+      valid = false;
+  }
+  options->command.assign(argv + optind, argv + argc);
+  if (valid && !options->session.directory.empty() && !options->output.empty()) return -1;
+  fputs(kUsage, stderr);
+  return 2;
+}
+
+volatile sig_atomic_t g_asked_to_end = 0;
+
+void ask_to_end(int) {
+  g_asked_to_end = 1;
+}
+
+// SIGTERM and SIGINT arrive only while waiting; returns the mask to wait with.
+sigset_t set_up_signals() {
+  struct sigaction action{};
+  action.sa_handler = ask_to_end;
+  sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGINT, &action, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // a file size limit is a full disk
+  sigset_t blocked, before;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGTERM);
+  sigaddset(&blocked, SIGINT);
+  sigprocmask(SIG_BLOCK, &blocked, &before);
+  return before;
+}
+
+int fail(const std::string &error) {
+  fprintf(stderr, "vprof-collector: %s\n", error.c_str());
+  return 1;
+}
+
+// Rings are looked at after 0.2 ms while they fill fast, else less often, up to 4 ms: the default ring holds 32,768
+// records, so a sudden burst of 8 million records per second and thread still loses nothing.
+void run(Collector *collector, Control *control, const sigset_t &mask) {
+  constexpr long kShort_ns = 200000, kLong_ns = 4000000;
+  long wait_ns = kShort_ns;
+  while (!g_asked_to_end && !collector->stopped()) {
+    wait_ns = collector->round() ? kShort_ns : wait_ns * 2 < kLong_ns ? wait_ns * 2 : kLong_ns;
+    control->serve(wait_ns, &mask);
+  }
+  collector->finish();
+}
+
+int collect(const Options &options) {
+  const sigset_t mask = set_up_signals();
+  SessionFiles files;
+  std::string error = files.create(options.session);
+  if (!error.empty()) return fail(error);
+  Collector collector(&files, options.command);
+  Control control([&](const std::string &line) { return collector.answer(line); });
+  error = collector.begin(options.output);
+  if (error.empty()) error = control.listen(files.path("control"));
+  if (!error.empty()) return fail(error);
+  puts("ready");
+  fflush(stdout);
+  run(&collector, &control, mask);
+  return 0;
+}
+
+}  // namespace
+}  // namespace vprof
+
+int main(int argc, char **argv) {
+  vprof::Options options;
+  const int code = vprof::parse_options(argc, argv, &options);
+  return code >= 0 ? code : vprof::collect(options);
+}

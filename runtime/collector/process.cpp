@@ -1,0 +1,32 @@
+#include "process.h"
+
+#include <fstream>
+#include <sstream>
+
+namespace vprof {
+
+uint64_t process_start(uint32_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  if (!std::getline(file, line)) return 0;
+  const size_t name_end = line.rfind(')');
+  if (name_end == std::string::npos) return 0;
+  std::istringstream fields(line.substr(name_end + 1));
+  std::string state, skipped;
+  long threads = 0;
+  uint64_t start = 0;
+  fields >> state;  // field 3 of proc(5)
+  for (int i = 4; i < 20; ++i) fields >> skipped;
+  fields >> threads >> skipped >> start;                              // 20, 21, 22
+  const bool ended = (state == "Z" || state == "X") && threads <= 1;  // a zombie leader may have live threads
+  return ended ? 0 : start;
+}
+
+std::string thread_name(uint32_t pid, uint32_t tid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/comm");
+  std::string name;
+  std::getline(file, name);
+  return name;
+}
+
+}  // namespace vprof

@@ -1,0 +1,150 @@
+#include "recorder.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "elf_meta.h"
+
+namespace vprof {
+
+constexpr const char *kCollectorVersion = "0.1.0";
+constexpr uint64_t kAnchorPeriod_ns = 1000000000;
+
+std::string sites_on(const unsigned char *switches, uint32_t sites_used) {
+  JsonArray ranges;
+  for (uint32_t i = 0; i < sites_used;) {
+    uint32_t end = i;
+    while (end < sites_used && switches[end] == 1) ++end;
+    if (end > i) ranges.add("[" + std::to_string(i) + "," + std::to_string(end - i) + "]");
+    i = end + 1;
+  }
+  return ranges.str();
+}
+
+std::string Recorder::begin_file(const std::string &path) {
+  const std::string error = writer_.open(path, files_, arena_->session_id);
+  if (!error.empty()) return error;
+  ++files_;
+  totals_ = {};
+  modules_told_ = 0;
+  labels_told_.assign(LabelTable::kMaxLabels + 1, false);
+  labels_complete_ = 0;
+  announce_session();
+  anchor();
+  announce();
+  announce_plan();
+  return "";
+}
+
+void Recorder::finish_file(uint64_t dropped, uint32_t threads) {
+  if (!writer_.is_open()) return;
+  anchor();
+  event(JsonObject()
+            .add("event", "end")
+            .add("ticks", ticks())
+            .add("records", totals_.records)
+            .add("dropped", dropped)
+            .add("threads", threads));
+  writer_.close();
+}
+
+void Recorder::announce_session() {
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  JsonArray command;
+  for (const std::string &word : command_) command.add(quoted(word));
+  event(JsonObject()
+            .add("event", "session")
+            .add("clock", arena_->clock == Clock::kTsc ? "tsc" : "monotonic")
+            .raw("command", command.str())
+            .add("host", host)
+            .add("page", kPage)
+            .add("collector_version", kCollectorVersion));
+}
+
+void Recorder::announce_plan() {
+  const uint32_t used = arena_->sites_used.load(std::memory_order_acquire);
+  event(JsonObject().add("event", "plan").raw("on", sites_on(switches_, used)));
+}
+
+void Recorder::announce_module(uint32_t index) {
+  const Module &m = arena_->modules[index];
+  const std::optional<std::string> metadata = read_unit_metadata(m.path);
+  const char *state = m.state == Module::kUnaligned ? "unaligned" : metadata ? "mapped" : "no-metadata";
+  event(JsonObject()
+            .add("event", "module")
+            .add("index", index)
+            .add("path", m.path)
+            .add("base", m.base)
+            .add("count", m.count)
+            .add("section_addr", m.section_addr)
+            .add("state", state));
+  if (!metadata) return;
+  const iovec piece = {const_cast<char *>(metadata->data()), metadata->size()};
+  writer_.chunk(ChunkKind::kUnitMetadata, index, 0, &piece, 1);
+}
+
+void Recorder::announce_label(uint32_t number) {
+  if (labels_told_[number]) return;
+  const char *text = arena_->labels.text(number);
+  if (text == nullptr) return;
+  labels_told_[number] = true;
+  event(JsonObject()
+            .add("event", "label")
+            .add("number", number)
+            .add("text", std::string_view(text, strnlen(text, LabelTable::kMaxText))));
+}
+
+void Recorder::announce() {
+  const uint32_t modules = arena_->module_count.load(std::memory_order_acquire);
+  if (writer_.is_open())
+    for (; modules_told_ < modules; ++modules_told_) announce_module(modules_told_);
+  if (arena_->hold == 0)
+    for (uint32_t i = 0; i < modules; ++i) arena_->modules[i].acked.store(1, std::memory_order_release);
+  if (!writer_.is_open()) return;
+  for (uint32_t n = labels_complete_ + 1; n <= arena_->labels.last(); ++n) announce_label(n);
+  while (labels_complete_ < LabelTable::kMaxLabels && labels_told_[labels_complete_ + 1]) ++labels_complete_;
+}
+
+void Recorder::anchor_if_due() {
+  if (writer_.is_open() && monotonic_ns() - anchored_ns_ >= kAnchorPeriod_ns) anchor();
+}
+
+// The ticks lie in the middle between two readings; of several attempts the closest pair counts.
+void Recorder::anchor() {
+  uint64_t best = ~uint64_t{0}, at = 0, ns = 0, real_ns = 0;
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    timespec t;
+    const uint64_t before = ticks();
+    const uint64_t now_ns = monotonic_ns();
+    const uint64_t after = ticks();
+    clock_gettime(CLOCK_REALTIME, &t);
+    if (after - before >= best) continue;
+    best = after - before;
+    at = before + best / 2;
+    ns = now_ns;
+    real_ns = static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
+  }
+  anchored_ns_ = ns;
+  event(JsonObject().add("event", "anchor").add("ticks", at).add("monotonic_ns", ns).add("realtime_ns", real_ns));
+}
+
+bool Recorder::records(uint32_t uid, const Ring::Span &span, uint64_t now) {
+  if (!writer_.is_open()) return true;
+  const uint64_t base = time_of(span.first[0][0], now);
+  iovec pieces[2];
+  uint64_t intervals = 0;
+  for (int i = 0; i < 2; ++i) {
+    pieces[i] = {const_cast<Record *>(span.first[i]), span.count[i] * sizeof(Record)};
+    for (uint64_t k = 0; k < span.count[i]; ++k) intervals += kind_of(span.first[i][k]) == Kind::kIntervalEnd;
+  }
+  if (!writer_.chunk(ChunkKind::kRecords, uid, base, pieces, 2)) {
+    totals_.unstored += span.total();
+    return false;
+  }
+  totals_.records += span.total();
+  totals_.intervals += intervals;
+  return true;
+}
+
+}  // namespace vprof

@@ -1,0 +1,103 @@
+#include "switchboard.h"
+
+#include <charconv>
+
+namespace vprof {
+
+constexpr unsigned char kOff = 0, kOn = 1, kDraining = 2;
+constexpr uint64_t kSettle_ns = 50000000;
+
+static bool parse_number(std::string_view *text, uint32_t *number) {
+  const auto result = std::from_chars(text->data(), text->data() + text->size(), *number);
+  if (result.ec != std::errc()) return false;
+  text->remove_prefix(static_cast<size_t>(result.ptr - text->data()));
+  return true;
+}
+
+bool parse_ranges(std::string_view text, std::vector<SiteRange> *ranges) {
+  for (;;) {
+    while (!text.empty() && text[0] == ' ') text.remove_prefix(1);
+    if (text.empty()) return !ranges->empty();
+    uint32_t first = 0;
+    if (!parse_number(&text, &first)) return false;
+    uint32_t last = first;
+    if (!text.empty() && text[0] == '-') {
+      text.remove_prefix(1);
+      if (!parse_number(&text, &last)) return false;
+    }
+    if (last < first || (!text.empty() && text[0] != ' ')) return false;
+    ranges->push_back({first, last - first + 1});
+  }
+}
+
+static bool lies_in(SiteRange r, const Module &m) {
+  return m.state == Module::kMapped && r.first >= m.base + kSwitchHeaderBytes &&
+         uint64_t{r.first} + r.count <= uint64_t{m.base} + m.count;
+}
+
+bool Switchboard::valid(const std::vector<SiteRange> &ranges) const {
+  const uint32_t modules = arena_->module_count.load(std::memory_order_acquire);
+  for (const SiteRange &r : ranges) {
+    bool found = false;
+    for (uint32_t i = 0; i < modules && !found; ++i) found = lies_in(r, arena_->modules[i]);
+    if (!found) return false;
+  }
+  return true;
+}
+
+static void store_byte(unsigned char *byte, unsigned char value) {
+  __atomic_store_n(byte, value, __ATOMIC_SEQ_CST);
+}
+
+static std::string ranges_json(const std::vector<SiteRange> &ranges) {
+  JsonArray array;
+  for (const SiteRange &r : ranges) array.add("[" + std::to_string(r.first) + "," + std::to_string(r.count) + "]");
+  return array.str();
+}
+
+Switchboard::Flip Switchboard::flip(const std::vector<SiteRange> &ranges, bool on) {
+  const uint64_t before = recorder_->ticks();
+  for (const SiteRange &r : ranges)
+    for (uint32_t i = r.first; i < r.first + r.count; ++i) {
+      if (on)
+        store_byte(switches_ + i, kOn);
+      else if (switches_[i] == kOn)
+        store_byte(switches_ + i, kDraining);
+    }
+  const uint64_t after = recorder_->ticks();
+  recorder_->event(JsonObject()
+                       .add("event", "flip")
+                       .add("before", before)
+                       .add("after", after)
+                       .raw("on", on ? ranges_json(ranges) : "[]")
+                       .raw("off", on ? "[]" : ranges_json(ranges)));
+  if (!on)
+    for (const SiteRange &r : ranges) draining_.push_back({r, monotonic_ns()});
+  return {before, after};
+}
+
+void Switchboard::settle() {
+  const uint64_t now = monotonic_ns();
+  for (size_t k = 0; k < draining_.size();) {
+    const SiteRange r = draining_[k].range;
+    if (now - draining_[k].since_ns < kSettle_ns || drain_->has_open_frame(r.first, r.count)) {
+      ++k;
+      continue;
+    }
+    for (uint32_t i = r.first; i < r.first + r.count; ++i)
+      if (switches_[i] == kDraining) store_byte(switches_ + i, kOff);
+    draining_.erase(draining_.begin() + static_cast<ptrdiff_t>(k));
+  }
+}
+
+void Switchboard::all_off() {
+  const uint32_t modules = arena_->module_count.load(std::memory_order_acquire);
+  for (uint32_t m = 0; m < modules; ++m) {
+    const Module &module = arena_->modules[m];
+    if (module.state != Module::kMapped) continue;
+    for (uint32_t i = kSwitchHeaderBytes; i < module.count; ++i)
+      if (switches_[module.base + i] == kOn) store_byte(switches_ + module.base + i, kDraining);
+  }
+}
+
+}  // namespace vprof

@@ -1,0 +1,122 @@
+#include "trace_writer.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "../src/format.h"
+#include "crc32.h"
+
+namespace vprof {
+
+// Section 1.1.
+struct FileHeader {
+  char magic[8] = {'V', 'P', 'R', 'O', 'F', 'T', 'R', 'C'};
+  uint32_t version = kTraceVersion;
+  uint32_t size = 64;
+  uint64_t number = 0;
+  uint8_t session_id[16] = {};
+  uint8_t zero[20] = {};
+  uint32_t crc = 0;
+};
+static_assert(sizeof(FileHeader) == 64);
+
+// Section 1.2.
+struct ChunkHeader {
+  char magic[4] = {'V', 'P', 'C', 'K'};
+  uint32_t kind = 0;
+  uint64_t length = 0;
+  uint32_t subject = 0;
+  uint32_t number = 0;
+  uint64_t base_ticks = 0;
+  uint64_t zero = 0;
+  uint32_t payload_crc = 0;
+  uint32_t header_crc = 0;
+};
+static_assert(sizeof(ChunkHeader) == 48);
+
+std::string TraceWriter::open(const std::string &path, uint64_t number, const uint8_t session_id[16]) {
+  fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (fd_ < 0) return "cannot write " + path + ": " + strerror(errno);
+  fchmod(fd_, 0600);  // an older file may have been open to others
+  path_ = path;
+  failed_ = false;
+  chunks_ = 0;
+  size_ = 0;
+  FileHeader header;
+  header.number = number;
+  memcpy(header.session_id, session_id, sizeof header.session_id);
+  header.crc = crc32(0, &header, offsetof(FileHeader, crc));
+  std::vector<iovec> pieces = {{&header, sizeof header}};
+  if (write_all(pieces)) return "";
+  const std::string error = "cannot write " + path + ": " + strerror(errno);
+  close();
+  return error;
+}
+
+void TraceWriter::close() {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+// Advances size_ only if everything was written. Changes `pieces`.
+bool TraceWriter::write_all(std::vector<iovec> &pieces) {
+  size_t total = 0, first = 0;
+  for (const iovec &p : pieces) total += p.iov_len;
+  for (size_t left = total; left != 0;) {
+    const ssize_t n = writev(fd_, &pieces[first], static_cast<int>(pieces.size() - first));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    size_t done = static_cast<size_t>(n);
+    left -= done;
+    while (first < pieces.size() && done >= pieces[first].iov_len) done -= pieces[first++].iov_len;
+    if (first == pieces.size()) break;
+    pieces[first].iov_base = static_cast<char *>(pieces[first].iov_base) + done;
+    pieces[first].iov_len -= done;
+  }
+  size_ += total;
+  return true;
+}
+
+void TraceWriter::give_up() {
+  fprintf(stderr, "vprof-collector: cannot write %s: %s; what follows is counted as dropped\n", path_.c_str(),
+          strerror(errno));
+  failed_ = true;
+  if (ftruncate(fd_, static_cast<off_t>(size_)) != 0) return;  // then a reader stops at the broken chunk
+}
+
+bool TraceWriter::chunk(ChunkKind kind, uint32_t subject, uint64_t base_ticks, const iovec *pieces, int count) {
+  if (fd_ < 0 || failed_) return false;
+  static char padding[16] = {};
+  ChunkHeader header;
+  std::vector<iovec> all = {{&header, sizeof header}};
+  for (int i = 0; i < count; ++i) {
+    if (pieces[i].iov_len == 0) continue;
+    header.length += pieces[i].iov_len;
+    header.payload_crc = crc32(header.payload_crc, pieces[i].iov_base, pieces[i].iov_len);
+    all.push_back(pieces[i]);
+  }
+  header.kind = static_cast<uint32_t>(kind);
+  header.subject = subject;
+  header.number = chunks_;
+  header.base_ticks = base_ticks;
+  header.header_crc = crc32(0, &header, offsetof(ChunkHeader, header_crc));
+  if (header.length % 16 != 0) all.push_back({padding, 16 - header.length % 16});
+  if (!write_all(all)) {
+    give_up();
+    return false;
+  }
+  ++chunks_;
+  return true;
+}
+
+bool TraceWriter::event(std::string_view json) {
+  const iovec piece = {const_cast<char *>(json.data()), json.size()};
+  return chunk(ChunkKind::kEvent, 0, 0, &piece, 1);
+}
+
+}  // namespace vprof

@@ -1,0 +1,69 @@
+// Records of a trace: the words a thread writes, TRACE_FORMAT.md section 2. Only constants and constructors; no state.
+#ifndef VPROF_FORMAT_H
+#define VPROF_FORMAT_H
+
+#include <cstdint>
+
+namespace vprof {
+
+constexpr uint32_t kTraceVersion = 1;  // section 1.1
+
+// Section 2: one record; a thread's event is one to three consecutive records.
+struct Record {
+  uint64_t w0;
+  uint64_t w1;
+};
+static_assert(sizeof(Record) == 16, "TRACE_FORMAT.md section 2");
+
+enum class Kind : uint64_t {
+  kInvocation = 1,
+  kLongStart = 2,
+  kIntervalBegin = 3,
+  kIntervalEnd = 4,
+  kOnBehalf = 5,
+  kBlocked = 6,
+  kObject = 7,
+  kPeer = 8,
+  kEnqueue = 9,
+  kDequeue = 10,
+  kCreated = 11,
+  kLost = 12,
+  kCount = 13,
+  kAbandoned = 14,
+};
+
+// Section 2.1.
+enum class ObjectClass : uint32_t { kMutex = 1, kCondition = 2, kSemaphore = 3, kJoin = 4, kDescribed = 5 };
+
+// Section 2.2.
+constexpr uint32_t kPeerUnknown = 1;
+constexpr uint32_t kPeerTimeUnknown = 2;
+
+constexpr uint64_t kTimeMask = (uint64_t{1} << 48) - 1;
+constexpr uint32_t kMaxAux = 4095;
+constexpr uint32_t kLongDuration = 0xffffffff;
+
+constexpr Record make_record(Kind kind, uint64_t time, uint32_t aux, uint64_t w1) {
+  return {(time & kTimeMask) | uint64_t{aux < kMaxAux ? aux : kMaxAux} << 48 | static_cast<uint64_t>(kind) << 60, w1};
+}
+
+constexpr Kind kind_of(Record r) {
+  return static_cast<Kind>(r.w0 >> 60);
+}
+constexpr uint32_t aux_of(Record r) {
+  return static_cast<uint32_t>(r.w0 >> 48) & kMaxAux;
+}
+
+// The full time nearest to `near` with the low 48 bits of `r`.
+constexpr uint64_t time_of(Record r, uint64_t near) {
+  const uint64_t ahead = (r.w0 - near) & kTimeMask;
+  return ahead >> 47 ? near + ahead - (kTimeMask + 1) : near + ahead;
+}
+
+// Section 8, the worked bytes.
+static_assert(make_record(Kind::kInvocation, 0x1400, 2, uint64_t{7} << 32 | 0x400).w0 == 0x1002000000001400);
+static_assert(make_record(Kind::kIntervalEnd, 0x1500, 0, 5).w0 == 0x4000000000001500);
+
+}  // namespace vprof
+
+#endif

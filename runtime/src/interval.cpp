@@ -1,0 +1,84 @@
+// Intervals, tasks and described primitives: the functions of vprof/vprof.h.
+#include "shadow_stack.h"
+#include "sync.h"
+#include "vprof/vprof.h"
+
+#define VPROF_API extern "C" __attribute__((visibility("default")))
+
+namespace vprof {
+
+static void write(Kind kind, uint32_t aux, uint64_t w1, Space space) {
+  if (!attached()) return;
+  Slot *slot = current_slot();
+  if (slot == nullptr) return;
+  const uint64_t now = ticks();
+  record(slot, make_record(kind, now, aux, w1), space, now);
+}
+
+VPROF_API void vprof_interval_begin(uint64_t id, const char *type) {
+  if (!attached() || id == 0) return;
+  write(Kind::kIntervalBegin, g_session.arena->labels.intern(type), id, Space::kReserved);
+}
+
+VPROF_API void vprof_interval_end(uint64_t id) {
+  if (id != 0) write(Kind::kIntervalEnd, 0, id, Space::kReserved);
+}
+
+VPROF_API void vprof_interval_abort(uint64_t id) {
+  if (id != 0) write(Kind::kIntervalEnd, 1, id, Space::kReserved);
+}
+
+VPROF_API void vprof_on_behalf(uint64_t id) {
+  write(Kind::kOnBehalf, 0, id, Space::kReserved);
+}
+
+VPROF_API void vprof_enqueue(uint64_t task) {
+  write(Kind::kEnqueue, 0, task, Space::kNormal);
+}
+
+VPROF_API void vprof_dequeue(uint64_t task) {
+  write(Kind::kDequeue, 0, task, Space::kNormal);
+}
+
+// Waits of one thread nest when a primitive is built of others. Deeper ones than this are not recorded.
+constexpr uint32_t kMaxNestedWaits = 4;
+
+struct OpenWaits {
+  Wait waits[kMaxNestedWaits];
+  uint32_t count;
+};
+
+static __thread OpenWaits t_waits;
+
+VPROF_API void vprof_wait_begin(uint64_t object) {
+  if (!attached() || t_waits.count == kMaxNestedWaits) return;
+  t_waits.waits[t_waits.count] = begin_wait(ObjectClass::kDescribed, object);
+  ++t_waits.count;
+}
+
+VPROF_API void vprof_wait_end(uint64_t object) {
+  if (!attached()) return;
+  const uint64_t now = ticks();
+  uint32_t ours = t_waits.count;
+  while (ours != 0 && t_waits.waits[ours - 1].object != object) --ours;
+  if (ours == 0) return;
+  const Wait wait = t_waits.waits[ours - 1];
+  const Peer peer = find_peer(wait, now, Trust::kOnlyDuringWait);
+  if (!(peer.flags & kPeerUnknown)) write_blocked(wait, peer, now);
+  for (uint32_t i = ours - 1; i < t_waits.count; ++i)
+    end_wait(t_waits.waits[i]);  // those above were left without an end
+  t_waits.count = ours - 1;
+}
+
+// The release in progress, between wake and wake_done.
+static __thread Release t_release;
+
+VPROF_API void vprof_wake(uint64_t object) {
+  if (attached()) t_release = begin_release(ObjectClass::kDescribed, object);
+}
+
+VPROF_API void vprof_wake_done(uint64_t object) {
+  if (attached() && t_release.object == object) finish_release(t_release);
+}
+
+}  // namespace vprof

@@ -1,0 +1,50 @@
+// The label table: short texts (interval types) interned as numbers 1..4095, shared by all processes of a session.
+//
+// Lock-free and safe in signal handlers: a text is written into an entry of its own first and then published by one CAS
+// of the index; the loser of a race finds the winner's equal text and leaves its entry unused. Nothing is ever removed.
+#ifndef VPROF_LABELS_H
+#define VPROF_LABELS_H
+
+#include <atomic>
+#include <cstdint>
+
+namespace vprof {
+
+class LabelTable {
+ public:
+  static constexpr uint32_t kMaxLabels = 4095;  // aux of INTERVAL_BEGIN, TRACE_FORMAT.md section 2
+  static constexpr uint32_t kMaxText = 63;
+
+  // The number of `text` (cut at 63 bytes); 0 for null or if the table is full.
+  uint32_t intern(const char *text);
+
+  // The text of `number`, or null while it has none.
+  const char *text(uint32_t number) const {
+    const Entry &e = entries_[number];
+    return e.ready.load(std::memory_order_acquire) != 0 ? e.text : nullptr;
+  }
+
+  // No number above this one has been given.
+  uint32_t last() const {
+    const uint32_t n = used_.load(std::memory_order_acquire);
+    return n < kMaxLabels ? n : kMaxLabels;
+  }
+
+ private:
+  static constexpr uint32_t kIndexSize = 8192;  // at most half full: a search ends soon at an empty place
+
+  struct Entry {
+    char text[kMaxText];
+    std::atomic<uint8_t> ready;
+  };
+
+  uint32_t add(const char *text, uint32_t length);
+
+  std::atomic<uint32_t> used_;
+  std::atomic<uint16_t> index_[kIndexSize];
+  Entry entries_[kMaxLabels + 1];
+};
+
+}  // namespace vprof
+
+#endif

@@ -1,0 +1,102 @@
+// From the library's constructor to fork: attaching to the session, and following the process.
+//
+// Everything the runtime needs is opened, checked and mapped here, before main; nothing is opened later, so setuid,
+// chroot, umask, chdir and closed descriptors do not matter. At exit nothing is to be done: records lie in the mapping
+// already.
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "pthread_interpose.h"
+#include "thread.h"
+
+namespace vprof {
+
+Session g_session;
+
+// Ours: the right kind, our user's, closed to all others.
+static bool is_private(const struct stat &st, mode_t kind) {
+  return (st.st_mode & S_IFMT) == kind && st.st_uid == geteuid() && (st.st_mode & 077) == 0;
+}
+
+static void *map_private_file(int directory, const char *name, size_t least, size_t *size) {
+  const int fd = openat(directory, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return nullptr;
+  struct stat st;
+  void *p = MAP_FAILED;
+  if (fstat(fd, &st) == 0 && is_private(st, S_IFREG) && static_cast<size_t>(st.st_size) >= least)
+    p = mmap(nullptr, static_cast<size_t>(st.st_size), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  close(fd);
+  if (p == MAP_FAILED) return nullptr;
+  *size = static_cast<size_t>(st.st_size);
+  return p;
+}
+
+static bool map_session(int directory) {
+  size_t arena_size = 0, switches_size = 0;
+  Arena *arena = static_cast<Arena *>(map_private_file(directory, "arena", Arena::slots_offset(), &arena_size));
+  if (arena == nullptr) return false;
+  void *switches = nullptr;
+  if (memcmp(arena->magic, kArenaMagic, sizeof kArenaMagic) == 0 && arena->size == arena_size)
+    switches = map_private_file(directory, "switches", kMaxSites, &switches_size);
+  if (switches == nullptr) {
+    munmap(arena, arena_size);
+    return false;
+  }
+  g_session.switches = static_cast<unsigned char *>(switches);
+  g_session.clock = arena->clock;
+  g_session.pid = static_cast<uint32_t>(getpid());
+  g_session.arena = arena;
+  return true;
+}
+
+// exec keeps the pid but not the threads: what an earlier program of this process left live has ended.
+static void end_slots_of_former_program() {
+  Arena *arena = g_session.arena;
+  for (uint32_t i = 0; i < arena->slot_count; ++i) {
+    uint64_t live = slot_owner(SlotState::kLive, g_session.pid);
+    arena->slot(i)->owner.compare_exchange_strong(live, slot_owner(SlotState::kEnded, g_session.pid));
+  }
+}
+
+static Creator g_forker;
+
+static void before_fork() {
+  const Slot *slot = t_thread.slot;
+  g_forker = {slot != nullptr ? slot->uid : 0, ticks()};
+}
+
+// The child's thread takes a slot of its own on its first record; its open frames are those of the parent and are not
+// followed.
+static void in_forked_child() {
+  g_session.pid = static_cast<uint32_t>(getpid());
+  forget_slot(g_forker);
+}
+
+bool attach(const char *directory) {
+  const int fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return false;
+  struct stat st;
+  const bool ok = fstat(fd, &st) == 0 && is_private(st, S_IFDIR) && prepare_threads() && map_session(fd);
+  close(fd);
+  if (!ok) return false;
+  end_slots_of_former_program();
+  pthread_atfork(before_fork, nullptr, in_forked_child);
+  return true;
+}
+
+// Before the constructors of instrumented modules (vprof_begin.c has 102).
+__attribute__((constructor(101))) static void start() {
+  const int saved_errno = errno;
+  resolve_real_functions();
+  const char *directory = secure_getenv("VPROF_SESSION");
+  if (directory != nullptr && directory[0] != '\0') attach(directory);
+  errno = saved_errno;
+}
+
+}  // namespace vprof

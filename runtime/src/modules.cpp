@@ -1,0 +1,137 @@
+// Registration of an instrumented module: its switch bytes become a range of the session's file, shared by all
+// processes.
+//
+//     constructor of vprof_begin.o -> __vprof_register -> entry of the module table -> mapping -> wait for `acked`
+//
+// The bytes are mapped by duplicating the process's mapping of `switches` (mremap with old size 0), not from a
+// descriptor: a server that closes all its descriptors can still load instrumented libraries.
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "session.h"
+
+namespace vprof {
+namespace {
+
+constexpr char kSwitchMagic[8] = {'V', 'P', 'R', 'O', 'F', 'S', 'W', '1'};
+constexpr uint64_t kAckTimeout_ns = 5000000000;
+constexpr uint64_t kFreshHeartbeat_ns = 1000000000;
+
+// Where the module with `address` lies: fills path and link-time address.
+struct Search {
+  uintptr_t address;
+  Module *module;
+};
+
+int visit_module(dl_phdr_info *info, size_t, void *data) {
+  Search *search = static_cast<Search *>(data);
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr) &segment = info->dlpi_phdr[i];
+    const uintptr_t start = info->dlpi_addr + segment.p_vaddr;
+    if (segment.p_type != PT_LOAD || search->address < start || search->address >= start + segment.p_memsz) continue;
+    search->module->section_addr = search->address - info->dlpi_addr;
+    const char *name = info->dlpi_name[0] != '\0' ? info->dlpi_name : "/proc/self/exe";
+    char path[PATH_MAX];
+    if (realpath(name, path) != nullptr && strlen(path) < sizeof search->module->path)
+      strcpy(search->module->path, path);
+    return 1;
+  }
+  return 0;
+}
+
+void describe(unsigned char *start, unsigned char *stop, Module &m) {
+  m.count = static_cast<uint32_t>(stop - start);
+  Search search = {reinterpret_cast<uintptr_t>(start), &m};
+  dl_iterate_phdr(visit_module, &search);
+  struct stat st;
+  if (m.path[0] != '\0' && stat(m.path, &st) == 0) {
+    m.device = st.st_dev;
+    m.inode = st.st_ino;
+  }
+  const bool aligned = reinterpret_cast<uintptr_t>(start) % kPage == 0 && m.count % kPage == 0;
+  m.state = aligned && memcmp(start, kSwitchMagic, sizeof kSwitchMagic) == 0 ? Module::kMapped : Module::kUnaligned;
+}
+
+bool same_module(const Module &a, const Module &b) {
+  return a.device == b.device && a.inode == b.inode && a.section_addr == b.section_addr && a.count == b.count &&
+         a.state == b.state && strcmp(a.path, b.path) == 0;
+}
+
+void pause_ms(long ms) {
+  const timespec t = {0, ms * 1000000};
+  nanosleep(&t, nullptr);
+}
+
+// Serializes the processes that append a module; a holder that died is relieved. False after a second.
+bool lock_table(Arena *arena) {
+  for (int attempt = 0; attempt < 1000; ++attempt) {
+    uint32_t holder = 0;
+    if (arena->module_lock.compare_exchange_strong(holder, g_session.pid, std::memory_order_acquire)) return true;
+    if (kill(static_cast<pid_t>(holder), 0) != 0 && errno == ESRCH &&
+        arena->module_lock.compare_exchange_strong(holder, g_session.pid, std::memory_order_acquire))
+      return true;
+    pause_ms(1);
+  }
+  return false;
+}
+
+// REQUIRES: the table is locked. Null if the table or the switch file is full.
+Module *find_or_append(Arena *arena, const Module &described) {
+  const uint32_t count = arena->module_count.load(std::memory_order_relaxed);
+  for (uint32_t i = 0; i < count; ++i)
+    if (same_module(arena->modules[i], described)) return &arena->modules[i];
+  const uint32_t base = arena->sites_used.load(std::memory_order_relaxed);
+  const uint32_t bytes = described.state == Module::kMapped ? described.count : 0;
+  if (count == kMaxModules || bytes > kMaxSites - base) return nullptr;
+  Module &m = arena->modules[count];
+  memcpy(static_cast<void *>(&m), static_cast<const void *>(&described), sizeof m);
+  m.base = base;
+  if (bytes != 0) {
+    memcpy(g_session.switches + base, kSwitchMagic, sizeof kSwitchMagic);
+    memcpy(g_session.switches + base + sizeof kSwitchMagic, &base, sizeof base);
+  }
+  arena->sites_used.store(base + bytes, std::memory_order_relaxed);
+  arena->module_count.store(count + 1, std::memory_order_release);
+  return &m;
+}
+
+// Until the plan is on, at most 5 s, and only while the collector is alive.
+void wait_for_ack(Arena *arena, const Module &m) {
+  const uint64_t start = monotonic_ns();
+  while (m.acked.load(std::memory_order_acquire) == 0) {
+    const uint64_t now = monotonic_ns();
+    if (now - start > kAckTimeout_ns) return;
+    if (now - arena->heartbeat_ns.load(std::memory_order_relaxed) > kFreshHeartbeat_ns) return;
+    pause_ms(1);
+  }
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) void __vprof_register(unsigned char *start, unsigned char *stop) {
+  if (!attached()) return;
+  const int saved_errno = errno;
+  Arena *arena = g_session.arena;
+  Module described{};
+  describe(start, stop, described);
+  Module *m = nullptr;
+  if (lock_table(arena)) {
+    m = find_or_append(arena, described);
+    arena->module_lock.store(0, std::memory_order_release);
+  }
+  if (m != nullptr && m->state == Module::kMapped) {
+    mremap(g_session.switches + m->base, 0, m->count, MREMAP_MAYMOVE | MREMAP_FIXED, start);
+    if (arena->hold != 0) wait_for_ack(arena, *m);
+  }
+  errno = saved_errno;
+}
+
+}  // namespace vprof

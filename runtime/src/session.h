@@ -1,0 +1,32 @@
+// The session this process is attached to, if any. Set once before any thread of the program runs;
+// constant then, but for the pid after fork.
+#ifndef VPROF_SESSION_H
+#define VPROF_SESSION_H
+
+#include "arena.h"
+
+namespace vprof {
+
+struct Session {
+  Arena *arena;             // null: dormant
+  unsigned char *switches;  // the whole file `switches`
+  Clock clock;
+  uint32_t pid;  // of this process, also after fork
+};
+
+extern Session g_session;
+
+inline bool attached() {
+  return g_session.arena != nullptr;
+}
+inline uint64_t ticks() {
+  return read_clock(g_session.clock);
+}
+
+// Maps the session in `directory`. False if it is not a session of ours (owner, mode, symlink, version): then the
+// process stays dormant. Not thread-safe; called by the library's constructor, and by tests.
+bool attach(const char *directory);
+
+}  // namespace vprof
+
+#endif

@@ -1,0 +1,51 @@
+#include "shadow_stack.h"
+
+namespace vprof {
+
+void close_top(Slot *slot, uint32_t depth, uint64_t now, Kind kind) {
+  const Frame &f = slot->frames[depth];
+  const uint64_t start = f.start.load(std::memory_order_relaxed);
+  const uint64_t site = f.site.load(std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  slot->depth.store(depth, std::memory_order_relaxed);
+  const uint64_t duration = now > start ? now - start : 0;  // clocks of two CPUs may differ by a little
+  if (__builtin_expect(duration < kLongDuration, 1)) {
+    record(slot, make_record(kind, now, depth, site << 32 | duration), Space::kNormal, now);
+    return;
+  }
+  const Record event[2] = {make_record(Kind::kLongStart, now, 0, start),
+                           make_record(kind, now, depth, site << 32 | kLongDuration)};
+  record(slot, event, 2, Space::kNormal, now);
+}
+
+static void abandon_down_to(Slot *slot, uint32_t depth, uint64_t now) {
+  for (uint32_t d = slot->depth.load(std::memory_order_relaxed); d > depth; --d)
+    close_top(slot, d - 1, now, Kind::kAbandoned);
+}
+
+void abandon_all(Slot *slot, uint64_t now) {
+  abandon_down_to(slot, 0, now);
+}
+
+uint32_t abandon_dead(Slot *slot, uint64_t address, uint64_t stack_pointer, uint64_t now) {
+  uint32_t depth = slot->depth.load(std::memory_order_relaxed);
+  for (; depth != 0; --depth) {
+    const uint64_t open = slot->frames[depth - 1].address.load(std::memory_order_relaxed);
+    const bool below = open < stack_pointer && frame_is_dead(open, stack_pointer);
+    if (open != address && !below) break;
+    close_top(slot, depth - 1, now, Kind::kAbandoned);
+  }
+  return depth;
+}
+
+void leave_below_top(Slot *slot, uint64_t address, uint64_t now) {
+  uint32_t depth = slot->depth.load(std::memory_order_relaxed);
+  // A full stack means calls that were not pushed: their exits, deeper than the top, need no search.
+  if (depth == kMaxFrames && address < slot->frames[depth - 1].address.load(std::memory_order_relaxed)) return;
+  while (depth != 0 && slot->frames[depth - 1].address.load(std::memory_order_relaxed) != address) --depth;
+  if (depth == 0) return;
+  abandon_down_to(slot, depth, now);
+  close_top(slot, depth - 1, now, Kind::kInvocation);
+}
+
+}  // namespace vprof

@@ -1,0 +1,97 @@
+#include "sync.h"
+
+#include <pthread.h>
+
+namespace vprof {
+
+// User addresses have 47 bits, pids 22: the pid changes the upper bits, which are equal in all of a process's
+// addresses.
+uint64_t object_id(const void *address) {
+  return reinterpret_cast<uint64_t>(address) ^ uint64_t { g_session.pid } << 42;
+}
+
+// Objects of different classes may have one address. Never 0.
+static uint64_t table_key(ObjectClass cls, uint64_t object) {
+  const uint64_t key = object ^ static_cast<uint64_t>(cls) * 0xD6E8FEB86659FD93u;
+  return key != 0 ? key : 1;
+}
+
+static ObjectTable &table() {
+  return g_session.arena->objects;
+}
+
+static uint32_t own_uid() {
+  const Slot *slot = current_slot();
+  return slot != nullptr ? slot->uid : 0;
+}
+
+Wait begin_wait(ObjectClass cls, uint64_t object) {
+  const uint64_t began = ticks();
+  ObjectEntry *entry = table().add_waiter(table_key(cls, object));
+  const uint64_t stamp = entry != nullptr ? entry->stamp.load(std::memory_order_acquire) : 0;
+  return {cls, object, began, stamp, entry};
+}
+
+void end_wait(const Wait &wait) {
+  if (wait.entry != nullptr) wait.entry->waiters.fetch_sub(1, std::memory_order_relaxed);
+}
+
+Peer find_peer(const Wait &wait, uint64_t resumed, Trust trust) {
+  constexpr Peer kNobody = {0, 0, kPeerUnknown};
+  const uint64_t stamp = wait.entry != nullptr ? wait.entry->stamp.load(std::memory_order_acquire) : 0;
+  const uint32_t uid = Stamp::uid(stamp, g_session.arena->newest_uid.load(std::memory_order_relaxed));
+  if (uid == 0 || uid == own_uid()) return kNobody;
+  if (Stamp::has_time(stamp)) {
+    const uint64_t time = Stamp::time(stamp, resumed);
+    if (time >= wait.began) return {uid, time, 0};
+  }
+  const bool changed = stamp != wait.stamp_before;
+  if (trust == Trust::kAlways || changed) return {uid, resumed, kPeerTimeUnknown};
+  return kNobody;
+}
+
+void write_blocked(const Wait &wait, Peer peer, uint64_t resumed) {
+  Slot *slot = current_slot();
+  if (slot == nullptr) return;
+  const uint64_t peer_time = peer.flags & kPeerUnknown ? resumed : peer.time;
+  const Record event[3] = {make_record(Kind::kBlocked, resumed, static_cast<uint32_t>(wait.cls), wait.began),
+                           make_record(Kind::kObject, 0, 0, wait.object),
+                           make_record(Kind::kPeer, peer_time, peer.flags, peer.uid)};
+  record(slot, event, 3, Space::kNormal, resumed);
+}
+
+static bool has_waiters(const ObjectEntry *entry) {
+  return entry->waiters.load(std::memory_order_seq_cst) != 0;
+}
+
+Release begin_release(ObjectClass cls, uint64_t object) {
+  ObjectEntry *entry = table().find(table_key(cls, object));
+  if (entry == nullptr) return {cls, object, 0, nullptr};
+  const uint32_t uid = own_uid();
+  const uint64_t stamp = has_waiters(entry) ? Stamp::with_time(uid, ticks()) : Stamp::without_time(uid);
+  entry->stamp.store(stamp, std::memory_order_release);
+  return {cls, object, stamp, entry};
+}
+
+// The real release has happened: if somebody came to wait since begin_release, tell the time, unless a later release
+// has stamped.
+void finish_release(const Release &release) {
+  if (Stamp::has_time(release.stamp)) return;
+  ObjectEntry *entry = release.entry != nullptr ? release.entry : table().find(table_key(release.cls, release.object));
+  if (entry == nullptr || !has_waiters(entry)) return;
+  uint64_t expected = release.stamp;
+  entry->stamp.compare_exchange_strong(expected, Stamp::with_time(own_uid(), ticks()), std::memory_order_acq_rel);
+}
+
+void release_with_time(ObjectClass cls, uint64_t object, bool remember) {
+  const uint64_t key = table_key(cls, object);
+  ObjectEntry *entry = remember ? table().claim(key) : table().find(key);
+  if (entry != nullptr) entry->stamp.store(Stamp::with_time(own_uid(), ticks()), std::memory_order_release);
+}
+
+void wake_joiner(Slot *slot) {
+  const uint64_t self = object_id(reinterpret_cast<void *>(pthread_self()));
+  if (slot != nullptr) release_with_time(ObjectClass::kJoin, self, true);
+}
+
+}  // namespace vprof

@@ -1,0 +1,66 @@
+// Waits and releases of any primitive: from "found busy" to a BLOCKED record that names who ended the wait.
+//
+//     waiter:    w = begin_wait; block; peer = find_peer(w); write_blocked(w, peer); end_wait(w)
+//     releaser:  r = begin_release; the real release; finish_release(r)
+//
+// Source: ALGORITHMS section 7 ("Sync semantics"); records: TRACE_FORMAT.md BLOCKED, OBJECT, PEER. The time of a
+// wake-up is taken just before the real release and only if somebody waits then; who comes between that look and the
+// release is seen by finish_release, whose time is used if it is not after the waiter's resume, else flagged as
+// unknown.
+//
+// REQUIRES for all: attached(). Safe in signal handlers, except that a wait or release of a handler is not nested into
+// one of the same primitive that it interrupts.
+#ifndef VPROF_SYNC_H
+#define VPROF_SYNC_H
+
+#include "thread.h"
+
+namespace vprof {
+
+struct Wait {
+  ObjectClass cls;
+  uint64_t object;
+  uint64_t began;
+  uint64_t stamp_before;
+  ObjectEntry *entry;  // null: the table is full, the waker stays unknown
+};
+
+struct Release {
+  ObjectClass cls;
+  uint64_t object;
+  uint64_t stamp;
+  ObjectEntry *entry;
+};
+
+struct Peer {
+  uint32_t uid;
+  uint64_t time;
+  uint32_t flags;  // TRACE_FORMAT.md section 2.2
+};
+
+// Whether a stamp from before the wait may explain it. kAlways: of an object that is stamped at each release, found
+// busy, the last stamp is the release that let us in (mutex, join). kOnlyDuringWait: an old stamp tells nothing
+// (semaphore, condition, described).
+enum class Trust { kAlways, kOnlyDuringWait };
+
+// How this process names a primitive of the C library at `address`: unique over the processes of a session, since
+// children of fork have their parent's addresses. Objects shared by processes are not recognised yet.
+uint64_t object_id(const void *address);
+
+Wait begin_wait(ObjectClass cls, uint64_t object);
+Peer find_peer(const Wait &wait, uint64_t resumed, Trust trust);
+void write_blocked(const Wait &wait, Peer peer, uint64_t resumed);
+void end_wait(const Wait &wait);
+
+Release begin_release(ObjectClass cls, uint64_t object);
+void finish_release(const Release &release);
+
+// A release on a slow path: always takes the time. `remember`: also for an object nobody has waited for yet.
+void release_with_time(ObjectClass cls, uint64_t object, bool remember);
+
+// The calling thread ends, in its slot's last moment: wakes who joins it.
+void wake_joiner(Slot *slot);
+
+}  // namespace vprof
+
+#endif

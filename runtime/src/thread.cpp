@@ -1,0 +1,105 @@
+#include "thread.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "shadow_stack.h"
+#include "sync.h"
+
+namespace vprof {
+
+__thread ThreadState t_thread;
+
+static pthread_key_t g_end_key;
+
+bool prepare_threads() {
+  return pthread_key_create(&g_end_key, end_thread) == 0;
+}
+
+static Slot *take_free_slot(Arena *arena, uint32_t pid) {
+  const uint32_t first = arena->slot_hint.fetch_add(1, std::memory_order_relaxed);
+  for (uint32_t i = 0; i < arena->slot_count; ++i) {
+    Slot *slot = arena->slot((first + i) % arena->slot_count);
+    uint64_t expected = slot_owner(SlotState::kFree, 0);
+    if (slot->owner.load(std::memory_order_relaxed) == expected &&
+        slot->owner.compare_exchange_strong(expected, slot_owner(SlotState::kClaimed, pid), std::memory_order_acq_rel))
+      return slot;
+  }
+  return nullptr;
+}
+
+static void write_created(Slot *slot, Creator by) {
+  const Record event[2] = {make_record(Kind::kCreated, slot->start_ticks, 0, 0),
+                           make_record(Kind::kPeer, by.ticks, 0, by.uid)};
+  record(slot, event, 2, Space::kNormal, slot->start_ticks);
+}
+
+Slot *claim_slot() {
+  if (!attached() || t_thread.refused || t_thread.claiming) return nullptr;
+  const int saved_errno = errno;
+  t_thread.claiming = true;
+  const uint32_t pid = g_session.pid;
+  Slot *slot = take_free_slot(g_session.arena, pid);
+  if (slot == nullptr) {
+    t_thread.refused = true;
+    g_session.arena->unslotted.fetch_add(1, std::memory_order_relaxed);
+  } else {
+    slot->uid = g_session.arena->newest_uid.fetch_add(1, std::memory_order_relaxed) + 1;
+    slot->tid = static_cast<uint32_t>(syscall(SYS_gettid));
+    slot->start_ticks = ticks();
+    slot->owner.store(slot_owner(SlotState::kLive, pid), std::memory_order_release);
+    if (t_thread.creator.uid != 0) write_created(slot, t_thread.creator);
+    pthread_setspecific(g_end_key, slot);  // an early key: its place is in the thread, nothing is allocated
+    t_thread.slot = slot;
+  }
+  t_thread.claiming = false;
+  errno = saved_errno;
+  return slot;
+}
+
+// Runs in every round of key destructors, so that probes in other destructors are recorded as well; the last one ends
+// the slot.
+void end_thread(void *value) {
+  Slot *slot = static_cast<Slot *>(value);
+  if (slot != t_thread.slot) return;
+  if (++t_thread.ending_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
+    pthread_setspecific(g_end_key, slot);
+    return;
+  }
+  const uint64_t now = ticks();
+  abandon_all(slot, now);
+  wake_joiner(slot);
+  slot->ring.flush_loss(now);
+  t_thread.slot = nullptr;
+  t_thread.refused = true;
+  slot->owner.store(slot_owner(SlotState::kEnded, owner_pid(slot->owner.load(std::memory_order_relaxed))),
+                    std::memory_order_release);
+}
+
+void forget_slot(Creator by) {
+  t_thread = ThreadState{};
+  t_thread.creator = by;
+}
+
+bool frame_is_dead(uint64_t address, uint64_t stack_pointer) {
+  constexpr uint64_t kFar = uint64_t{64} << 20;  // farther apart than one stack: a stack of its own (ucontext)
+  stack_t alt;
+  if (sigaltstack(nullptr, &alt) == 0 && !(alt.ss_flags & SS_DISABLE)) {
+    const uint64_t low = reinterpret_cast<uint64_t>(alt.ss_sp), high = low + alt.ss_size;
+    const bool inside = address >= low && address < high;
+    const bool on_it = stack_pointer >= low && stack_pointer < high;
+    // On the signal stack the interrupted frames are alive; off it, those that a handler left behind are dead.
+    if (inside != on_it) return inside;
+  }
+  return address < stack_pointer && stack_pointer - address < kFar;
+}
+
+bool writer_is_alive(Slot *slot, uint64_t stack_pointer) {
+  return !frame_is_dead(slot->writing.load(std::memory_order_relaxed), stack_pointer);
+}
+
+}  // namespace vprof

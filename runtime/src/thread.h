@@ -1,0 +1,73 @@
+// The calling thread's slot: claimed on its first record, given back when it ends.
+//
+//     first record -> claim (CAS) -> CREATED -> records ... -> thread end -> ABANDONED, LOST -> ended -> collector
+//     recycles
+//
+// Everything here works on the calling thread, never locks, blocks or allocates, keeps errno, and is safe in signal
+// handlers. Only the claim makes a system call (gettid): it happens once per thread.
+#ifndef VPROF_THREAD_H
+#define VPROF_THREAD_H
+
+#include "session.h"
+
+namespace vprof {
+
+// Who created the thread (pthread_create) or process (fork), until its first record tells it.
+struct Creator {
+  uint32_t uid;  // 0: nobody known
+  uint64_t ticks;
+};
+
+struct ThreadState {
+  Slot *slot;
+  bool refused;   // no slot was free, or the thread has ended
+  bool claiming;  // a signal handler's probe in the middle of the claim must not claim again
+  uint8_t ending_rounds;
+  Creator creator;
+};
+
+extern __thread ThreadState t_thread __attribute__((tls_model("initial-exec")));
+
+Slot *claim_slot();
+
+// Null if dormant, or no slot was left: then nothing is recorded.
+inline Slot *current_slot() {
+  Slot *slot = t_thread.slot;
+  return __builtin_expect(slot != nullptr, 1) ? slot : claim_slot();
+}
+
+// The frame `address` is dead if it lies on the same stack below `stack_pointer`: its function was left without
+// __vprof_leave. Frames of another stack (signal stack, far away) are taken for alive. Makes one system call
+// (sigaltstack) if in doubt.
+bool frame_is_dead(uint64_t address, uint64_t stack_pointer);
+
+bool writer_is_alive(Slot *slot, uint64_t stack_pointer);
+
+// Appends one event. A handler that interrupts a writer drops its event, and counts it; a handler that never came back
+// (siglongjmp) does not block its thread's records.
+inline bool record(Slot *slot, const Record *event, unsigned n, Space space, uint64_t now) {
+  const uint64_t here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+  if (__builtin_expect(slot->writing.load(std::memory_order_relaxed) != 0, 0) && writer_is_alive(slot, here)) {
+    slot->ring.drop(n, now);
+    return false;
+  }
+  slot->writing.store(here, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  const bool stored = slot->ring.push(event, n, space, now);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  slot->writing.store(0, std::memory_order_relaxed);
+  return stored;
+}
+
+inline bool record(Slot *slot, Record r, Space space, uint64_t now) {
+  return record(slot, &r, 1, space, now);
+}
+
+// Lifecycle, see lifecycle.cpp.
+bool prepare_threads();        // once, early: makes the key whose destructor ends threads
+void end_thread(void *slot);   // that destructor
+void forget_slot(Creator by);  // in a forked child: its slot is the parent's
+
+}  // namespace vprof
+
+#endif
