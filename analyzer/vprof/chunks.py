@@ -76,6 +76,15 @@ def read_chunks(path: Path) -> TraceFile:
     return file
 
 
+def is_trace(path: Path) -> bool:
+    """Whether a file starts like a binary trace. Raises TraceError when it cannot be opened."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError as error:
+        raise TraceError(f"{path}: {error.strerror or error}") from None
+
+
 def _header(path: Path, content: NDArray[np.uint8]) -> TraceFile:
     head = bytes(content[: _HEADER.size])
     if not head:

@@ -14,6 +14,7 @@ import json
 import struct
 import zlib
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -96,11 +97,7 @@ class Thread:
     def chunks(self, start: int) -> list[tuple[int, int, bytes]]:
         """(uid, base ticks, payload) of each chunk, the first numbered `start`."""
         borders = [0, *self.cuts, len(self.records)]
-        return [
-            (self.uid, min(self.times[a:b]), b"".join(self.records[a:b]))
-            for a, b in zip(borders, borders[1:], strict=False)
-            if a < b
-        ]
+        return [(self.uid, min(self.times[a:b]), b"".join(self.records[a:b])) for a, b in pairwise(borders) if a < b]
 
 
 @dataclass

@@ -1,0 +1,103 @@
+"""`vprof sites`: what a program or trace says of its units, its sites and the functions without one."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import click
+
+from vprof import callgraph
+from vprof.chunks import is_trace, read_chunks
+from vprof.errors import VprofError
+from vprof.metadata import Function, Unit, parse_units, read_program
+
+
+@click.command()
+@click.argument("path", metavar="PROGRAM|TRACE", type=click.Path(path_type=Path))
+@click.option("--left", is_flag=True, help="List the functions without a site, not only how many.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def command(path: Path, left: bool, form: str) -> None:
+    """Show the sites of a program built with vprof-cc, or of those in a trace.
+
+    A site is a function that can be probed. Functions without one are counted by reason; a unit that could not be
+    rewritten is compiled unchanged and listed with its reason.
+
+    \b
+    Example:
+      vprof sites --left ./prog
+    """
+    report = describe(read_units(path), left)
+    click.echo(json.dumps(report) if form == "json" else "\n".join(text(path, report)))
+
+
+def read_units(path: Path) -> list[Unit]:
+    """The units of a program, or of all modules of a trace. Raises VprofError when there are none."""
+    if not is_trace(path):
+        return read_program(path)
+    units = [unit for content in read_chunks(path).metadata.values() for unit in parse_units(content, str(path))]
+    if not units:
+        raise VprofError(f"{path}: no program in this trace was built with CC=vprof-cc")
+    return units
+
+
+def describe(units: list[Unit], left: bool) -> dict[str, Any]:
+    """The report, schema `vprof-sites/1`. A function of a header is one site, however many units have a copy."""
+    functions: dict[str, Function] = {}
+    for unit in units:
+        for function in unit.functions:
+            if function.id not in functions or functions[function.id].site is None:
+                functions[function.id] = function
+    sites = [function for function in functions.values() if function.site is not None]
+    without = [function for function in functions.values() if function.site is None]
+    graph = callgraph.build(units)
+    largest = max(map(len, callgraph.components(graph.calls)), default=0)
+    report: dict[str, Any] = {
+        "schema": "vprof-sites/1",
+        "units": [_unit(unit) for unit in units],
+        "sites": [_place(function) for function in sites],
+        "left": dict(Counter(str(function.left) for function in without).most_common()),
+        "functions": len(functions),
+        "external": len(graph.names) - len(functions),
+        "largest_recursive_group": largest if largest > 1 else 0,
+    }
+    if left:
+        report["left_functions"] = [{**_place(function), "reason": function.left} for function in without]
+    return report
+
+
+def _unit(unit: Unit) -> dict[str, Any]:
+    sites = sum(function.site is not None for function in unit.functions)
+    return {"unit": unit.unit, "status": unit.status, "reason": unit.reason, "sites": sites}
+
+
+def _place(function: Function) -> dict[str, Any]:
+    return {"name": function.name, "file": function.file, "line": function.line}
+
+
+def text(path: Path, report: dict[str, Any]) -> list[str]:
+    """The report as lines: totals, units, sites, then what was left alone."""
+    unchanged = sum(unit["status"] != "instrumented" for unit in report["units"])
+    lines = [
+        f"{path}: {len(report['sites'])} sites in {len(report['units'])} units, {unchanged} of them compiled unchanged",
+        f"{report['functions']} functions defined, {report['external']} called from elsewhere; "
+        f"largest recursive group: {report['largest_recursive_group']}",
+        "",
+        "units",
+        *(f"  {unit['unit']}: {unit['reason'] or str(unit['sites']) + ' sites'}" for unit in report["units"]),
+        "",
+        "sites",
+        *(f"  {_line(site)}" for site in report["sites"]),
+        "",
+        "left alone",
+        *(f"  {count:6} {reason}" for reason, count in report["left"].items()),
+    ]
+    if "left_functions" in report:
+        lines += ["", *(f"  {_line(one)}: {one['reason']}" for one in report["left_functions"])]
+    return lines
+
+
+def _line(site: dict[str, Any]) -> str:
+    return f"{site['name']}  {site['file']}:{site['line']}"
