@@ -1,0 +1,127 @@
+"""The real compiler wrapper builds, the real runtime and collector write, the real reader reads.
+
+The tools come from VPROF_PREFIX or the Python prefix; without them these tests fail and say what is missing.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tuples import Tuples
+
+from vprof.model import Trace
+from vprof.paths import native
+from vprof.plan import Plan
+from vprof.session import Session
+from vprof.trace import load_binary
+
+PROGRAMS = Path(__file__).parent / "programs"
+Record = Callable[..., Trace]
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Record:
+    """Builds C files, runs the program with every probe on, reads the trace."""
+
+    def run(*sources: str, status: int = 0) -> Trace:
+        program, output = tmp_path / "program", tmp_path / "run.trace"
+        files = [str(PROGRAMS / source) for source in sources]
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("VPROF_DESC")}
+        build = [str(native("bin/vprof-cc")), "-O1", "-g", "-pthread", "-Wall", "-Werror", "-o", str(program), *files]
+        subprocess.run(build, check=True, env=environment)
+        with Session.start(output) as session:
+            process = subprocess.Popen([program], env=session.environment())
+            while process.poll() is None:
+                session.follow(Plan.of(["*"]))
+                time.sleep(0.002)
+            session.stop()
+        assert process.returncode == status
+        return load_binary(output)
+
+    return run
+
+
+def calls_of(trace: Trace) -> Counter[str]:
+    return Counter(call[2] for call in Tuples(trace).calls())
+
+
+def test_a_forced_lock_hand_over_is_exactly_that(record: Record) -> None:
+    trace = record("handoff.c")
+    tuples = Tuples(trace)
+    [(id_, type_, (worker, begin), (end_thread, end))] = tuples.intervals()
+    assert (id_, type_, worker) == ("1", "locked", end_thread)
+    main = 1 - worker
+    inside = [row for row in tuples.wakeups() if row[0] == worker and begin <= row[3][0] and row[3][1] <= end]
+    [(_, waker, t, (blocked, resumed))] = inside
+    assert waker == main
+    assert resumed - blocked > 15_000_000
+    [hold] = [call for call in tuples.calls() if call[2] == "hold"]
+    assert hold[0] == main
+    assert hold[3] < blocked < t < hold[4] + 1_000_000
+    assert [row[::2] for row in tuples.created()] == [(main, worker)]
+
+
+def test_requests_through_a_queue(record: Record) -> None:
+    trace = record("queue.c")
+    tuples = Tuples(trace)
+    intervals = tuples.intervals()
+    assert trace.excluded == {}
+    assert [(id_, type_) for id_, type_, _, _ in intervals] == [(str(n), ("even", "odd")[n % 2]) for n in range(1, 21)]
+    handed = {ts2: (creator, ts) for creator, ts, _, ts2 in tuples.created()}
+    for id_, type_, (client, begin), (worker, end) in intervals:
+        assert client != worker
+        served = [row for row in tuples.segments() if row[0] == worker and row[1] == id_]
+        creator, made = handed[served[0][2]]
+        assert creator == client
+        assert begin < made < served[0][2] < end
+        assert end - begin > (2_000_000 if type_ == "odd" else 500_000)
+    assert calls_of(trace)["serve"] == 20
+
+
+def test_frames_left_by_longjmp_end_where_that_was_noticed(record: Record) -> None:
+    trace = record("jump.c")
+    assert calls_of(trace) == {"main": 1, "attempt": 10, "thrower": 30}
+    assert any(note.startswith("30 calls were left by longjmp") for note in trace.notes)
+    depth = {call[2]: call[5] for call in Tuples(trace).calls() if call[2] != "thrower"}
+    assert depth == {"main": 0, "attempt": 1}
+
+
+def test_after_sigkill_the_open_frames_are_known(record: Record) -> None:
+    trace = record("killed.c", status=-9)
+    assert calls_of(trace) == {"main": 1, "done": 5, "stuck": 1}
+    still_open = [call[2] for call in Tuples(trace).calls() if call[4] == trace.open_at]
+    assert still_open == ["main", "stuck"]
+
+
+def test_a_forked_child_is_recorded_too(record: Record) -> None:
+    trace = record("forked.c")
+    tuples = Tuples(trace)
+    intervals = {type_: (begin, end) for _, type_, begin, end in tuples.intervals()}
+    assert set(intervals) == {"parent", "child"}
+    pids = {type_: trace.threads[begin[0]].split("/")[0] for type_, (begin, _) in intervals.items()}
+    assert pids["parent"] != pids["child"]
+    assert calls_of(trace)["work"] == 2
+
+
+def test_a_header_function_is_one_function_with_a_site_in_every_unit(record: Record) -> None:
+    trace = record("shared_main.c", "shared_other.c")
+    assert calls_of(trace) == {"main": 1, "other": 1, "pause_us": 3}
+    assert trace.program.functions.count("pause_us") == 1
+
+
+def test_the_call_graph_comes_with_the_trace(record: Record) -> None:
+    program = record("handoff.c").program
+    number = {name: f for f, name in enumerate(program.functions)}
+    callees = {name: {program.functions[f] for f in program.calls[number[name]]} for name in ("main", "worker", "take")}
+    assert callees["take"] == {"pthread_mutex_lock", "pthread_mutex_unlock"}
+    assert {"hold", "pthread_create"} <= callees["main"]
+    assert program.height[number["worker"]] == 2
+    assert program.root_height >= 2
+    assert not program.can_switch(number["pthread_mutex_lock"])
+    assert program.complete[number["worker"]]
