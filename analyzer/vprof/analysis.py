@@ -51,8 +51,8 @@ class RankedFactor:
 class Analysis:
     """`ranking` holds all non-zero factors by score, `factors` the chosen ones; `no_ranking` says why both are empty.
 
-    `next` are the functions to switch on, `expansions` why. `lost_share` is the part of the intervals, or of their variance
-    if that is more, that lost records took away.
+    `next` are the functions to switch on, `expansions` why. `lost_share` is the part of the intervals, or of their
+    variance if that is more, that lost records took away.
     """
 
     trace: Trace
@@ -138,19 +138,25 @@ def _details(trace: Trace, paths, tree, rows: Int64) -> dict[str, IntervalDetail
 def _why_not(tree: VarianceTree, lost: float, options: AnalysisOptions) -> str:
     if lost > REFUSE_LOST and not options.force:
         return (
-            f"{lost:.0%} of the intervals or of their variance was lost with dropped records: "
+            f"{100 * lost:.0f} % of the intervals or of their variance was lost with dropped records: "
             "no ranking (record with larger rings or a smaller plan, or insist with --force)"
         )
     if tree.total_variance <= 0:
         n = len(tree.latency_ns)
-        return "one interval has no variance" if n == 1 else f"all {n} intervals took the same time: no variance to explain"
+        return (
+            "one interval has no variance"
+            if n == 1
+            else f"all {n} intervals took the same time: no variance to explain"
+        )
     return ""
 
 
 def _warnings(lost: float, options: AnalysisOptions) -> list[str]:
     if lost <= WARN_LOST or (lost > REFUSE_LOST and not options.force):
         return []
-    return [f"{lost:.1%} of the intervals or of their variance was lost with dropped records: the ranking is biased"]
+    return [
+        f"{100 * lost:.1f} % of the intervals or of their variance was lost with dropped records: the ranking is biased"
+    ]
 
 
 def _with_intervals(tree: VarianceTree, chosen: list[Factor], begin: Int64, latency: Int64) -> list[RankedFactor]:

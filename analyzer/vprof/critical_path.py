@@ -3,8 +3,8 @@
     Segments + Wakeups + Created + Intervals  ->  Pieces (what the time was) + Waits (where it is nested)
 
 Source: ALGORITHMS section 2 (thesis Algorithm 2, corrected). The walk goes backwards from the end of an interval on its
-end thread. A wait met on the way becomes a row of `Waits`; its waker is walked later, over that row's window alone. So the
-table of waits is the stack of the recursion, and every thread occurs at most once in a chain of waits.
+end thread. A wait met on the way becomes a row of `Waits`; its waker is walked later, over that row's window alone.
+So the table of waits is the stack of the recursion, and every thread occurs at most once in a chain of waits.
 
 Guaranteed, and checked on every run: the pieces of an interval partition [begin, end] exactly.
 """
@@ -28,7 +28,8 @@ PIECE_NAMES = ("exec", "queue", "sched", "gap", "unknown", "blocked_unknown")
 
 @dataclass(frozen=True)
 class Pieces:
-    """One row per piece, sorted by (interval, start); `wait` is the row of `Waits` it lies in, NONE on the home path."""
+    """One row per piece, sorted by (interval, start); `wait` is the row of `Waits` it lies in, NONE on the home
+    path."""
 
     interval: Int32
     kind: Int8
@@ -79,8 +80,8 @@ class _Index(NamedTuple):
     task_at_end: Int64  # queue segment -> created-by edge at its end; NONE
 
 
-_PIECE = types.UniTuple(types.int64, 6)  # interval, kind, thread, start, stop, wait
-_WAIT = types.UniTuple(types.int64, 8)  # parent, thread, start, stop, anchored, segment, waker, walk from
+_PIECE = types.UniTuple(types.int64, 6)  # type: ignore[no-untyped-call]  # interval, kind, thread, start, stop, wait
+_WAIT = types.UniTuple(types.int64, 8)  # type: ignore[no-untyped-call]  # parent, thread, start, stop, anchored, segment, waker, walk from
 
 
 def critical_paths(trace: Trace) -> Paths:
@@ -166,9 +167,9 @@ def _link_tasks(ts, te, state, thread_first, thread, created, taken):  # type: i
         if s < b and ts[s] == taken[i] and (at_start[s] < 0 or created[i] >= created[at_start[s]]):
             at_start[s] = i
         q = s - 1
-        if q >= a and te[q] == taken[i] and state[q] == QUEUE:
-            if at_end[q] < 0 or created[i] >= created[at_end[q]]:
-                at_end[q] = i
+        ends = q >= a and te[q] == taken[i] and state[q] == QUEUE
+        if ends and (at_end[q] < 0 or created[i] >= created[at_end[q]]):
+            at_end[q] = i
     return at_start, at_end
 
 
@@ -312,8 +313,8 @@ def _usable(x, waker, t, s, wait, waits):  # type: ignore[no-untyped-def]
 def _follow_task(x, interval, thread, s, e, lo, pieces, waits):  # type: ignore[no-untyped-def]
     """At e, the start of home segment s: moves home to the creator of the task that s serves, if there is one.
 
-    A creator that did not work for the interval does not become home: it is walked as a waker, down to the previous home
-    segment. An edge that does not go back in time is ignored, so e strictly decreases.
+    A creator that did not work for the interval does not become home: it is walked as a waker, down to the previous
+    home segment. An edge that does not go back in time is ignored, so e strictly decreases.
     """
     edge = x.task_at_start[s]
     if edge == NONE or x.created_t[edge] >= e:

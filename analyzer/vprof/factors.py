@@ -2,9 +2,9 @@
 
     VarianceTree + heights  ->  factors by score = specificity x contribution
 
-Source: ALGORITHMS section 5 (thesis Algorithm 1, corrected). A factor is a function's variance, summed over its places in
-the tree, or twice the covariance of two siblings, summed over the places of the pair. A function below itself counts at its
-outermost place; `[blocked]` and pairs with it belong to the tree only.
+Source: ALGORITHMS section 5 (thesis Algorithm 1, corrected). A factor is a function's variance, summed over its
+places in the tree, or twice the covariance of two siblings, summed over the places of the pair. A function below
+itself counts at its outermost place; `[blocked]` and pairs with it belong to the tree only.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ NEGLIGIBLE = 1e-9
 @dataclass(frozen=True)
 class Factor:
     """`functions`: one name, or the two of a pair, sorted; pseudo-nodes by their own name. `expandable`: the functions
-    (numbers) whose children would explain it further; none for pseudo-nodes and bodies. `instances`: (node, node) pairs of
-    the tree whose covariance it sums, a node with itself for a variance."""
+    (numbers) whose children would explain it further; none for pseudo-nodes and bodies. `instances`: (node, node)
+    pairs of the tree whose covariance it sums, a node with itself for a variance."""
 
     kind: str
     functions: list[str]

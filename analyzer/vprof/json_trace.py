@@ -1,6 +1,7 @@
 """Reads a JSON trace: the papers' tuples, times in ns (runtime/TRACE_FORMAT.md section 7) -> model.Trace.
 
-    {"intervals": [{"sid": "t0", "type": "pay", "begin": {"tid": 1, "t": 0}, "end": {"tid": 1, "t": 9}, "ignore": false}],
+    {"intervals": [{"sid": "t0", "type": "pay", "begin": {"tid": 1, "t": 0}, "end": {"tid": 1, "t": 9}, "ignore":
+    false}],
      "segments":  [[tid, sid | null, ts, te, "exec" | "blocked" | "queue"]],
      "functions": [[tid, sid | null, name, call site, fs, fe]],          optionally a seventh item: depth
      "wakeups":   [[tid, waker tid, t]],                                 optionally more items (object): not used
@@ -15,6 +16,7 @@ that names the item.
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -162,16 +164,16 @@ def _segments(items: list[Any], threads: _Names, labels: _Names, notes: list[str
     real = sorted(r for r in rows if r[2] > r[1])
     if len(real) < len(rows):
         notes.append(f"{len(rows) - len(real)} segments of zero length left out")
-    for a, b in zip(real, real[1:], strict=False):
+    for a, b in pairwise(real):
         if a[0] == b[0] and a[2] > b[1]:
-            raise TraceError(f"segments of thread {threads.all()[a[0]]} overlap: one ends at {a[2]}, one starts at {b[1]}")
+            raise TraceError(
+                f"segments of thread {threads.all()[a[0]]} overlap: one ends at {a[2]}, one starts at {b[1]}"
+            )
     c = np.array(real, np.int64).reshape(-1, 5).T
     return Segments(c[0].astype(np.int32), c[3].astype(np.int32), c[1], c[2], c[4].astype(np.int8))
 
 
-def _invocations(
-    items: list[Any], threads: _Names, labels: _Names, functions: _Names, sites: _Names
-) -> Invocations:
+def _invocations(items: list[Any], threads: _Names, labels: _Names, functions: _Names, sites: _Names) -> Invocations:
     """Calls over exactly the same time nest by depth if given, else by call site ("p:4" lies in p), else as listed."""
     rows = []
     for i, item in enumerate(items):
@@ -247,14 +249,14 @@ def _program(data: dict[str, Any], functions: _Names, inv: Invocations) -> Progr
     if heights is not None and not isinstance(heights, dict):
         raise TraceError('"heights" is not an object of function names and numbers')
     seen = set(functions.all())
-    for name in heights or {}:
-        _int(heights[name], f'heights["{name}"]')
+    for name, value in (heights or {}).items():
+        _int(value, f'heights["{name}"]')
         _ = functions[name]
     if heights is not None and (missing := sorted(seen - set(heights))):
         raise TraceError(f'"heights" has no entry for {", ".join(missing[:5])}')
     names = functions.all()
     calls = _observed_calls(inv, len(names))
-    height = [heights[n] for n in names] if heights is not None else _heights(calls)
+    height = _heights(calls) if heights is None else [heights[n] for n in names]
     root = data.get("root")
     if root is not None and heights is not None and root not in heights:
         raise TraceError(f'"root" {root!r} has no entry in "heights"')

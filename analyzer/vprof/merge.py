@@ -1,12 +1,15 @@
-"""Several traces of one program and one plan as one trace: functions, sites and types meet by name, all else side by side.
+"""Several traces of one program and one plan as one trace: functions, sites and types meet by name, all else side by
+side.
 
-Intervals of different plans are never combined (ALGORITHMS section 4). Times are kept: traces of one boot share a clock.
+Intervals of different plans are never combined (ALGORITHMS section 4). Times are kept: traces of one boot share a
+clock.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +34,9 @@ def merge(traces: Sequence[Trace]) -> Trace:
     parts = [
         _renumbered(t, *maps)
         for t, maps in zip(
-            traces, zip(function_maps, site_maps, type_maps, label_maps, thread_at, segment_at, strict=False), strict=False
+            traces,
+            zip(function_maps, site_maps, type_maps, label_maps, thread_at, segment_at, strict=False),
+            strict=False,
         )
     ]
     order = np.argsort(begin, kind="stable")
@@ -64,8 +69,8 @@ def _join(parts, table: Callable):  # type: ignore[no-untyped-def,type-arg]
     return table(*(np.concatenate(columns) for columns in zip(*(vars(p).values() for p in parts), strict=True)))
 
 
-def _total(counts):  # type: ignore[no-untyped-def]
-    total = {}
+def _total(counts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    total: dict[str, Any] = {}
     for c in counts:
         for key, n in c.items():
             total[key] = total.get(key, 0) + n
@@ -114,7 +119,9 @@ def _renumbered(t: Trace, function, site, type_, label, thread: int, segment: in
     i32 = np.int32
     return replace(
         t,
-        segments=replace(t.segments, thread=t.segments.thread + thread, interval=label[t.segments.interval].astype(i32)),
+        segments=replace(
+            t.segments, thread=t.segments.thread + thread, interval=label[t.segments.interval].astype(i32)
+        ),
         invocations=replace(
             t.invocations,
             thread=t.invocations.thread + thread,

@@ -1,9 +1,9 @@
 """The papers' tuples as columns: the seam between readers (trace.py, json_trace.py) and the analysis.
 
-Source: thesis section 2.3.3.1, with the corrections of runtime/TRACE_FORMAT.md. Times are int64 nanoseconds from an arbitrary
-origin (they may be negative). Threads, intervals, functions and call sites are small integers: indices into the name
-lists of `Trace`. All column arrays of one table have the same length. Tables are immutable by convention: no function of the
-package writes into a column it did not make.
+Source: thesis section 2.3.3.1, with the corrections of runtime/TRACE_FORMAT.md. Times are int64 nanoseconds from an
+arbitrary origin (they may be negative). Threads, intervals, functions and call sites are small integers: indices
+into the name lists of `Trace`. All column arrays of one table have the same length. Tables are immutable by
+convention: no function of the package writes into a column it did not make.
 """
 
 from __future__ import annotations
@@ -95,9 +95,9 @@ class Program:
     """What is known of the program: names, call graph, and which functions were measured.
 
     `functions[f]` is a name; `places[f]` its definition "file:line" or "". `calls[f]` are the callees (direct calls and
-    edges observed at run time). `height[f]`, see callgraph.py; `root_height` is the largest height over all thread entry functions seen.
-    `on[f]`: the probe of f was on. `complete[f]`: all children of f were on, so time outside them is body(f), not rest(f).
-    `switchable[f]`: f has a site (None: all have), so the planner may propose it.
+    edges observed at run time). `height[f]`, see callgraph.py; `root_height` is the largest height over all thread
+    entry functions seen. `on[f]`: the probe of f was on. `complete[f]`: all children of f were on, so time outside
+    them is body(f), not rest(f). `switchable[f]`: f has a site (None: all have), so the planner may propose it.
     """
 
     functions: list[str]
@@ -136,8 +136,9 @@ class Trace:
     loss: dict[str, int | float] = field(default_factory=dict)
     """Records written, dropped; see ALGORITHMS section 8."""
     spoiled: list[tuple[int, int, int, str]] = field(default_factory=list)
-    """(thread or NONE for all, from, to, reason): times in which calls may be missing (lost records, flips, another plan).
-    The reader has applied them to `intervals`; intervals made from calls (`--root`) must keep clear of them, too."""
+    """(thread or NONE for all, from, to, reason): times in which calls may be missing (lost records, flips, another
+    plan). The reader has applied them to `intervals`; intervals made from calls (`--root`) must keep clear of them,
+    too."""
     open_at: int | None = None
     """End of the recording: calls whose `fe` is this were still open."""
     notes: list[str] = field(default_factory=list)

@@ -2,10 +2,10 @@
 
     Pieces + Waits + Stacks  ->  PathTree: nodes, and per (interval, node) the nanoseconds spent right there
 
-Source: ALGORITHMS section 3. An exec piece lies at its thread's stack; within a wait, at the waiter's stack, `[blocked]`,
-then the waker's stack, and so on inwards. All stacks are read at the same instant, so a piece is cut wherever one of them
-changes. Time at a node that also has children is moved to a leaf of its own, body(f) or rest(f): so all
-time is at leaves and a parent is the sum of its children, per interval, in whole nanoseconds.
+Source: ALGORITHMS section 3. An exec piece lies at its thread's stack; within a wait, at the waiter's stack,
+`[blocked]`, then the waker's stack, and so on inwards. All stacks are read at the same instant, so a piece is cut
+wherever one of them changes. Time at a node that also has children is moved to a leaf of its own, body(f) or
+rest(f): so all time is at leaves and a parent is the sum of its children, per interval, in whole nanoseconds.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from vprof.stacks import (
     build_stacks,
     child_of,
     step_at,
+    trie_columns,
 )
 
 ROOT_NAME = "<interval>"
@@ -47,9 +48,9 @@ ROOT_NAME = "<interval>"
 class PathTree:
     """Nodes in an order where parents come first; node 0 is the virtual root.
 
-    `function` and `site` are NONE for pseudo-nodes, `pseudo` is the label (L_*) or NONE for frames. `inner`: a frame that
-    has its own function among its ancestors, also across `[blocked]`. The time columns are sorted by (interval, node);
-    `own_ns` is time at leaves, `total_ns` includes everything below. Rows of zero time are absent.
+    `function` and `site` are NONE for pseudo-nodes, `pseudo` is the label (L_*) or NONE for frames. `inner`: a frame
+    that has its own function among its ancestors, also across `[blocked]`. The time columns are sorted by (interval,
+    node); `own_ns` is time at leaves, `total_ns` includes everything below. Rows of zero time are absent.
     """
 
     parent: Int32
@@ -86,7 +87,7 @@ class _Waits(NamedTuple):
     anchored: Int64
 
 
-_ENTRY = types.UniTuple(types.int64, 3)
+_ENTRY = types.UniTuple(types.int64, 3)  # type: ignore[no-untyped-call]
 
 
 def build_path_tree(trace: Trace, paths: Paths) -> PathTree:
@@ -96,13 +97,13 @@ def build_path_tree(trace: Trace, paths: Paths) -> PathTree:
     p, w = paths.pieces, paths.waits
     waits = _Waits(w.parent, w.thread, i64(w.start), i64(w.stop), i64(w.anchored))
     piece = (i32(p.interval), p.kind, p.thread, i64(p.start), i64(p.stop), p.wait)
-    interval, node, ns = _place(*piece, waits, steps, *stacks.trie)
+    interval, node, ns = _place(*piece, waits, steps, stacks.trie)
     return _finish(trace, stacks, interval, node, ns)
 
 
 def _finish(trace: Trace, stacks: Stacks, interval: Int64, node: Int64, ns: Int64) -> PathTree:
     """Prunes nodes without time, gives inner nodes' own time a leaf, sums upwards and names the nodes."""
-    parent, label = np.array(stacks.trie[1], np.int64), np.array(stacks.trie[2], np.int64)
+    parent, label = trie_columns(stacks.trie)
     used = np.zeros(len(parent), np.bool_)
     used[node] = True
     used[0] = True
@@ -230,7 +231,7 @@ def _columns(rows):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _place(interval, kind, thread, start, stop, wait, waits, steps, children, parent_of, label_of):  # type: ignore[no-untyped-def]
+def _place(interval, kind, thread, start, stop, wait, waits, steps, trie):  # type: ignore[no-untyped-def]
     """Puts every nanosecond of the pieces at a node; returns rows (interval, node, ns), sorted by interval."""
     grafts = Dict.empty(types.int64, types.int64)
     acc = np.zeros(1024, np.int64)
@@ -260,16 +261,16 @@ def _place(interval, kind, thread, start, stop, wait, waits, steps, children, pa
                     stack = _anchor(steps, waits.thread[w], waits.start[w], waits.stop[w])
                 else:
                     stack = _frame(steps, waits.thread[w], cursor[j])
-                node = _graft(node, stack, grafts, children, parent_of, label_of)
-                node = child_of(node, L_BLOCKED, children, parent_of, label_of)
+                node = _graft(node, stack, grafts, trie)
+                node = child_of(node, L_BLOCKED, trie)
             if kind[k] == P_EXEC:
                 until = _advance(steps, thread[k], cursor, levels, t, until)
                 stack = _frame(steps, thread[k], cursor[levels])
-                node = _graft(node, stack, grafts, children, parent_of, label_of)
+                node = _graft(node, stack, grafts, trie)
             else:
                 if levels == 0:
                     node = _anchor(steps, thread[k], start[k], stop[k])
-                node = child_of(node, _label(kind[k]), children, parent_of, label_of)
+                node = child_of(node, _label(kind[k]), trie)
             if node >= len(acc):
                 acc = np.concatenate((acc, np.zeros(node + len(acc), np.int64)))
             if acc[node] == 0:
@@ -338,13 +339,14 @@ def _anchor(steps, thread, start, stop):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _graft(onto, stack, grafts, children, parent_of, label_of):  # type: ignore[no-untyped-def]
+def _graft(onto, stack, grafts, trie):  # type: ignore[no-untyped-def]
     """The tree node of call stack `stack` below node `onto`; remembered, so that it is walked once."""
     if onto == 0 or stack == 0:
         return stack if onto == 0 else onto
     key = (onto << 32) | stack
     if key in grafts:
         return grafts[key]
+    _, parent_of, label_of, _ = trie
     path = List.empty_list(types.int64)
     s = stack
     while s != 0:
@@ -352,6 +354,6 @@ def _graft(onto, stack, grafts, children, parent_of, label_of):  # type: ignore[
         s = parent_of[s]
     node = onto
     for i in range(len(path) - 1, -1, -1):
-        node = child_of(node, path[i], children, parent_of, label_of)
+        node = child_of(node, path[i], trie)
     grafts[key] = node
     return node

@@ -47,7 +47,8 @@ def details(trace: Trace, paths: Paths, tree: PathTree, rows: Int64) -> dict[int
 
 
 def _counted_names(trace: Trace, tree: PathTree) -> list[list[str]]:
-    """By node: the rows its own time counts for. Walks up to the nearest `[blocked]`, where another thread's stack ends."""
+    """By node: the rows its own time counts for. Walks up to the nearest `[blocked]`, where another thread's stack
+    ends."""
     names = display_names(trace)
     result = []
     for x in range(len(tree.parent)):

@@ -3,8 +3,8 @@
     factors + call graph + what is on  ->  expansions  ->  next plan
 
 A variance factor is explained by the children of its function, a covariance factor by those of both. Nothing explains
-pseudo-nodes and bodies, and leaves have no children: those are end points. A function that was expanded before or accepted as a
-finding is not proposed again, so the drill-down ends. Pure functions; used by `analyze` and by `drill`.
+pseudo-nodes and bodies, and leaves have no children: those are end points. A function that was expanded before or
+accepted as a finding is not proposed again, so the drill-down ends. Pure functions; used by `analyze` and by `drill`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ class Expansion:
 
 
 def expansions(program: Program, factors: Sequence[Factor], done: Collection[int] = ()) -> list[Expansion]:
-    """What to expand, in the order of the factors; `done`: functions expanded before or accepted. Empty: an end point."""
+    """What to expand, in the order of the factors; `done`: functions expanded before or accepted. Empty: an end
+    point."""
     seen = set(done)
     result = []
     for factor in factors:

@@ -2,9 +2,9 @@
 
     Trace + function name  ->  Trace whose intervals are "F#1", "F#2", ... in order of their begin
 
-The calling thread's segments are cut at the calls' ends and relabelled: within a call they work for its interval, outside for
-none. Waits stay waits. Annotated intervals of the trace are given up. Calls still open at the end of the recording and
-calls that touch spoiled times are excluded and counted.
+The calling thread's segments are cut at the calls' ends and relabelled: within a call they work for its interval,
+outside for none. Waits stay waits. Annotated intervals of the trace are given up. Calls still open at the end of the
+recording and calls that touch spoiled times are excluded and counted.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from vprof.columns import i32
 from vprof.errors import UsageError
-from vprof.model import NONE, Int64, Intervals, Invocations, Segments, Trace, Wakeups
+from vprof.model import NONE, Int32, Int64, Intervals, Invocations, Segments, Trace, Wakeups
 
 LOSS = "touches lost records"
 UNFINISHED = "unfinished"
@@ -101,9 +102,9 @@ def _relabel(trace: Trace, intervals: Intervals) -> tuple[Segments, Wakeups]:
         start.append(s)
         stop.append(e)
     rows, ts, te = (np.concatenate(c) if c else np.zeros(0, np.int64) for c in (row, start, stop))
-    thread_of = seg.thread[rows]
+    thread_of = i32(seg.thread[rows])
     last_part = np.searchsorted(rows, np.arange(len(seg.ts)), side="right") - 1
-    wakeups = replace(trace.wakeups, segment=last_part[trace.wakeups.segment].astype(np.int32))
+    wakeups = replace(trace.wakeups, segment=i32(last_part[trace.wakeups.segment]))
     return Segments(thread_of, _label(intervals, thread_of, ts), ts, te, seg.state[rows]), wakeups
 
 
@@ -120,7 +121,7 @@ def _cut(ts: Int64, te: Int64, cuts: Int64) -> tuple[Int64, Int64, Int64]:
     return row, start, stop
 
 
-def _label(intervals: Intervals, thread: Int64, t: Int64) -> Int64:
+def _label(intervals: Intervals, thread: Int32, t: Int64) -> Int32:
     """The interval of that thread in which each time lies, or NONE."""
     label = np.full(len(t), NONE, np.int32)
     for home in np.unique(intervals.begin_thread):

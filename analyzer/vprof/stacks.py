@@ -22,8 +22,12 @@ PSEUDO = ("[blocked]", "[queue]", "[gap]", "[sched]", "[unknown]", "body")
 FIRST_FRAME = len(PSEUDO)
 """Labels of tree nodes: pseudo-nodes first, then one label per (function, call site)."""
 
-Trie = tuple[Any, Any, Any]
-"""Numba containers: children (parent << 32 | label -> node), parent of node, label of node."""
+MAX_DEPTH = 200
+"""Depth of the tree: what lies deeper counts for the node there, so runaway recursion stays readable (and JSON
+loadable)."""
+
+Trie = tuple[Any, Any, Any, Any]
+"""Numba containers: children (parent << 32 | label -> node), and by node its parent, label and depth."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ def build_stacks(trace: Trace) -> Stacks:
     pseudo = np.full(FIRST_FRAME, NONE, np.int64)
     trie = _new_trie()
     first = i64(np.searchsorted(inv.thread, np.arange(len(trace.threads) + 1)))
-    bad, *columns = _nest(i64(inv.fs), i64(inv.fe), i32(inv.depth), first, i64(label.ravel() + FIRST_FRAME), *trie)
+    bad, *columns = _nest(i64(inv.fs), i64(inv.fe), i32(inv.depth), first, i64(label.ravel() + FIRST_FRAME), trie)
     if bad != NONE:
         name = trace.program.functions[inv.function[bad]]
         raise TraceError(f"calls do not nest on thread {trace.threads[inv.thread[bad]]}: {name} at {inv.fs[bad]} ns")
@@ -69,14 +73,30 @@ def _new_trie():  # type: ignore[no-untyped-def]
     children = Dict.empty(types.int64, types.int64)
     parent = List.empty_list(types.int64)
     label = List.empty_list(types.int64)
+    depth = List.empty_list(types.int64)
     parent.append(NONE)
     label.append(NONE)
-    return children, parent, label
+    depth.append(0)
+    return children, parent, label, depth
 
 
 @njit(cache=True)
-def child_of(node, label, children, parent_of, label_of):  # type: ignore[no-untyped-def]
-    """The child of `node` with this label, made if there is none."""
+def trie_columns(trie):  # type: ignore[no-untyped-def]
+    """(parent, label) by node, as arrays."""
+    _, parent_of, label_of, _ = trie
+    parent = np.empty(len(parent_of), np.int64)
+    label = np.empty(len(parent_of), np.int64)
+    for i in range(len(parent_of)):
+        parent[i], label[i] = parent_of[i], label_of[i]
+    return parent, label
+
+
+@njit(cache=True)
+def child_of(node, label, trie):  # type: ignore[no-untyped-def]
+    """The child of `node` with this label, made if there is none; `node` itself at MAX_DEPTH."""
+    children, parent_of, label_of, depth_of = trie
+    if depth_of[node] == MAX_DEPTH:
+        return np.int64(node)
     key = (np.int64(node) << 32) | np.int64(label)
     if key in children:
         return children[key]
@@ -84,11 +104,12 @@ def child_of(node, label, children, parent_of, label_of):  # type: ignore[no-unt
     children[key] = made
     parent_of.append(np.int64(node))
     label_of.append(np.int64(label))
+    depth_of.append(depth_of[node] + 1)
     return made
 
 
 @njit(cache=True)
-def _nest(fs, fe, depth, first, label, children, parent_of, label_of):  # type: ignore[no-untyped-def]
+def _nest(fs, fe, depth, first, label, trie):  # type: ignore[no-untyped-def]
     """Returns (a row that does not nest or NONE, parent, node, step_time, step_row, step_first)."""
     n = len(fs)
     parent = np.full(n, NONE, np.int64)
@@ -108,7 +129,7 @@ def _nest(fs, fe, depth, first, label, children, parent_of, label_of):  # type: 
             if top != NONE and fe[i] > fe[top]:
                 bad = i
             parent[i] = top
-            node[i] = child_of(0 if top == NONE else node[top], label[i], children, parent_of, label_of)
+            node[i] = child_of(0 if top == NONE else node[top], label[i], trie)
             steps = _step(step_time, step_row, base, steps, fs[i], i)
             top = np.int64(i)
         while top != NONE:

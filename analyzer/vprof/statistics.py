@@ -1,7 +1,7 @@
 """Statistics over intervals: the latencies' summary, the tail, types, and how far a share can be trusted.
 
-Source: ALGORITHMS sections 4, 5 and 8. All functions are pure; the resampling is seeded, so a trace always gives the same
-report. Quantiles are latencies that occurred (inverse of the empirical distribution).
+Source: ALGORITHMS sections 4, 5 and 8. All functions are pure; the resampling is seeded, so a trace always gives the
+same report. Quantiles are latencies that occurred (inverse of the empirical distribution).
 """
 
 from __future__ import annotations
@@ -161,11 +161,12 @@ class ShareIntervals:
         """Cov(a, b) of every resample."""
         x, y = (self._tree.column.dense(node) - self._tree.mean_ns[node] for node in (a, b))
         sums = [self._weights @ np.bincount(self._blocks.of, v, self._blocks.count) / self._n for v in (x * y, x, y)]
-        return sums[0] - sums[1] * sums[2]  # type: ignore[no-any-return]
+        return sums[0] - sums[1] * sums[2]
 
 
 def lost_share(latency_ns: Int64, lost_ns: Int64) -> float:
-    """How much of the picture is missing: the lost intervals' part of the count, or of Var(L) over all, if that is more."""
+    """How much of the picture is missing: the lost intervals' part of the count, or of Var(L) over all, if that is
+    more."""
     if not len(lost_ns):
         return 0.0
     everything = np.concatenate((latency_ns, lost_ns)).astype(np.float64)

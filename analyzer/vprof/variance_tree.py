@@ -2,9 +2,9 @@
 
     PathTree + latencies  ->  VarianceTree
 
-Source: ALGORITHMS section 4. X[i, x] is the time of node x in interval i, 0 where x is absent. Variances divide by the number
-of intervals. Guaranteed, and checked on every run: the root's times are the latencies, a parent's time is the sum of its
-children's (exactly), and Var(parent) = sum Var(child) + 2 sum Cov(child, child) (relative 1e-9).
+Source: ALGORITHMS section 4. X[i, x] is the time of node x in interval i, 0 where x is absent. Variances divide by
+the number of intervals. Guaranteed, and checked on every run: the root's times are the latencies, a parent's time is
+the sum of its children's (exactly), and Var(parent) = sum Var(child) + 2 sum Cov(child, child) (relative 1e-9).
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _CHUNK = 1 << 16
 class VarianceTree:
     """Columns are by node of `paths`. Shares are NaN where they are not defined (no variance, too few tail intervals).
 
-    `share` is additive, Cov(x, L) / Var(L); `tail_share` is additive for the slowest intervals, `mean_share` E[x] / E[L].
-    `cov[p]` is the covariance matrix of `children[p]`, in that order.
+    `share` is additive, Cov(x, L) / Var(L); `tail_share` is additive for the slowest intervals, `mean_share` E[x] /
+    E[L]. `cov[p]` is the covariance matrix of `children[p]`, in that order.
     """
 
     paths: PathTree
@@ -49,7 +49,8 @@ class VarianceTree:
 
 
 class Columns:
-    """The times of a tree by node: `column[x]` gives the intervals (0-based) where x occurs and its nanoseconds there."""
+    """The times of a tree by node: `column[x]` gives the intervals (0-based) where x occurs and its nanoseconds
+    there."""
 
     def __init__(self, interval: Int64, node: Int64, ns: Int64, n_nodes: int, n_intervals: int) -> None:
         order = np.argsort(node, kind="stable")
@@ -68,8 +69,11 @@ class Columns:
         return out
 
 
-def build_variance_tree(paths: PathTree, rows: Int64, latency_ns: Int64, tail: NDArray[np.bool_] | None) -> VarianceTree:
-    """`rows` are the intervals of `paths` that count, `latency_ns` their latencies, `tail` marks the slowest of them."""
+def build_variance_tree(
+    paths: PathTree, rows: Int64, latency_ns: Int64, tail: NDArray[np.bool_] | None
+) -> VarianceTree:
+    """`rows` are the intervals of `paths` that count, `latency_ns` their latencies, `tail` marks the slowest of
+    them."""
     n_nodes, n = len(paths.parent), len(rows)
     position = np.full(int(rows.max()) + 1, -1, np.int64)
     position[rows] = np.arange(n)
@@ -103,7 +107,7 @@ def _variances(interval: Int64, node: Int64, ns: Int64, mean: Float, n: int) -> 
     """Two passes over the present values; every absent one deviates by the mean itself."""
     squares = np.bincount(node, (ns - mean[node]) ** 2, len(mean))
     present = np.bincount(node, minlength=len(mean))
-    return (squares + (n - present) * mean**2) / n  # type: ignore[no-any-return]
+    return (squares + (n - present) * mean**2) / n
 
 
 def _children(paths: PathTree) -> list[list[int]]:
@@ -151,4 +155,6 @@ def _check(tree: VarianceTree) -> None:
         matrix = tree.cov.get(parent, np.array([[tree.var_ns2[kids[0]]]]))
         close = abs(matrix.sum() - tree.var_ns2[parent]) <= 1e-9 * max(np.abs(matrix).sum(), 1.0)
         if times != int(tree.column[parent][1].sum()) or not close:
-            raise InvariantError(f"the children of {tree.paths.name[parent]} do not sum to it: please report this trace")
+            raise InvariantError(
+                f"the children of {tree.paths.name[parent]} do not sum to it: please report this trace"
+            )

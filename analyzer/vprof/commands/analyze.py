@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from vprof.errors import UsageError, VprofError
 
@@ -16,10 +13,16 @@ FORMATS = ("text", "json", "dot", "svg")
 
 @click.command(name="analyze")
 @click.argument("traces", nargs=-1, required=True, metavar="TRACE...", type=click.Path(path_type=Path))
-@click.option("--root", metavar="F", help="Each outermost call of function F is an interval, instead of annotated ones.")
+@click.option(
+    "--root", metavar="F", help="Each outermost call of function F is an interval, instead of annotated ones."
+)
 @click.option("-k", default=3, show_default=True, type=click.IntRange(1), help="How many factors to choose.")
 @click.option(
-    "--min-share", default=0.05, show_default=True, type=float, help="Smallest share of the variance of a factor (0.05 = 5 %)."
+    "--min-share",
+    default=0.05,
+    show_default=True,
+    type=float,
+    help="Smallest share of the variance of a factor (0.05 = 5 %).",
 )
 @click.option(
     "--specificity-exp",
@@ -30,7 +33,9 @@ FORMATS = ("text", "json", "dot", "svg")
 )
 @click.option("--intervals", is_flag=True, help="Add every interval's critical path and times (json only).")
 @click.option("--by-type", is_flag=True, help="Split the variance by type of interval.")
-@click.option("--format", "fmt", default="text", show_default=True, type=click.Choice(FORMATS), help="Form of the report.")
+@click.option(
+    "--format", "fmt", default="text", show_default=True, type=click.Choice(FORMATS), help="Form of the report."
+)
 @click.option("-o", "--output", metavar="OUT", type=click.Path(path_type=Path), help="Write the report to a file.")
 @click.option("--force", is_flag=True, help="Rank even if more than 10 % of the intervals were lost.")
 def command(
@@ -59,13 +64,14 @@ def command(
     from vprof.analysis import AnalysisOptions, analyze
     from vprof.load import load_trace
     from vprof.merge import merge
+    from vprof.report.text import print_analysis
 
     if intervals and fmt != "json":
         raise UsageError("--intervals needs --format json")
     options = AnalysisOptions(k, min_share, specificity_exp, intervals, by_type, force)
     analysis = analyze(merge([load_trace(path, root) for path in traces]), options)
     if fmt == "text" and output is None:
-        _to_terminal(analysis)
+        print_analysis(analysis)
     else:
         _write(_render(analysis, fmt), output)
     if analysis.refused:
@@ -77,14 +83,6 @@ def _render(analysis, fmt: str) -> str:  # type: ignore[no-untyped-def]
 
     renderers = {"text": text.render, "json": json.render, "dot": dot.render, "svg": dot.render_svg}
     return renderers[fmt](analysis)
-
-
-def _to_terminal(analysis) -> None:  # type: ignore[no-untyped-def]
-    from vprof.report import text
-
-    console = Console()
-    width = text.console_width(console.width) if sys.stdout.isatty() or "COLUMNS" in os.environ else 100
-    text.show(analysis, Console(width=width))
 
 
 def _write(report: str, output: Path | None) -> None:

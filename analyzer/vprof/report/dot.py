@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import subprocess
+from pathlib import Path
 
 from vprof.analysis import Analysis
 from vprof.errors import VprofError
@@ -40,12 +41,22 @@ def render(analysis: Analysis) -> str:
     return "\n".join([*lines, "}", ""])
 
 
+def write_svg(analysis: Analysis, path: Path) -> None:
+    """Raises VprofError when Graphviz is missing or fails, or the file cannot be written."""
+    try:
+        path.write_text(render_svg(analysis), encoding="utf-8")
+    except OSError as e:
+        raise VprofError(f"cannot write {path}: {e.strerror}") from e
+
+
 def render_svg(analysis: Analysis) -> str:
     """Raises VprofError when Graphviz is not there or fails."""
     try:
         done = subprocess.run(["dot", "-Tsvg"], input=render(analysis), capture_output=True, text=True, check=False)
     except OSError as e:
-        raise VprofError("SVG needs Graphviz's `dot`, which is not installed: apt install graphviz, or --format dot") from e
+        raise VprofError(
+            "SVG needs Graphviz's `dot`, which is not installed: apt install graphviz, or --format dot"
+        ) from e
     if done.returncode:
         raise VprofError(f"dot failed: {(done.stderr.strip().splitlines() or ['no message'])[0]}")
     return done.stdout

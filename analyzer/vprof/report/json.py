@@ -12,9 +12,11 @@
     distortion    the probes' own cost, null: not measured in this trace
     warnings, notes   one-line remarks
     by_type       only with --by-type: within_ns2, between_ns2, types [{type, count, mean_ns, variance_ns2, p99_ns}]
-    per_interval  only with --intervals: {id: {latency_ns, critical_path [[kind, tid, from, to]], path_times, own_times}}
+    per_interval  only with --intervals: {id: {latency_ns, critical_path [[kind, tid, from, to]], path_times,
+    own_times}}
 
-Times are ns, shares are fractions of Var(L) (not per cent), null where undefined. `children` and `cov` are absent at leaves.
+Times are ns, shares are fractions of Var(L) (not per cent), null where undefined. `children` and `cov` are absent at
+leaves.
 """
 
 from __future__ import annotations
@@ -33,13 +35,16 @@ SCHEMA = "vprof-analysis/1"
 
 
 def render(analysis: Analysis) -> str:
-    return json.dumps(document(analysis), indent=1) + "\n"
+    return json.dumps(analysis_json(analysis), indent=1) + "\n"
 
 
-def document(analysis: Analysis) -> dict[str, Any]:
+def analysis_json(analysis: Analysis) -> dict[str, Any]:
     """The report as plain data."""
     names = display_names(analysis.trace)
-    grow = [{**asdict(e), "function": names[e.function], "children": [names[c] for c in e.children]} for e in analysis.expansions]
+    grow = [
+        {**asdict(e), "function": names[e.function], "children": [names[c] for c in e.children]}
+        for e in analysis.expansions
+    ]
     out: dict[str, Any] = {
         "schema": SCHEMA,
         "intervals": {"count": analysis.summary.count, "excluded": analysis.excluded, **asdict(analysis.summary)},

@@ -1,4 +1,5 @@
-"""The report for the terminal: latency, the tree with shares, the ranked factors, what to switch on next, what was lost.
+"""The report for the terminal: latency, the tree with shares, the ranked factors, what to switch on next, what was
+lost.
 
 Plain when it is not a terminal or NO_COLOR is set; names are cut, numbers never, when the terminal is narrow.
 """
@@ -7,6 +8,8 @@ from __future__ import annotations
 
 import io
 import math
+import os
+import sys
 
 from rich.console import Console
 from rich.table import Table
@@ -19,16 +22,28 @@ from vprof.variance_tree import VarianceTree
 SMALLEST = 0.01
 """Tree nodes below this additive share of the variance, and of the tail, are not listed."""
 _WIDEST = 120
+"""Longer lines are hard to follow across."""
+_PLAIN_WIDTH = 100
 
 
-def render(analysis: Analysis, width: int | None = None) -> str:
+def print_analysis(analysis: Analysis) -> None:
+    """The report on standard output."""
+    terminal = Console()
+    _show(analysis, Console(width=min(terminal.width, _WIDEST) if _has_width() else _PLAIN_WIDTH))
+
+
+def render(analysis: Analysis, width: int = _PLAIN_WIDTH) -> str:
     """The report as text without colour."""
     out = io.StringIO()
-    show(analysis, Console(file=out, width=width or 100, color_system=None))
+    _show(analysis, Console(file=out, width=width, color_system=None))
     return out.getvalue()
 
 
-def show(analysis: Analysis, console: Console) -> None:
+def _has_width() -> bool:
+    return sys.stdout.isatty() or "COLUMNS" in os.environ
+
+
+def _show(analysis: Analysis, console: Console) -> None:
     _summary(analysis, console)
     _tree(analysis, console)
     _factors(analysis, console)
@@ -90,7 +105,9 @@ def _factors(analysis: Analysis, console: Console) -> None:
     for i, ranked in enumerate(analysis.factors, 1):
         f = ranked.factor
         low_high = f"{percent(ranked.ci95[0])} .. {percent(ranked.ci95[1])}" if ranked.ci95 else "-"
-        table.add_row(Text(f"{i}. {_title(f.kind, f.functions)}"), percent(f.share), low_high, str(f.height), f"{f.score:.3g}")
+        table.add_row(
+            Text(f"{i}. {_title(f.kind, f.functions)}"), percent(f.share), low_high, str(f.height), f"{f.score:.3g}"
+        )
     console.print(table)
     for reason in sorted({r.ci95_reason for r in analysis.factors if r.ci95_reason}):
         _line(console, f"no 95 % interval: {reason}", "dim")
@@ -108,7 +125,9 @@ def _types(analysis: Analysis, console: Console) -> None:
     total = split.within_ns2 + split.between_ns2
     table = _table("", "intervals", "mean", "sd", "p99")
     for r in split.rows:
-        table.add_row(Text(r.type), str(r.count), duration(r.mean_ns), duration(r.variance_ns2**0.5), duration(r.p99_ns))
+        table.add_row(
+            Text(r.type), str(r.count), duration(r.mean_ns), duration(r.variance_ns2**0.5), duration(r.p99_ns)
+        )
     console.print(table)
     if total > 0:
         within, between = percent(split.within_ns2 / total), percent(split.between_ns2 / total)
@@ -153,8 +172,3 @@ def _heading(console: Console, text: str) -> None:
 
 def _line(console: Console, text: str, style: str = "") -> None:
     console.print(Text(text), style=style, highlight=False)
-
-
-def console_width(terminal: int) -> int:
-    """Lines longer than this are hard to follow across."""
-    return min(terminal, _WIDEST)

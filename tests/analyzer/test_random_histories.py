@@ -1,0 +1,73 @@
+"""Critical paths and the path tree on random histories: equal to the reference, or to the answer known beforehand."""
+
+from collections import Counter
+from typing import Any
+
+import histories
+import numpy as np
+import pytest
+import reference
+
+from vprof.analysis import AnalysisOptions, analyze
+from vprof.critical_path import PIECE_NAMES, critical_paths
+from vprof.json_trace import trace_from_dict
+from vprof.path_tree import PathTree, build_path_tree
+from vprof.stacks import L_BODY
+
+DETAILS = AnalysisOptions(intervals=True)
+
+
+def vprof_paths(history: histories.History) -> dict[str, list[tuple[Any, ...]]]:
+    analysis = analyze(trace_from_dict(history), DETAILS)
+    return {
+        sid: [(kind, int(tid), a, b) for kind, tid, a, b in detail.critical_path]
+        for sid, detail in analysis.per_interval.items()
+    }
+
+
+def nodes(tree: PathTree) -> list[tuple[str, ...]]:
+    """Every node's labels from the root; the time of a body is that of its function."""
+    out: list[tuple[str, ...]] = [()]
+    for x in range(1, len(tree.parent)):
+        above = out[tree.parent[x]]
+        out.append(above if tree.pseudo[x] == L_BODY else (*above, tree.name[x]))
+    return out
+
+
+@pytest.mark.parametrize("seed", range(400))
+def test_wild_histories_match_the_reference(seed: int) -> None:
+    history = histories.random_history(seed)
+    trace = trace_from_dict(history)
+    paths = critical_paths(trace)
+    tree = build_path_tree(trace, paths)
+    expected = reference.paths(history)
+    p = paths.pieces
+    for i, sid in enumerate(trace.interval_ids):
+        mine = np.flatnonzero(p.interval == i)
+        kinds = [(PIECE_NAMES[p.kind[k]], int(trace.threads[p.thread[k]])) for k in mine]
+        kinds = [kind for kind, k in zip(kinds, mine, strict=True) for _ in range(p.start[k], p.stop[k])]
+        assert kinds == [(kind, tid) for kind, tid, _ in expected[sid]]
+        rows = tree.own_interval == i
+        path_of = nodes(tree)
+        found: Counter[tuple[str, ...]] = Counter()
+        for x, ns in zip(tree.own_node[rows], tree.own_ns[rows], strict=True):
+            found[path_of[x]] += int(ns)
+        assert found == Counter(node for _, _, node in expected[sid])
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_wait_for_a_lock_is_spent_on_its_holder(seed: int) -> None:
+    history, holder = histories.lock_convoy(seed)
+    waits = {(s[1], t) for s in history["segments"] if s[4] == "blocked" for t in range(s[2], s[3])}
+    for sid, path in vprof_paths(history).items():
+        home = int(sid[1:].split("r")[0])
+        for kind, tid, a, b in path:
+            assert kind == "exec"
+            for t in range(a, b):
+                assert tid == (holder[t] if (sid, t) in waits else home)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_task_is_followed_to_its_creator(seed: int) -> None:
+    history, expected = histories.worker_pool(seed)
+    assert vprof_paths(history) == expected
