@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from vprof.chunks import RecordChunk
 from vprof.clock import Clock, settle
+from vprof.lives import Lives
 from vprof.model import Bool, Int32, Int64
 
 INVOCATION, LONG_START, INTERVAL_BEGIN, INTERVAL_END, ON_BEHALF, BLOCKED, OBJECT = 1, 2, 3, 4, 5, 6, 7
@@ -30,8 +31,9 @@ Words = NDArray[np.uint64]
 class Records:
     """One row per record. `ticks` as written, unwrapped; `t` in ns, strictly increasing per thread; `word` is w1.
 
-    `uids[thread]` names a thread; threads that only occur as peers have numbers too. `backwards` counts times that were
-    smaller than their predecessor's, `unknown` records of kinds this version lacks.
+    `uids[thread]` names a thread; threads that only occur as peers have numbers too. `lives` go from each thread's
+    first record to its last. `backwards` counts times that were smaller than their predecessor's, `unknown` records of
+    kinds this version lacks.
     """
 
     uids: list[int]
@@ -41,6 +43,7 @@ class Records:
     ticks: Int64
     t: Int64
     word: Words
+    lives: Lives
     backwards: int
     unknown: int
 
@@ -51,15 +54,6 @@ class Records:
             rows = rows[rows + step < len(self.kind)]
             rows = rows[(self.kind[rows + step] == follower) & (self.thread[rows + step] == self.thread[rows])]
         return rows
-
-    def first_and_last(self) -> tuple[Int64, Int64]:
-        """The times of each thread's first and last record; (largest, smallest int64) for a thread without any."""
-        limits = np.iinfo(np.int64)
-        first, last = np.full(len(self.uids), limits.max), np.full(len(self.uids), limits.min)
-        moments = _carries_time(self.kind)
-        np.minimum.at(first, self.thread[moments], self.t[moments])
-        np.maximum.at(last, self.thread[moments], self.t[moments])
-        return first, last
 
     def low(self, rows: Int64) -> Int64:
         """Low half of w1."""
@@ -85,9 +79,12 @@ def read_records(chunks: list[RecordChunk], uids: list[int], clock: Clock) -> Re
     for uid in np.unique(peers):
         numbers.setdefault(int(uid), len(numbers))
     t = clock.to_ns(ticks)
-    backwards = settle(thread, _carries_time(kind), t)
+    moments = _carries_time(kind)
+    backwards = settle(thread, moments, t)
+    lives = Lives.none(len(numbers))
+    lives.extend(thread[moments], t[moments], t[moments])
     unknown = int(np.count_nonzero((kind == 0) | (kind == 15)))
-    return Records(list(numbers), thread, kind, aux, ticks, t, words[:, 1], backwards, unknown)
+    return Records(list(numbers), thread, kind, aux, ticks, t, words[:, 1], lives, backwards, unknown)
 
 
 def _carries_time(kind: NDArray[np.uint8]) -> Bool:

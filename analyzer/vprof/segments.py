@@ -15,6 +15,7 @@ import numpy as np
 from numba import njit
 
 from vprof.intervals import Labels
+from vprof.lives import Lives
 from vprof.model import BLOCKED, EXEC, NONE, Bool, Int32, Int64, Segments
 from vprof.nesting import SATURATED, nest, preorder
 
@@ -53,12 +54,12 @@ class Cut:
     wait: Int64
 
 
-def cut(lives: tuple[Int64, Int64], labels: Labels, number: Int32, waits: Waits) -> Cut:
+def cut(lives: Lives, labels: Labels, number: Int32, waits: Waits) -> Cut:
     """Cuts each thread's life at changes of label and at waits. `number[instance]` is what the label column holds."""
     order, _ = preorder(waits.thread, waits.span)
     thread, start, end, wait = _pieces(order, waits.thread, waits.begin, waits.end, waits.waker != NONE, waits.t)
     value = np.where(labels.instance != NONE, number[labels.instance], NONE) if len(number) else labels.instance
-    columns = _cut(*lives, labels.thread, labels.t, value.astype(np.int32), thread, start, end, wait)
+    columns = _cut(lives.first, lives.last, labels.thread, labels.t, value.astype(np.int32), thread, start, end, wait)
     return Cut(Segments(*columns[:5]), columns[5])
 
 

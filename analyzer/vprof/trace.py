@@ -23,7 +23,8 @@ from vprof.epochs import choose, measured, overlaps_flip, read_epochs, spoiled_t
 from vprof.errors import TraceError
 from vprof.intervals import Labels, Selection
 from vprof.invocations import Calls, kept, labels_at_entry, observed_edges, read_calls
-from vprof.model import NONE, Int32, Int64, Invocations, Program, Trace
+from vprof.lives import Lives
+from vprof.model import NONE, Int32, Invocations, Program, Trace
 from vprof.program import Sites, describe, read_sites
 from vprof.records import Records, read_records
 from vprof.segments import Waits, cut
@@ -62,7 +63,7 @@ def _decode(file: TraceFile) -> _Decoded:
     uids = list(dict.fromkeys(int(event["uid"]) for event in file.events if "uid" in event))
     records = read_records(file.chunks, uids, clock)
     end = max(
-        [int(records.first_and_last()[1].max(initial=0))]
+        [int(records.lives.last.max(initial=0))]
         + [clock.one(event["ticks"]) for name in ("anchor", "open", "thread_end", "end") for event in file.of(name)]
     )
     calls = read_calls(records, clock, file.of("open"), end)
@@ -121,26 +122,22 @@ def _program(
     return describe(sites, on, observed, np.unique(function[calls.parent == NONE]), ignored)
 
 
-def _lives(decoded: _Decoded) -> tuple[Int64, Int64]:
+def _lives(decoded: _Decoded) -> Lives:
     """From when to when each thread is known to have lived: by its events, its records, and the starts they hold.
 
     A thread whose end is not recorded lives as long as the file goes on.
     """
     file, clock, calls, waits = decoded.file, decoded.clock, decoded.calls, decoded.waits
-    first, last = decoded.records.first_and_last()
-    np.minimum.at(first, calls.thread, calls.start)
-    np.maximum.at(last, calls.thread, calls.end)
-    np.minimum.at(first, waits.thread, waits.begin)
+    lives = decoded.records.lives
+    lives.extend(calls.thread, calls.start, calls.end)
+    lives.extend(waits.thread, waits.begin, waits.end)
     threads = {uid: index for index, uid in enumerate(decoded.records.uids)}
     for event in file.of("thread"):
-        first[threads[event["uid"]]] = min(clock.one(event["ticks"]), first[threads[event["uid"]]])
+        lives.include(threads[event["uid"]], clock.one(event["ticks"]))
     ended = {threads[event["uid"]]: clock.one(event["ticks"]) for event in file.of("thread_end")}
-    for thread in range(len(last)):
-        last[thread] = max(last[thread], ended.get(thread, decoded.end))
-    # A thread known as a peer alone has no moment of its own.
-    nothing = first == np.iinfo(np.int64).max
-    first[nothing] = last[nothing]
-    return first, last
+    for thread in lives.known():
+        lives.include(thread, ended.get(thread, decoded.end))
+    return lives
 
 
 def _invocations(calls: Calls, function: Int32, labels: Labels, number: Int32) -> Invocations:

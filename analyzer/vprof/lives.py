@@ -1,0 +1,43 @@
+"""From when to when each thread is known to have lived."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from vprof.model import Int32, Int64
+
+_LIMITS = np.iinfo(np.int64)
+
+
+@dataclass
+class Lives:
+    """Times in ns by thread; `first` after `last` where nothing is known. Grows in place."""
+
+    first: Int64
+    last: Int64
+
+    @classmethod
+    def none(cls, threads: int) -> Lives:
+        return cls(np.full(threads, _LIMITS.max), np.full(threads, _LIMITS.min))
+
+    def extend(self, thread: Int32, start: Int64, end: Int64) -> None:
+        """Every thread was alive at its starts and ends."""
+        _extend(self.first, self.last, thread, start, end)
+
+    def include(self, thread: int, t: int) -> None:
+        self.first[thread] = min(self.first[thread], t)
+        self.last[thread] = max(self.last[thread], t)
+
+    def known(self) -> list[int]:
+        """Threads with at least one moment."""
+        return [int(thread) for thread in np.flatnonzero(self.first <= self.last)]
+
+
+@njit(cache=True)
+def _extend(first: Int64, last: Int64, thread: Int32, start: Int64, end: Int64) -> None:
+    for i in range(len(thread)):
+        first[thread[i]] = min(first[thread[i]], start[i])
+        last[thread[i]] = max(last[thread[i]], end[i])
