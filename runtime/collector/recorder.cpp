@@ -44,7 +44,8 @@ void Recorder::finish_file(uint64_t dropped, uint32_t threads) {
             .add("ticks", ticks())
             .add("records", totals_.records)
             .add("dropped", dropped)
-            .add("threads", threads));
+            .add("threads", threads)
+            .add("unslotted", arena_->unslotted.load(std::memory_order_relaxed)));
   writer_.close();
 }
 

@@ -230,6 +230,7 @@ static void *start_thread(void *p) {
   const ThreadStart start = *static_cast<ThreadStart *>(p);
   free(p);
   t_thread.creator = start.creator;
+  current_slot();  // also a thread without probes has an end, which wakes who joins it
   return start.routine(start.argument);
 }
 

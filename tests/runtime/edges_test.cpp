@@ -1,0 +1,70 @@
+// Forced schedules: the recorded wake-up and created-by edges are exactly the forced ones (ALGORITHMS "Sync
+// semantics").
+#include <algorithm>
+#include <sstream>
+
+#include "recording.h"
+
+namespace {
+
+std::map<uint64_t, std::string> tids_by_uid(const DecodedTrace &trace) {
+  std::map<uint64_t, std::string> tids = {{0, "0"}};
+  for (const std::string &e : trace.events_named("thread"))
+    tids[number_in(e, "uid")] = std::to_string(number_in(e, "tid"));
+  return tids;
+}
+
+// Edges in the form programs/edges.c prints them, sorted. Checks that each wake-up lies within its wait.
+std::vector<std::string> edges_in(const DecodedTrace &trace) {
+  std::map<uint64_t, std::string> tids = tids_by_uid(trace);
+  std::vector<std::string> edges;
+  for (const auto &[uid, list] : trace.records)
+    for (size_t i = 0; i < list.size(); ++i) {
+      if (list[i].kind == 11) edges.push_back("created " + tids[uid] + " " + tids[list[i + 1].w1]);
+      if (list[i].kind != 6) continue;
+      EXPECT_EQ(list[i + 1].kind, 7u);
+      const DecodedRecord &blocked = list[i], &peer = list[i + 2];
+      EXPECT_EQ(peer.kind, 8u);
+      EXPECT_LE(blocked.w1, peer.time);
+      EXPECT_LE(peer.time, blocked.time);
+      EXPECT_EQ(peer.aux, peer.w1 == 0 ? 1u : 0u) << "known waker, known time";
+      edges.push_back(std::to_string(blocked.aux) + " " + tids[uid] + " " + tids[peer.w1]);
+    }
+  std::sort(edges.begin(), edges.end());
+  return edges;
+}
+
+std::vector<std::string> sorted_lines(const std::string &text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
+class Edges : public testing::TestWithParam<const char *> {};
+
+TEST_P(Edges, AreExactlyTheForcedOnes) {
+  Recording recording;
+  Running running({program("edges"), GetParam()}, recording.session());
+  std::string expected;
+  ASSERT_EQ(running.wait(&expected), 0) << expected;
+  std::vector<std::string> edges = edges_in(recording.finish());
+  const std::vector<std::string> lines = sorted_lines(expected);
+  const bool about_creation = !lines.empty() && lines[0].find("created") == 0;
+  if (!about_creation)
+    edges.erase(std::remove_if(edges.begin(), edges.end(), [](const auto &e) { return e.find("created") == 0; }),
+                edges.end());
+  EXPECT_EQ(edges, lines);
+}
+
+INSTANTIATE_TEST_SUITE_P(Scenarios, Edges,
+                         testing::Values("mutex", "mutex-chain", "mutex-free", "condition", "condition-then-mutex",
+                                         "condition-timeout", "semaphore", "join", "described", "created"),
+                         [](const auto &info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+}  // namespace

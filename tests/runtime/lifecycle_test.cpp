@@ -1,0 +1,148 @@
+// Programs, threads and processes that come and go in every way: nothing committed is lost, and the end says so.
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <filesystem>
+#include <set>
+#include <sstream>
+
+#include "recording.h"
+
+namespace {
+
+constexpr unsigned kInvocation = 1, kAbandoned = 14;
+
+uint64_t sum_over(const DecodedTrace &trace, const std::string &event, const std::string &key) {
+  uint64_t sum = 0;
+  for (const std::string &e : trace.events_named(event)) sum += number_in(e, key);
+  return sum;
+}
+
+// Depths of the invocations of the only thread, in the order of their exits.
+std::vector<unsigned> depths(const std::vector<DecodedRecord> &records, unsigned kind) {
+  std::vector<unsigned> found;
+  for (const DecodedRecord &r : records)
+    if (r.kind == kind) found.push_back(r.aux);
+  return found;
+}
+
+TEST(Lifecycle, ForkedChildRecordsAsAProcessOfItsOwnCreatedByItsParent) {
+  Recording recording({"--hold"});
+  std::istringstream output(recording.run_with_probes_on({program("lives"), "fork"}));
+  std::string parent, child;
+  output >> parent >> child;
+  const DecodedTrace trace = recording.finish();
+  ASSERT_EQ(trace.records.size(), 2u);
+  std::map<std::string, uint64_t> uids;
+  for (const std::string &e : trace.events_named("thread"))
+    uids[std::to_string(number_in(e, "pid"))] = number_in(e, "uid");
+  const std::vector<DecodedRecord> &records = trace.records.at(static_cast<uint32_t>(uids[child]));
+  ASSERT_EQ(records.size(), 5u);
+  EXPECT_EQ(records[0].kind, 11u);
+  EXPECT_EQ(records[1].kind, 8u);
+  EXPECT_EQ(records[1].w1, uids[parent]);
+  EXPECT_EQ(depths(records, kInvocation), (std::vector<unsigned>{2, 1, 0}));
+}
+
+TEST(Lifecycle, KillInsideProbesLeavesTheOpenFrames) {
+  Recording recording({"--hold"});
+  std::unique_ptr<Running> running(recording.start_with_probes_on({program("lives"), "hang"}));
+  ASSERT_EQ(running->read_line(), "inside");
+  running->kill_hard();
+  EXPECT_EQ(running->wait(), 128 + SIGKILL);
+  const DecodedTrace trace = recording.finish();
+  const std::vector<std::string> open = trace.events_named("open");
+  ASSERT_EQ(open.size(), 1u);
+  const std::string frames = open[0].substr(open[0].find("\"frames\":") + 9);
+  const unsigned outermost = static_cast<unsigned>(std::stoul(frames.substr(2)));
+  for (unsigned i = 0; i < 3; ++i) EXPECT_NE(frames.find("[" + std::to_string(outermost + i) + ","), std::string::npos);
+}
+
+TEST(Lifecycle, QuickExitLosesNothing) {
+  Recording recording({"--hold"});
+  recording.run_with_probes_on({program("lives"), "exit"});
+  const DecodedTrace trace = recording.finish();
+  EXPECT_EQ(trace.of_kind(kInvocation).size(), 3u);
+  EXPECT_EQ(trace.events_named("open").size(), 1u);
+  EXPECT_EQ(sum_over(trace, "thread_end", "written"), 3u);
+}
+
+TEST(Lifecycle, LongjmpAbandonsTheFramesItLeft) {
+  Recording recording({"--hold"});
+  recording.run_with_probes_on({program("lives"), "longjmp"});
+  const DecodedTrace trace = recording.finish();
+  ASSERT_EQ(trace.records.size(), 1u);
+  EXPECT_EQ(depths(trace.records.begin()->second, kAbandoned), (std::vector<unsigned>{2, 1, 0}));
+  EXPECT_EQ(depths(trace.records.begin()->second, kInvocation), (std::vector<unsigned>{2, 1, 0}));
+}
+
+TEST(Lifecycle, ThreadExitAbandonsItsFrames) {
+  Recording recording({"--hold"});
+  recording.run_with_probes_on({program("lives"), "thread-exit"});
+  const DecodedTrace trace = recording.finish();
+  EXPECT_EQ(trace.of_kind(kAbandoned).size(), 3u);
+  EXPECT_EQ(trace.events_named("open").size(), 0u);
+}
+
+TEST(Lifecycle, ManyShortThreadsShareFewSlots) {
+  Recording recording({"--hold", "--slots", "64", "--ring-bytes", "4096"});
+  recording.run_with_probes_on({program("lives"), "churn"});
+  const DecodedTrace trace = recording.finish();
+  std::set<uint64_t> uids;
+  for (const std::string &e : trace.events_named("thread")) EXPECT_TRUE(uids.insert(number_in(e, "uid")).second);
+  const uint64_t recorded = trace.of_kind(11).size();  // threads that found a slot have a creator
+  const std::string end = trace.events_named("end").at(0);
+  EXPECT_EQ(recorded + number_in(end, "unslotted"), 2000u);
+  EXPECT_GE(recorded, 1000u);
+  EXPECT_EQ(trace.of_kind(kInvocation).size(), 3 * recorded);
+}
+
+class Signals : public testing::TestWithParam<const char *> {};
+
+TEST_P(Signals, NeverUnpairProbes) {
+  Recording recording({"--hold"});
+  const uint64_t calls = std::stoull(recording.run_with_probes_on({program("lives"), GetParam()}));
+  const DecodedTrace trace = recording.finish();
+  const uint64_t lost = sum_over(trace, "thread_end", "dropped");
+  EXPECT_EQ(trace.of_kind(kAbandoned).size(), 0u);
+  EXPECT_EQ(trace.of_kind(kInvocation).size() + lost, 3 * calls);
+  EXPECT_EQ(trace.events_named("open").size(), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stacks, Signals, testing::Values("signals", "signals-alternate"),
+                         [](const auto &info) { return info.index == 0 ? "OwnStack" : "AlternateStack"; });
+
+TEST(Lifecycle, WithoutASessionNothingIsTouched) {
+  const std::string before = std::to_string(std::distance(std::filesystem::directory_iterator("/dev/shm"), {}));
+  Running running({program("calls"), "1000"}, "");
+  std::string output;
+  EXPECT_EQ(running.wait(&output), 0);
+  EXPECT_EQ(output, "0\n");
+  EXPECT_EQ(before, std::to_string(std::distance(std::filesystem::directory_iterator("/dev/shm"), {})));
+}
+
+// A directory that others can write to, or a symlink, is not ours: the program runs, unrecorded.
+TEST(Lifecycle, ForeignSessionDirectoryIsRefused) {
+  Recording recording;
+  ASSERT_EQ(chmod(recording.session().c_str(), 0755), 0);
+  EXPECT_EQ(Running({program("calls"), "10"}, recording.session()).wait(), 0);
+  ASSERT_EQ(chmod(recording.session().c_str(), 0700), 0);
+  const std::string link = recording.file("link");
+  std::filesystem::create_symlink(recording.session(), link);
+  EXPECT_EQ(Running({program("calls"), "10"}, link).wait(), 0);
+  EXPECT_EQ(Running({program("calls"), "10"}, recording.file("absent")).wait(), 0);
+  const DecodedTrace trace = recording.finish();
+  EXPECT_EQ(trace.count(), 0u);
+  EXPECT_EQ(trace.events_named("module").size(), 0u);
+}
+
+TEST(Lifecycle, AHeldProgramGoesOnWhenTheCollectorHasDied) {
+  auto recording = std::make_unique<Recording>(std::vector<std::string>{"--hold"});
+  Running running({program("calls"), "10"}, recording->session());
+  ASSERT_TRUE(eventually([&] { return recording->ask("modules").find("\"index\":0") != std::string::npos; }));
+  recording.reset();  // kills it
+  std::string output;
+  EXPECT_EQ(running.wait(&output), 0);
+}
+
+}  // namespace

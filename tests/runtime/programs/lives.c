@@ -1,0 +1,167 @@
+/* lives SCENARIO: the ways in which threads and processes come and go. Prints what the test must know. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "probes.h"
+#include "vprof/vprof.h"
+
+__attribute__((noinline)) static void innermost(void (*action)(void)) {
+  TEST_ENTER(2);
+  if (action) action();
+  TEST_LEAVE(2);
+}
+
+__attribute__((noinline)) static void middle(void (*action)(void)) {
+  TEST_ENTER(1);
+  innermost(action);
+  TEST_LEAVE(1);
+}
+
+__attribute__((noinline)) static void outermost(void (*action)(void)) {
+  TEST_ENTER(0);
+  middle(action);
+  TEST_LEAVE(0);
+}
+
+static void say_and_hang(void) {
+  puts("inside");
+  fflush(stdout);
+  for (;;) pause();
+}
+
+static void hang_inside(void) {
+  outermost(say_and_hang);
+}
+
+static void fork_child(void) {
+  outermost(NULL);
+  const pid_t child = fork();
+  if (child == 0) {
+    outermost(NULL);
+    _exit(0);
+  }
+  waitpid(child, NULL, 0);
+  printf("%d %d\n", (int)getpid(), (int)child);
+}
+
+static void quick_exit_inside(void) {
+  _exit(0);
+}
+
+static void exit_inside(void) {
+  outermost(NULL);
+  outermost(quick_exit_inside);
+}
+
+static void *call_once(void *unused) {
+  outermost(NULL);
+  return unused;
+}
+
+static void churn(void) {
+  for (int i = 0; i < 2000; ++i) {
+    pthread_t t;
+    if (pthread_create(&t, NULL, call_once, NULL) == 0) pthread_join(t, NULL);
+  }
+}
+
+static jmp_buf landing;
+static void jump(void) {
+  longjmp(landing, 1);
+}
+
+static void jump_out(void) {
+  if (setjmp(landing) == 0) outermost(jump);
+  outermost(NULL);
+}
+
+static void exit_thread(void) {
+  pthread_exit(NULL);
+}
+
+static void *end_inside(void *unused) {
+  outermost(exit_thread);
+  return unused;
+}
+
+static void thread_exit(void) {
+  pthread_t t;
+  pthread_create(&t, NULL, end_inside, NULL);
+  pthread_join(t, NULL);
+}
+
+static volatile sig_atomic_t handled;
+
+static void handle(int signal) {
+  (void)signal;
+  outermost(NULL);
+  ++handled;
+}
+
+/* A timer signal interrupts probes everywhere, handled on the thread's stack or on an alternate one. */
+static void signals_on(int flags) {
+  static char stack[65536];
+  const stack_t alt = {.ss_sp = stack, .ss_size = sizeof stack};
+  struct sigaction action = {.sa_handler = handle, .sa_flags = flags | SA_RESTART};
+  const struct itimerspec period = {{0, 50000}, {0, 50000}};
+  struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
+  timer_t timer;
+  long calls = 0;
+  sigaltstack(&alt, NULL);
+  sigaction(SIGALRM, &action, NULL);
+  timer_create(CLOCK_MONOTONIC, &event, &timer);
+  timer_settime(timer, 0, &period, NULL);
+  for (; handled < 2000; ++calls) outermost(NULL);
+  timer_delete(timer);
+  printf("%ld\n", calls + handled);
+}
+
+static void signals(void) {
+  signals_on(0);
+}
+static void signals_alternate(void) {
+  signals_on(SA_ONSTACK);
+}
+
+/* Calls until told by a file descriptor: probes can be flipped meanwhile. */
+static void call_until_eof(void) {
+  puts("running");
+  fflush(stdout);
+  for (char c; read(0, &c, 1) == 1;) outermost(NULL);
+}
+
+static void flood(void) {
+  const long n = 2000000;
+  for (long i = 0; i < n; ++i) {
+    if (i % 1000 == 0) vprof_interval_begin((uint64_t)(i / 1000 + 1), "flood");
+    outermost(NULL);
+    if (i % 1000 == 999) vprof_interval_end((uint64_t)(i / 1000 + 1));
+  }
+  printf("%ld\n", 3 * n + 2 * (n / 1000));
+}
+
+static const struct {
+  const char *name;
+  void (*run)(void);
+} scenarios[] = {{"hang", hang_inside},    {"fork", fork_child},
+                 {"exit", exit_inside},    {"churn", churn},
+                 {"longjmp", jump_out},    {"thread-exit", thread_exit},
+                 {"signals", signals},     {"signals-alternate", signals_alternate},
+                 {"flip", call_until_eof}, {"flood", flood}};
+
+int main(int argc, char **argv) {
+  for (size_t i = 0; argc == 2 && i < sizeof scenarios / sizeof *scenarios; ++i)
+    if (strcmp(argv[1], scenarios[i].name) == 0) {
+      scenarios[i].run();
+      return 0;
+    }
+  return 2;
+}

@@ -1,0 +1,76 @@
+// Runs the real collector in a temporary directory, and programs under it.
+#ifndef VPROF_TEST_RECORDING_H
+#define VPROF_TEST_RECORDING_H
+
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "decoder.h"
+
+// A program that runs; the destructor kills it if it still does.
+class Running {
+ public:
+  Running(const std::vector<std::string> &argv, const std::string &session);
+  ~Running();
+  Running(const Running &) = delete;
+
+  std::string read_line();
+  void write_line(const std::string &text);
+  void close_input();
+  void kill_hard();
+  // Waits for the end; the exit code, or 128 + signal. `output` gets what is left to read.
+  int wait(std::string *output = nullptr);
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_;
+  FILE *from_;
+  FILE *to_;
+};
+
+class Recording {
+ public:
+  // REQUIRES: the collector can start; fails the test otherwise.
+  explicit Recording(const std::vector<std::string> &options = {});
+  ~Recording();
+
+  const std::string &session() const { return session_; }
+  std::string file(const std::string &name) const { return directory_ + "/" + name; }
+  std::string trace_path() const { return file("run.trace"); }
+
+  // One request over the control socket; the reply.
+  std::string ask(const std::string &request);
+
+  // Starts a program of programs/ held at its modules, with all its sites on, and lets it run.
+  // REQUIRES: the collector was started with --hold.
+  Running *start_with_probes_on(const std::vector<std::string> &argv);
+
+  // As above, to its end; returns its output.
+  std::string run_with_probes_on(const std::vector<std::string> &argv);
+
+  // Stops the collector and reads the trace.
+  DecodedTrace finish();
+
+ private:
+  std::string directory_;
+  std::string session_;
+  Running *collector_ = nullptr;
+};
+
+std::string program(const std::string &name);
+
+// Waits up to 5 s until `condition()` holds.
+template <typename Condition>
+bool eventually(Condition condition) {
+  for (int i = 0; i < 1000; ++i) {
+    if (condition()) return true;
+    usleep(5000);
+  }
+  return false;
+}
+
+#endif
