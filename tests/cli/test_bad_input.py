@@ -39,7 +39,7 @@ def test_a_foreign_file_is_refused(tmp_path: Path, content: bytes, words: list[s
 
 
 def test_a_missing_trace(tmp_path: Path) -> None:
-    assert_one_line(vprof("analyze", tmp_path / "no.trace"), 2, "no.trace")
+    assert_one_line(vprof("analyze", tmp_path / "no.trace"), 1, "no.trace", "No such file")
 
 
 def test_an_unwritable_output_directory(tmp_path: Path) -> None:

@@ -46,15 +46,18 @@ def test_record_all_and_analyze_by_root(requests: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     analysis = json.loads(done.stdout)
     assert analysis["intervals"]["count"] == 400
-    root = analysis["tree"]["children"]
+    main = analysis["tree"]["children"]
+    assert [node["node"] for node in main] == ["main"]
+    root = main[0]["children"]
     assert [node["node"] for node in root] == ["handle_request"]
-    children = {node["node"]: node for node in root[0]["children"]}
-    assert {"parse", "transform", "reply"} <= set(children)
-    assert children["transform"]["share"] > 0.8
-    assert abs(sum(node["share"] for node in children.values()) - 1) < 1e-6
+    shares = {node["node"]: node["share"] for node in root[0]["children"]}
+    assert {"parse", "transform", "reply"} <= set(shares)
+    assert abs(sum(shares.values()) - 1) < 1e-6
+    # On a busy machine the constant parts vary as well, but never as much as the planted one.
+    assert shares["transform"] > 0.5
+    assert shares["transform"] == max(shares.values())
     specific = [factor["functions"] for factor in analysis["factors"] if factor["kind"] == "variance"]
-    # spin is the most specific function below transform, and transform itself is next to it.
-    assert specific[0] in (["spin"], ["transform"])
+    assert specific[0] == ["spin"]  # the leaf below transform
     assert ["transform"] in specific
 
 
@@ -62,8 +65,9 @@ def test_globs_choose_the_sites(requests: Path, tmp_path: Path) -> None:
     trace = tmp_path / "run.trace"
     assert vprof("record", "--sites", "handle_*,transform", "-o", trace, "--", requests).returncode == 0
     analysis = json.loads(vprof("analyze", trace, "--root", "handle_request", "--format", "json").stdout)
-    nodes = {node["node"] for node in analysis["tree"]["children"][0]["children"]}
-    assert nodes == {"transform", "rest(handle_request)"}
+    root = analysis["tree"]["children"][0]
+    assert root["node"] == "handle_request"
+    assert {node["node"] for node in root["children"]} == {"transform", "rest(handle_request)"}
 
 
 def test_a_name_that_matches_nothing_is_said_with_near_misses(requests: Path, tmp_path: Path) -> None:
@@ -86,4 +90,4 @@ def test_a_trace_cut_short_is_analyzed_up_to_the_cut(requests: Path, tmp_path: P
     cut.write_bytes(whole[: len(whole) - 100])
     done = vprof("analyze", cut, "--root", "handle_request")
     assert done.returncode == 0, done.stderr
-    assert "truncated" in done.stdout
+    assert "the file ends inside a chunk" in done.stdout
