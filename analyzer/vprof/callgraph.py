@@ -7,7 +7,7 @@ Graphs are lists of successor lists over function numbers, so the functions belo
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
@@ -149,40 +149,28 @@ def without(graph: Graph, ignored: Collection[int]) -> Graph:
 
 
 def heights(graph: Graph) -> Int32:
-    """Longest call path below each function, 0 for one that calls nothing.
+    """Longest call path below each function, 0 for one that calls nothing; calls back up a recursion do not count.
 
-    Inside a component (recursion) only calls count that lead away from where it is entered: from a function to one
-    whose shortest distance from the entries (members called from outside, else the first member) is larger.
+    Back up means: to a function on the path by which a depth-first walk, from the functions nobody calls, came there.
+    So a caller outside a recursive group is higher than all it calls inside, and the order inside follows the way in.
     """
     height = np.zeros(len(graph), np.int32)
-    entered = _called_from_outside(graph)
-    for members in components(graph):
-        depth = _depths(graph, members, entered)
-        for f in sorted(members, key=lambda member: -depth[member]):
-            below = [height[callee] + 1 for callee in graph[f] if depth.get(callee, len(graph)) > depth[f]]
-            height[f] = max(below, default=0)
+    called = {callee for callees in graph for callee in callees}
+    new, on_path, done = range(3)
+    state = [new] * len(graph)
+    for start in sorted(range(len(graph)), key=lambda f: f in called):
+        walk = [(start, 0)] if state[start] == new else []
+        while walk:
+            f, position = walk.pop()
+            state[f] = on_path
+            if position < len(graph[f]):
+                walk.append((f, position + 1))
+                if state[graph[f][position]] == new:
+                    walk.append((graph[f][position], 0))
+                continue
+            height[f] = max((height[callee] + 1 for callee in graph[f] if state[callee] == done), default=0)
+            state[f] = done
     return height
-
-
-def _called_from_outside(graph: Graph) -> set[int]:
-    component = np.zeros(len(graph), np.int64)
-    for number, members in enumerate(components(graph)):
-        component[members] = number
-    return {callee for f, callees in enumerate(graph) for callee in callees if component[f] != component[callee]}
-
-
-def _depths(graph: Graph, members: list[int], entered: set[int]) -> dict[int, int]:
-    """Shortest distance of each member from the entries, inside the component."""
-    inside = set(members)
-    depth = dict.fromkeys([f for f in members if f in entered] or members[:1], 0)
-    todo = deque(depth)
-    while todo:
-        f = todo.popleft()
-        for callee in graph[f]:
-            if callee in inside and callee not in depth:
-                depth[callee] = depth[f] + 1
-                todo.append(callee)
-    return depth
 
 
 def call_paths(graph: Graph, root: int) -> int:

@@ -74,12 +74,13 @@ def describe(
 ) -> tuple[Program, list[str]]:
     """The Program, and remarks on it.
 
-    `on` are site numbers, `observed` (caller, callee) frames that nested, `entries` outermost functions of threads. A
-    function is *complete* when its probe was on and so were those of all functions with a site that it enters next: by
-    direct calls, by observed ones, by pointers whose type has candidates. Functions without a site (external, small,
+    `on` are site numbers, `observed` (caller, callee) frames that nested, `entries` outermost functions of threads.
+
+    A function is *complete* when its probe was on and so were those of all functions with a site that it enters next:
+    by direct calls, by observed ones, by pointers whose type has candidates. Functions without a site (external, small,
     excluded) are looked through, not asked for. Calls into noreturn functions and `ignored_names` do not count for
-    heights. The root height is that of the highest function above an outermost one: a thread's entry function may be
-    off.
+    heights. The root height is that of the highest function above an outermost one, since the entry function of a
+    thread may be off.
     """
     graph = sites.graph
     calls = [list(callees) for callees in graph.calls]
@@ -88,28 +89,27 @@ def describe(
     counted = callgraph.without(calls, ignored)
     height = callgraph.heights(counted)
     above = callgraph.ancestors(counted, {int(f) for f in entries})
-    is_on = np.zeros(len(graph.names), np.bool_)
-    is_on[[sites.function[number] for number in on if number < len(sites.function) and sites.function[number] >= 0]] = (
-        True
-    )
+    is_on = _functions_on(sites, on)
+    children = {int(f): callgraph.probed_children(graph, calls, int(f)) for f in np.flatnonzero(is_on)}
     program = Program(
         functions=graph.names,
         places=graph.places,
-        calls=calls,
+        calls=[sorted({*callees, *children.get(f, ())}) for f, callees in enumerate(calls)],
         height=height,
         root_height=max((int(height[f]) for f in above), default=0),
         on=is_on,
-        complete=_complete(graph, calls, is_on),
+        complete=np.array([f in children and all(is_on[c] for c in children[f]) for f in range(len(is_on))], np.bool_),
         switchable=np.array(graph.sited, np.bool_),
     )
     return program, _recursion(counted, program.functions)
 
 
-def _complete(graph: CallGraph, calls: callgraph.Graph, on: Bool) -> Bool:
-    complete = np.zeros(len(on), np.bool_)
-    for f in np.flatnonzero(on):
-        complete[f] = all(on[child] for child in callgraph.probed_children(graph, calls, int(f)))
-    return complete
+def _functions_on(sites: Sites, on: frozenset[int]) -> Bool:
+    functions = np.zeros(len(sites.graph.names), np.bool_)
+    numbers = np.array([number for number in on if number < len(sites.function)], np.int64)
+    known = sites.function[numbers]
+    functions[known[known >= 0]] = True
+    return functions
 
 
 def _recursion(counted: callgraph.Graph, names: list[str]) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from vprof import callgraph
+from vprof.callgraph import CallGraph
 from vprof.chunks import is_trace, read_chunks
 from vprof.errors import VprofError
 from vprof.metadata import Function, Unit, parse_units, read_program
@@ -62,10 +63,16 @@ def describe(units: list[Unit], left: bool) -> dict[str, Any]:
         "functions": len(functions),
         "external": len(graph.names) - len(functions),
         "largest_recursive_group": largest if largest > 1 else 0,
+        "call_paths": _call_paths(graph),
     }
     if left:
         report["left_functions"] = [{**_place(function), "reason": function.left} for function in without]
     return report
+
+
+def _call_paths(graph: CallGraph) -> int:
+    """Call paths from main by direct calls (0 in a library): the nodes of a tree that decomposes everything."""
+    return sum(callgraph.call_paths(graph.calls, f) for f, name in enumerate(graph.names) if name == "main")
 
 
 def _unit(unit: Unit) -> dict[str, Any]:
@@ -83,7 +90,7 @@ def text(path: Path, report: dict[str, Any]) -> list[str]:
     lines = [
         f"{path}: {len(report['sites'])} sites in {len(report['units'])} units, {unchanged} of them compiled unchanged",
         f"{report['functions']} functions defined, {report['external']} called from elsewhere; "
-        f"largest recursive group: {report['largest_recursive_group']}",
+        f"{report['call_paths']} call paths from main, largest recursive group: {report['largest_recursive_group']}",
         "",
         "units",
         *(f"  {unit['unit']}: {unit['reason'] or str(unit['sites']) + ' sites'}" for unit in report["units"]),
@@ -91,7 +98,7 @@ def text(path: Path, report: dict[str, Any]) -> list[str]:
         "sites",
         *(f"  {_line(site)}" for site in report["sites"]),
         "",
-        "left alone",
+        "left alone" if report["left"] else "left alone: none",
         *(f"  {count:6} {reason}" for reason, count in report["left"].items()),
     ]
     if "left_functions" in report:

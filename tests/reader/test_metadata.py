@@ -1,0 +1,109 @@
+"""Unit metadata, from bytes and from ELF files (instrumenter/UNIT_METADATA.md)."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vprof.errors import VprofError
+from vprof.metadata import parse_units, read_program
+
+UNIT: dict[str, Any] = {
+    "schema": "vprof-unit/1",
+    "unit": "/src/a.c",
+    "language": "c",
+    "status": "instrumented",
+    "reason": "",
+    "functions": [
+        {
+            "id": "c:@F@f",
+            "name": "f",
+            "file": "/src/a.c",
+            "line": 12,
+            "site": 0,
+            "left": None,
+            "statements": 14,
+            "noreturn": False,
+            "calls": [[0, 17]],
+            "indirect": [["int (int)", 25]],
+        }
+    ],
+    "symbols": [{"id": "c:@F@g", "name": "g", "noreturn": True}],
+    "taken": [[0, "int (int)"]],
+    "matched": ["interval/0"],
+}
+
+
+def packed(unit: dict[str, Any] = UNIT, version: int = 1) -> bytes:
+    text = json.dumps(unit).encode()
+    return struct.pack("<4sIQII", b"VPUM", version, 0x4040, 1, len(text)) + text + bytes(-len(text) % 8)
+
+
+def test_a_unit_says_what_is_in_it() -> None:
+    [unit] = parse_units(packed(), "prog")
+    [f] = unit.functions
+    assert (unit.unit, unit.status, unit.switch_addr, unit.switch_count) == ("/src/a.c", "instrumented", 0x4040, 1)
+    assert (f.name, f.file, f.line, f.site, f.left) == ("f", "/src/a.c", 12, 0, None)
+    assert f.calls == [("c:@F@g", 17)]
+    assert f.indirect == [("int (int)", 25)]
+    assert [(symbol.name, symbol.noreturn) for symbol in unit.symbols] == [("g", True)]
+    assert unit.taken == [("c:@F@g", "int (int)")]
+    assert unit.matched == ["interval/0"]
+
+
+def test_zeros_between_units_are_skipped() -> None:
+    assert len(parse_units(bytes(24) + packed() + bytes(40) + packed() + bytes(3), "prog")) == 2
+
+
+def test_new_keys_do_not_matter() -> None:
+    assert len(parse_units(packed({**UNIT, "news": 1}), "prog")) == 1
+
+
+def test_cut_off_at_any_byte_is_one_line_or_nothing_missing() -> None:
+    whole = packed()
+    text_end = len(whole.rstrip(b"\0"))
+    for size in range(1, text_end):
+        with pytest.raises(VprofError, match=r"cut off|damaged") as caught:
+            parse_units(whole[:size], "prog")
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"junk" + packed(), "damaged at byte 0"),
+        (packed(version=2), "upgrade vprof"),
+        (packed({**UNIT, "schema": "other/1"}), "not vprof-unit/1"),
+        (packed({"schema": "vprof-unit/1"}), "KeyError 'symbols'"),
+        (packed({**UNIT, "taken": [[7, "int"]]}), "IndexError"),
+    ],
+)
+def test_what_cannot_be_read_is_one_line(content: bytes, says: str) -> None:
+    with pytest.raises(VprofError, match=says) as caught:
+        parse_units(content, "prog")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_program_describes_itself(tmp_path: Path) -> None:
+    section, program = tmp_path / "meta", tmp_path / "prog"
+    section.write_bytes(packed() + packed({**UNIT, "unit": "/src/b.c"}))
+    shutil.copy("/bin/true", program)
+    subprocess.run(["objcopy", f"--add-section=.vprof_meta={section}", program], check=True)
+    assert [unit.unit for unit in read_program(program)] == ["/src/a.c", "/src/b.c"]
+
+
+def test_other_files_are_one_line_that_says_how_to_build(tmp_path: Path) -> None:
+    with pytest.raises(VprofError, match="CC=vprof-cc"):
+        read_program(Path("/bin/true"))
+    text = tmp_path / "text"
+    text.write_text("#!/bin/sh\n")
+    with pytest.raises(VprofError, match="not a program"):
+        read_program(text)
+    with pytest.raises(VprofError, match="No such file"):
+        read_program(tmp_path / "none")
