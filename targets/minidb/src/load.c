@@ -6,7 +6,7 @@
 #include "spin.h"
 #include "thread.h"
 
-enum { THINK_LOW_US = 1000, THINK_HIGH_US = 3000, CHECKED_REQUESTS = 100 };
+enum { THINK_LOW_US = 2000, THINK_HIGH_US = 5000, CHECKED_REQUESTS = 100 };
 
 struct client {
   struct load *load;

@@ -5,9 +5,9 @@
 
 static const struct pathology pathologies[] = {
     {.name = "none"},
-    {.name = "lock", .hot_row_percent = 70, .audit = {.percent = 40, .most = 50000}},
-    {.name = "wal", .compress = {.percent = 40, .most = 5000}},
-    {.name = "lru", .evict = {.percent = 50, .most = 5000}},
+    {.name = "lock", .hot_row_percent = 70, .audit = {.percent = 25, .most = 50000}},
+    {.name = "wal", .compress = {.percent = 25, .most = 5000}},
+    {.name = "lru", .evict = {.percent = 25, .most = 6000}},
 };
 
 const struct pathology *pathology_find(const char *name) {
