@@ -86,10 +86,11 @@ def test_labels_without_an_interval_of_the_file_have_numbers_after_it(load: Load
     writer = Writer()
     thread = writer.thread(1)
     thread.on_behalf(77, 10)
+    thread.on_behalf(88, 15)
     whole(thread, 1, 20, 30)
     trace = load(writer)
-    assert trace.interval_ids == ["1", "77#0"]
-    assert Tuples(trace).segments()[0] == (0, "77#0", 10, 20, "exec")
+    assert trace.interval_ids == ["1", "77#0", "88#0"]
+    assert Tuples(trace).segments()[:2] == [(0, "77#0", 10, 15, "exec"), (0, "88#0", 15, 20, "exec")]
 
 
 def test_the_plan_epoch_with_most_intervals_is_the_trace(load: Load) -> None:
