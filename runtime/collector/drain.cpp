@@ -61,7 +61,7 @@ bool Drain::run(bool everything) {
     if (thread.uid == 0) meet(slot, thread, owner_pid(slot->owner.load(std::memory_order_relaxed)));
     const uint64_t waiting = slot->ring.peek().total();
     const bool filling = waiting >= slot->ring.capacity() / 16;
-    busy |= filling;
+    busy |= filling || ended;  // threads that come and go need their slots soon
     if (everything || ended || filling || now - thread.drained_ns >= kPatience_ns) drain_slot(slot, thread);
     if (ended) end_slot(slot, thread);
   }
@@ -72,8 +72,9 @@ static std::string frames_json(const Slot *slot) {
   JsonArray frames;
   const uint32_t depth = std::min(slot->depth.load(std::memory_order_acquire), kMaxFrames);
   for (uint32_t d = 0; d < depth; ++d)
-    frames.add("[" + std::to_string(slot->frames[d].site.load(std::memory_order_relaxed)) + "," +
-               std::to_string(slot->frames[d].start.load(std::memory_order_relaxed)) + "]");
+    if (slot->frames[d].address.load(std::memory_order_acquire) != kNoFrame)
+      frames.add("[" + std::to_string(slot->frames[d].site.load(std::memory_order_relaxed)) + "," +
+                 std::to_string(slot->frames[d].start.load(std::memory_order_relaxed)) + "]");
   return frames.str();
 }
 
@@ -115,9 +116,7 @@ void Drain::end_slot(Slot *slot, Thread &thread) {
                        .add("dropped", dropped));
   ended_dropped_ += dropped;
   thread = Thread{};
-  slot->ring.reset();
-  slot->depth.store(0, std::memory_order_relaxed);
-  slot->writing.store(0, std::memory_order_relaxed);
+  slot->reset();
   slot->owner.store(slot_owner(SlotState::kFree, 0), std::memory_order_release);
 }
 

@@ -42,6 +42,7 @@ static void init_arena(Arena *arena, const SessionOptions &options) {
   for (uint32_t i = 0; i < options.slots; ++i) {
     Slot *slot = arena->slot(i);
     slot->ring.init(options.ring_bytes / sizeof(Record), sizeof(Slot) - offsetof(Slot, ring));
+    slot->reset();
   }
   memcpy(arena->magic, kArenaMagic, sizeof kArenaMagic);
 }

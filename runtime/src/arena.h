@@ -43,7 +43,9 @@ struct Module {
 };
 static_assert(sizeof(Module) == 1024);
 
-// One open call of a probed function. `address` is the frame of PROBE_ABI.md.
+// One open call of a probed function. `address` is the frame of PROBE_ABI.md; kNoFrame in entries that are not (yet)
+// open.
+constexpr uint64_t kNoFrame = ~uint64_t{0};
 struct Frame {
   std::atomic<uint64_t> address;
   std::atomic<uint64_t> start;  // ticks
@@ -72,6 +74,14 @@ struct Slot {
   std::atomic<uint32_t> depth;    // open frames
   Ring ring;
   Frame frames[kMaxFrames];
+
+  // For a new thread. REQUIRES: nobody uses the slot.
+  void reset() {
+    ring.reset();
+    writing.store(0, std::memory_order_relaxed);
+    depth.store(0, std::memory_order_relaxed);
+    for (Frame &f : frames) f.address.store(kNoFrame, std::memory_order_relaxed);
+  }
 };
 
 struct Arena {

@@ -29,11 +29,11 @@ enum class Space { kNormal, kReserved };
 
 class Ring {
  public:
-  // The ring over `capacity` records (a power of two, at least 64) at `offset` bytes after this object.
+  // The ring over `capacity` records (a power of two, at least 64) at `offset` bytes after this object. To be followed
+  // by reset().
   void init(uint64_t capacity, uint64_t offset) {
     capacity_ = capacity;
     offset_ = offset;
-    reset();
   }
 
   // REQUIRES: no producer and no consumer is active.

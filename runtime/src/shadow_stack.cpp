@@ -3,11 +3,15 @@
 namespace vprof {
 
 void close_top(Slot *slot, uint32_t depth, uint64_t now, Kind kind) {
-  const Frame &f = slot->frames[depth];
+  Frame &f = slot->frames[depth];
+  const bool filled = f.address.load(std::memory_order_relaxed) != kNoFrame;
   const uint64_t start = f.start.load(std::memory_order_relaxed);
   const uint64_t site = f.site.load(std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
+  f.address.store(kNoFrame, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   slot->depth.store(depth, std::memory_order_relaxed);
+  if (__builtin_expect(!filled, 0)) return;
   const uint64_t duration = now > start ? now - start : 0;  // clocks of two CPUs may differ by a little
   if (__builtin_expect(duration < kLongDuration, 1)) {
     record(slot, make_record(kind, now, depth, site << 32 | duration), Space::kNormal, now);

@@ -7,8 +7,9 @@
 // Dead frames become ABANDONED records. Calls deeper than kMaxFrames are counted as dropped records.
 //
 // Signal handlers may push and pop between any two instructions: they leave `depth` and all entries below it as they
-// found them. So an entry is written before `depth` counts it, its address first, and checked after: a handler that ran
-// in between has overwritten the address, and the entry is written again, now out of its reach.
+// found them. Entries above `depth` always have the address kNoFrame, so enter first counts its entry, which a handler
+// then takes for an open frame high up, and fills it after, its address last. An entry that a handler's siglongjmp left
+// unfilled is dropped silently later: that call never began.
 #ifndef VPROF_SHADOW_STACK_H
 #define VPROF_SHADOW_STACK_H
 
@@ -28,13 +29,6 @@ uint32_t abandon_dead(Slot *slot, uint64_t address, uint64_t stack_pointer, uint
 // A leave whose frame is not on top: closes it and what lies above it, or nothing if it is not there.
 void leave_below_top(Slot *slot, uint64_t address, uint64_t now);
 
-inline void fill_frame(Frame &f, uint64_t address, uint64_t site) {
-  f.address.store(address, std::memory_order_relaxed);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  f.site.store(site, std::memory_order_relaxed);
-  f.start.store(ticks(), std::memory_order_relaxed);
-}
-
 inline void enter(Slot *slot, uint64_t site, uint64_t address, uint64_t stack_pointer) {
   uint32_t depth = slot->depth.load(std::memory_order_relaxed);
   if (depth != 0 && __builtin_expect(slot->frames[depth - 1].address.load(std::memory_order_relaxed) <= address, 0))
@@ -43,12 +37,13 @@ inline void enter(Slot *slot, uint64_t site, uint64_t address, uint64_t stack_po
     slot->ring.drop(1, ticks());
     return;
   }
-  Frame &f = slot->frames[depth];
-  fill_frame(f, address, site);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
   slot->depth.store(depth + 1, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (__builtin_expect(f.address.load(std::memory_order_relaxed) != address, 0)) fill_frame(f, address, site);
+  Frame &f = slot->frames[depth];
+  f.site.store(site, std::memory_order_relaxed);
+  f.start.store(ticks(), std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  f.address.store(address, std::memory_order_relaxed);
 }
 
 inline void leave(Slot *slot, uint64_t address, uint64_t now) {

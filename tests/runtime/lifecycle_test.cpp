@@ -84,17 +84,34 @@ TEST(Lifecycle, ThreadExitAbandonsItsFrames) {
   EXPECT_EQ(trace.events_named("open").size(), 0u);
 }
 
-TEST(Lifecycle, ManyShortThreadsShareFewSlots) {
-  Recording recording({"--hold", "--slots", "64", "--ring-bytes", "4096"});
+// How many of the 2,000 threads of `churn` are in the trace; each with its creator, its calls and its end.
+uint64_t recorded_of_churn(const char *slots, uint64_t *unslotted) {
+  Recording recording({"--hold", "--slots", slots, "--ring-bytes", "4096"});
   recording.run_with_probes_on({program("lives"), "churn"});
   const DecodedTrace trace = recording.finish();
   std::set<uint64_t> uids;
   for (const std::string &e : trace.events_named("thread")) EXPECT_TRUE(uids.insert(number_in(e, "uid")).second);
-  const uint64_t recorded = trace.of_kind(11).size();  // threads that found a slot have a creator
-  const std::string end = trace.events_named("end").at(0);
-  EXPECT_EQ(recorded + number_in(end, "unslotted"), 2000u);
-  EXPECT_GE(recorded, 1000u);
+  const uint64_t recorded = trace.of_kind(11).size();
+  EXPECT_EQ(uids.size(), recorded + 1) << "and the main thread";
+  EXPECT_EQ(trace.events_named("thread_end").size(), uids.size());
   EXPECT_EQ(trace.of_kind(kInvocation).size(), 3 * recorded);
+  for (const std::string &e : trace.events_named("thread_end"))
+    EXPECT_EQ(number_in(e, "written"), number_in(e, "stored") + number_in(e, "dropped"));
+  EXPECT_EQ(sum_over(trace, "thread_end", "stored"), trace.count());
+  *unslotted = number_in(trace.events_named("end").at(0), "unslotted");
+  return recorded;
+}
+
+TEST(Lifecycle, ShortThreadsReuseSlots) {
+  uint64_t unslotted = 0;
+  EXPECT_EQ(recorded_of_churn("1000", &unslotted), 2000u);
+  EXPECT_EQ(unslotted, 0u);
+}
+
+TEST(Lifecycle, ThreadsWithoutASlotAreCounted) {
+  uint64_t unslotted = 0;
+  EXPECT_EQ(recorded_of_churn("3", &unslotted) + unslotted, 2000u);
+  EXPECT_GT(unslotted, 0u);
 }
 
 class Signals : public testing::TestWithParam<const char *> {};

@@ -20,6 +20,7 @@ struct RingWithRecords {
 std::unique_ptr<RingWithRecords> make_ring() {
   auto r = std::make_unique<RingWithRecords>();
   r->ring.init(kCapacity, offsetof(RingWithRecords, records) - offsetof(RingWithRecords, ring));
+  r->ring.reset();
   return r;
 }
 
