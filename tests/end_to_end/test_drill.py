@@ -1,0 +1,98 @@
+"""minidb end to end: one build, then a drill-down to each planted cause."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from vprof import descriptor as descriptors
+from vprof.paths import target_file
+
+MINIDB = target_file("minidb")
+CASES = descriptors.load(MINIDB).free["demo"]
+
+
+def vprof(cwd: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from vprof.cli import main; main()", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=180, cwd=cwd)
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("minidb")
+    done = vprof(folder, "instrument", "--target", "minidb", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert summary["unchanged"] == 0
+    assert summary["sites"] > 80
+    assert summary["matched"] == 7
+    return folder
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["pathology"] for case in CASES])
+def test_the_planted_function_is_the_first_finding(work: Path, case: dict[str, object]) -> None:
+    options = ["--pathology", case["pathology"], "--seed", case["seed"]]
+    done = vprof(work, "drill", "--auto", "--target", "minidb", "--step-seconds", 1.5, "--format", "json", "--", *options)
+    assert done.returncode == 0, done.stderr
+    drill = json.loads(done.stdout)
+    first = drill["findings"][0]
+    assert (first["functions"], first["confirmed"]) == ([case["finding"]], True)
+    # It got there by expanding, and without switching everything on.
+    assert len(drill["steps"]) >= 3
+    assert drill["steps"][0]["on"] == ["serve_txn"]
+    assert len(drill["steps"][-1]["on"]) < 60
+    decoys = {"parse_request", "post_commit_cleanup", "checkpoint_write"}
+    assert not decoys & {name for finding in drill["findings"] for name in finding["functions"]}
+
+
+def test_intervals_cross_threads_and_carry_their_types(work: Path) -> None:
+    trace = work / "types.trace"
+    done = vprof(work, "record", "--target", "minidb", "--seconds", 2, "-o", trace)
+    assert done.returncode == 0, done.stderr
+    analysis = json.loads(vprof(work, "analyze", trace, "--intervals", "--format", "json").stdout)
+    assert analysis["intervals"]["count"] > 100
+    kinds = {piece[0] for row in analysis["per_interval"].values() for piece in row["critical_path"]}
+    assert {"exec", "queue"} <= kinds
+    threads = [{piece[1] for piece in row["critical_path"]} for row in analysis["per_interval"].values()]
+    assert sum(len(t) > 1 for t in threads) > len(threads) / 2
+    text = vprof(work, "analyze", trace, "--by-type").stdout
+    assert all(name in text for name in ("transfer", "deposit", "statement"))
+
+
+def test_a_descriptor_entry_that_matches_nothing_is_one_line(tmp_path: Path) -> None:
+    target = tmp_path / "minidb"
+    shutil.copytree(MINIDB.parent, target)
+    descriptor = target / "target.toml"
+    descriptor.write_text(descriptor.read_text().replace('function = "queue_push"', 'function = "queue_pusher"'))
+    done = vprof(tmp_path, "instrument", "--target", target)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert "no function 'queue_pusher' is defined; near misses: queue_push" in done.stderr
+
+
+def test_a_wrong_expression_fails_the_build_with_its_entry(tmp_path: Path) -> None:
+    target = tmp_path / "minidb"
+    shutil.copytree(MINIDB.parent, target)
+    descriptor = target / "target.toml"
+    descriptor.write_text(descriptor.read_text().replace('task = "txn"', 'task = "job"'))
+    done = vprof(tmp_path, "instrument", "--target", target)
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert "queue/0" in done.stderr
+    assert "job" in done.stderr
+
+
+def test_drilling_without_a_build_says_what_to_run(tmp_path: Path) -> None:
+    done = vprof(tmp_path, "drill", "--auto", "--target", "minidb")
+    assert done.returncode == 1
+    assert "run `vprof instrument --target minidb`" in done.stderr
+
+
+def test_a_program_that_ends_too_early_is_said(work: Path) -> None:
+    done = vprof(work, "drill", "--auto", "--target", "minidb", "--", "--pathology", "nothing")
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert "the program ended (status 2)" in done.stderr
