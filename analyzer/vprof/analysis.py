@@ -40,7 +40,7 @@ class AnalysisOptions:
 
 @dataclass(frozen=True)
 class RankedFactor:
-    """A chosen factor with its 95 % interval, or the reason why there is none."""
+    """A chosen factor with the 95 % interval of its share, or the reason why there is none."""
 
     factor: Factor
     ci95: tuple[float, float] | None
@@ -51,8 +51,9 @@ class RankedFactor:
 class Analysis:
     """`ranking` holds all non-zero factors by score, `factors` the chosen ones; `no_ranking` says why both are empty.
 
-    `next` are the functions to switch on, `expansions` why. `lost_share` is the part of the intervals, or of their
-    variance if that is more, that lost records took away.
+    `events`: (interval, latency) of the few intervals that hold half of the variance, if that is why there are no 95 %
+    intervals. `next` are the functions to switch on, `expansions` why. `lost_share` is the part of the intervals, or
+    of their variance if that is more, that lost records took away.
     """
 
     trace: Trace
@@ -63,6 +64,7 @@ class Analysis:
     tail_quantile: float | None
     ranking: list[Factor]
     factors: list[RankedFactor]
+    events: list[tuple[str, int]]
     no_ranking: str
     expansions: list[Expansion]
     next: list[str]
@@ -96,6 +98,7 @@ def analyze(trace: Trace, options: AnalysisOptions | None = None) -> Analysis:
     no_ranking = _why_not(tree, lost, options)
     ranking = [] if no_ranking else rank(trace, tree, options.specificity_exp)
     chosen = select(ranking, options.k, options.min_share)
+    ranked, events = _with_intervals(tree, chosen, iv.begin[rows], latency)
     grow = expansions(trace.program, chosen)
     names = display_names(trace)
     return Analysis(
@@ -106,7 +109,8 @@ def analyze(trace: Trace, options: AnalysisOptions | None = None) -> Analysis:
         tree=tree,
         tail_quantile=tail[0] if tail else None,
         ranking=ranking,
-        factors=_with_intervals(tree, chosen, iv.begin[rows], latency),
+        factors=ranked,
+        events=[(trace.interval_ids[rows[i]], int(latency[i])) for i in events],
         no_ranking=no_ranking,
         expansions=grow,
         next=[names[f] for f in next_functions(grow)],
@@ -159,11 +163,15 @@ def _warnings(lost: float, options: AnalysisOptions) -> list[str]:
     ]
 
 
-def _with_intervals(tree: VarianceTree, chosen: list[Factor], begin: Int64, latency: Int64) -> list[RankedFactor]:
+def _with_intervals(
+    tree: VarianceTree, chosen: list[Factor], begin: Int64, latency: Int64
+) -> tuple[list[RankedFactor], Int64]:
+    """The factors, and the positions of the intervals that keep them from having 95 % intervals."""
+    none = np.zeros(0, np.int64)
     if not chosen:
-        return []
+        return [], none
     blocks = statistics.cut_blocks(begin, latency)
-    if isinstance(blocks, str):
-        return [RankedFactor(f, None, blocks) for f in chosen]
+    if isinstance(blocks, statistics.NoBlocks):
+        return [RankedFactor(f, None, blocks.reason) for f in chosen], blocks.events
     shares = statistics.ShareIntervals(tree, blocks)
-    return [RankedFactor(f, shares.of(f), "") for f in chosen]
+    return [RankedFactor(f, shares.of(f), "") for f in chosen], none

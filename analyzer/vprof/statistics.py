@@ -97,34 +97,38 @@ class Blocks:
     count: int
 
 
-def cut_blocks(begin_ns: Int64, latency_ns: Int64) -> Blocks | str:
-    """Blocks of equal wall-clock length (intervals sorted by begin), or why shares get no confidence interval."""
+@dataclass(frozen=True)
+class NoBlocks:
+    """Why shares get no confidence interval, and the intervals to blame if there are some (positions)."""
+
+    reason: str
+    events: Int64
+
+
+def cut_blocks(begin_ns: Int64, latency_ns: Int64) -> Blocks | NoBlocks:
+    """Blocks of equal wall-clock length; intervals are sorted by begin and their latencies vary."""
     centred = latency_ns - latency_ns.mean()
     tau = max(autocorrelation_time(centred), autocorrelation_time(centred**2 - (centred**2).mean()))
     count = min(MAX_BLOCKS, int(len(latency_ns) / (BLOCK_TIMES * tau)))
     if count < MIN_BLOCKS:
         needed = int(np.ceil(MIN_BLOCKS * BLOCK_TIMES * tau))
-        return f"too few intervals: {len(latency_ns)}, about {needed} needed"
+        return NoBlocks(f"too few intervals: {len(latency_ns)}, about {needed} needed", np.zeros(0, np.int64))
     span = int(begin_ns[-1] - begin_ns[0]) + 1
     block = (begin_ns - begin_ns[0]).astype(np.float64) / span * count
     blocks = Blocks(np.minimum(block.astype(np.int64), count - 1), count)
-    return _driven_by_few(blocks, centred**2) or blocks
-
-
-def _driven_by_few(blocks: Blocks, squares: Float) -> str | None:
-    sums = np.bincount(blocks.of, squares, blocks.count)
-    if sums.sum() == 0:
-        return "no variance"
+    sums = np.bincount(blocks.of, centred**2, count)
     effective = sums.sum() ** 2 / (sums**2).sum()
     if effective >= MIN_EFFECTIVE and sums.max() <= MAX_BLOCK_SHARE * sums.sum():
-        return None
-    return f"driven by {half_of_variance(squares)} events (n_eff {effective:.0f})"
+        return blocks
+    few = events(centred**2)
+    return NoBlocks(f"driven by {len(few)} events (n_eff {effective:.0f})", few)
 
 
-def half_of_variance(squares: Float) -> int:
-    """How few intervals hold half of the variance."""
-    largest = np.cumsum(np.sort(squares)[::-1])
-    return int(np.searchsorted(largest, largest[-1] / 2)) + 1
+def events(squares: Float) -> Int64:
+    """The fewest intervals that hold half of the variance, by their squared deviations; the largest first."""
+    order = np.argsort(-squares, kind="stable")
+    largest = np.cumsum(squares[order])
+    return order[: int(np.searchsorted(largest, largest[-1] / 2)) + 1]
 
 
 def autocorrelation_time(x: Float) -> float:

@@ -6,6 +6,7 @@
     tail_quantile the quantile that tail_share looks beyond, null: too few intervals
     factors       rank order: kind, functions, sites, instances, contribution_ns2, share, ci95 [lo, hi] | null,
                   ci95_reason, height, specificity, score
+    events        the few intervals that hold half of the variance, if shares have no ci95 because of them
     no_ranking    why factors is empty by rule, else ""
     next          functions to switch on; expansions: [{factor, function, children}] says why
     loss          what the reader counted, and lost_share
@@ -51,6 +52,7 @@ def analysis_json(analysis: Analysis) -> dict[str, Any]:
         "tree": _tree(analysis.tree),
         "tail_quantile": analysis.tail_quantile,
         "factors": [_factor(f) for f in analysis.factors],
+        "events": [{"interval": sid, "latency_ns": ns} for sid, ns in analysis.events],
         "no_ranking": analysis.no_ranking,
         "next": analysis.next,
         "expansions": grow,

@@ -24,6 +24,8 @@ SMALLEST = 0.01
 _WIDEST = 120
 """Longer lines are hard to follow across."""
 _PLAIN_WIDTH = 100
+_SHORTEST_NAME = 12
+_MOST_EVENTS = 10
 
 
 def print_analysis(analysis: Analysis) -> None:
@@ -65,12 +67,13 @@ def _summary(analysis: Analysis, console: Console) -> None:
 
 def _tree(analysis: Analysis, console: Console) -> None:
     tree = analysis.tree
-    _heading(console, "Where the variance is (additive share; sums to 100 % at every level)")
-    table = _table("", "variance", "tail", "mean", "mean time", "sd")
+    _heading(console, "Variance tree (shares are additive)")
+    tail = f"beyond p{100 * analysis.tail_quantile:.0f}" if analysis.tail_quantile else "tail"
+    table = _table("", "variance", tail, "mean", "mean time", "sd")
     hidden = _rows(tree, table)
-    console.print(table)
+    _print_table(console, table)
     if hidden:
-        _line(console, f"{hidden} nodes below {percent(SMALLEST)} not shown (--format json lists all)", "dim")
+        _line(console, f"not shown: {hidden} below {percent(SMALLEST)} (--format json has all)", "dim")
 
 
 def _rows(tree: VarianceTree, table: Table) -> int:
@@ -101,16 +104,17 @@ def _factors(analysis: Analysis, console: Console) -> None:
         _line(console, f"none holds {percent(analysis.options.min_share)} of the variance (--min-share)")
         return
     table = _table("", "share", "95 % interval", "height", "score")
-    table.columns[0].ratio = 1
     for i, ranked in enumerate(analysis.factors, 1):
         f = ranked.factor
         low_high = f"{percent(ranked.ci95[0])} .. {percent(ranked.ci95[1])}" if ranked.ci95 else "-"
-        table.add_row(
-            Text(f"{i}. {_title(f.kind, f.functions)}"), percent(f.share), low_high, str(f.height), f"{f.score:.3g}"
-        )
-    console.print(table)
+        title = Text(f"{i}. {_title(f.kind, f.functions)}")
+        table.add_row(title, percent(f.share), low_high, str(f.height), f"{f.score:.3g}")
+    _print_table(console, table)
     for reason in sorted({r.ci95_reason for r in analysis.factors if r.ci95_reason}):
         _line(console, f"no 95 % interval: {reason}", "dim")
+    if analysis.events:
+        listed = ", ".join(f"{sid} {duration(ns)}" for sid, ns in analysis.events[:_MOST_EVENTS])
+        _line(console, f"half of the variance: {listed}{', ...' if len(analysis.events) > _MOST_EVENTS else ''}", "dim")
 
 
 def _title(kind: str, functions: list[str]) -> str:
@@ -128,7 +132,7 @@ def _types(analysis: Analysis, console: Console) -> None:
         table.add_row(
             Text(r.type), str(r.count), duration(r.mean_ns), duration(r.variance_ns2**0.5), duration(r.p99_ns)
         )
-    console.print(table)
+    _print_table(console, table)
     if total > 0:
         within, between = percent(split.within_ns2 / total), percent(split.between_ns2 / total)
         _line(console, f"{within} of the variance lies within types, {between} between them (inherent work)")
@@ -159,10 +163,19 @@ def _remarks(analysis: Analysis, console: Console) -> None:
 
 def _table(*columns: str) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column(columns[0], no_wrap=True, overflow="ellipsis", min_width=12)
+    table.add_column(columns[0], no_wrap=True, overflow="ellipsis")
     for name in columns[1:]:
-        table.add_column(name, justify="right", no_wrap=True, overflow="fold")
+        table.add_column(name, justify="right", no_wrap=True)
     return table
+
+
+def _print_table(console: Console, table: Table) -> None:
+    """Lets only the first column shrink."""
+    for column in table.columns[1:]:
+        column.width = max(len(str(cell)) for cell in (column.header, *column.cells))
+    numbers = sum((column.width or 0) + 2 for column in table.columns[1:])
+    table.columns[0].max_width = max(_SHORTEST_NAME, console.width - numbers - 2)
+    console.print(table)
 
 
 def _heading(console: Console, text: str) -> None:

@@ -1,0 +1,78 @@
+"""Summaries, types, blocks and the confidence intervals of shares."""
+
+import numpy as np
+import pytest
+from hand import hand_trace
+
+from vprof import statistics
+from vprof.analysis import Analysis, AnalysisOptions, analyze
+from vprof.model import Int64
+
+
+def test_quantiles_are_latencies_that_occurred() -> None:
+    s = statistics.summarize(np.array([10, 20, 30, 40]))
+    assert (s.count, s.mean_ns, s.variance_ns2, s.p50_ns, s.p99_ns, s.max_ns) == (4, 25, 125, 20, 40, 40)
+
+
+def test_variance_splits_into_within_and_between_types() -> None:
+    latency = np.array([10, 12, 100, 104])
+    split = statistics.split_by_type(latency, np.array([0, 0, 1, 1], np.int32), ["read", "write"])
+    assert (split.within_ns2, split.between_ns2) == (2.5, 45.5**2)
+    assert split.within_ns2 + split.between_ns2 == latency.var()
+    assert [(r.type, r.count, r.mean_ns) for r in split.rows] == [("read", 2, 11), ("write", 2, 102)]
+
+
+def test_autocorrelation_time_of_noise_and_of_a_slow_process() -> None:
+    rng = np.random.default_rng(5)
+    noise = rng.normal(size=20000)
+    assert statistics.autocorrelation_time(noise) == pytest.approx(1, abs=0.2)
+    slow = np.empty(20000)
+    slow[0] = 0
+    for i in range(1, len(slow)):
+        slow[i] = 0.9 * slow[i - 1] + noise[i]
+    assert statistics.autocorrelation_time(slow) == pytest.approx(19, rel=0.3)  # (1 + 0.9) / (1 - 0.9)
+
+
+def test_too_few_intervals_give_no_confidence_interval() -> None:
+    latency = np.arange(100) % 7
+    answer = statistics.cut_blocks(np.arange(100), latency)
+    assert isinstance(answer, statistics.NoBlocks)
+    assert answer.reason == "too few intervals: 100, about 300 needed"
+
+
+def test_rare_stalls_are_named_instead_of_an_interval() -> None:
+    latency = np.full(5000, 100)
+    latency[::2] = 101
+    latency[[700, 2900]] = 100_000, 150_000
+    answer = statistics.cut_blocks(np.arange(5000) * 200, latency)
+    assert isinstance(answer, statistics.NoBlocks)
+    assert (answer.reason, list(answer.events)) == ("driven by 1 events (n_eff 2)", [2900])
+
+
+def test_a_share_s_interval_covers_the_truth() -> None:
+    """a and b are independent; a holds 80 % of the variance. Nominal 95 %, 40 runs: at least 34 must cover."""
+    covered = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        ranked = two_functions(*(100 + (s * rng.normal(size=1500)).astype(int) for s in (20, 10)))
+        interval = next(f.ci95 for f in ranked.factors if f.factor.name == "a")
+        assert interval is not None
+        covered += interval[0] <= 0.8 <= interval[1]
+    assert covered >= 34
+
+
+def test_the_report_is_the_same_every_time() -> None:
+    rng = np.random.default_rng(1)
+    a, b = rng.integers(1, 90, 600), rng.integers(1, 50, 600)
+    assert two_functions(a, b).factors[0].ci95 == two_functions(a, b).factors[0].ci95
+
+
+def two_functions(a: Int64, b: Int64) -> Analysis:
+    """Intervals that call a, then b, for the given times."""
+    end = np.cumsum(a + b + 5)
+    begin = end - a - b
+    intervals = {f"i{k}": (1, int(s), 1, int(e)) for k, (s, e) in enumerate(zip(begin, end, strict=True))}
+    segments = "\n".join(f"1 {sid} {v[1]} {v[3]} exec" for sid, v in intervals.items())
+    calls = "\n".join(f"1 a {s} {s + x}\n1 b {s + x} {e}" for s, e, x in zip(begin, end, a, strict=True))
+    trace = hand_trace(intervals, segments, calls, heights={"a": 0, "b": 0, "main": 1}, root="main")
+    return analyze(trace, AnalysisOptions(k=2))
