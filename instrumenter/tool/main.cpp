@@ -183,7 +183,7 @@ std::vector<std::string> parseCommand(const std::vector<std::string> &command) {
   auto adjuster = combineAdjusters(getClangStripOutputAdjuster(), getClangStripDependencyFileAdjuster());
   adjuster = combineAdjusters(adjuster, getStripPluginsAdjuster());
   adjuster = combineAdjusters(adjuster, getClangSyntaxOnlyAdjuster());
-  const CommandLineArguments more = {"-w", "-resource-dir", VPROF_RESOURCE_DIR};
+  const CommandLineArguments more = {"-w", "-fno-caret-diagnostics", "-resource-dir", VPROF_RESOURCE_DIR};
   adjuster = combineAdjusters(adjuster, getInsertArgumentAdjuster(more, ArgumentInsertPosition::BEGIN));
   return adjuster(command, "");
 }

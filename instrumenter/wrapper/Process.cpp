@@ -62,13 +62,20 @@ std::string readAll(int descriptor) {
   return text;
 }
 
+Result endedBy(int signal) {
+  Result result;
+  result.signal = signal;
+  result.code = 128 + signal;
+  return result;
+}
+
 Result waitFor(pid_t child) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
+  if (WIFSIGNALED(status)) return endedBy(WTERMSIG(status));
   Result result;
-  result.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  result.code = result.signal ? 128 + result.signal : WEXITSTATUS(status);
+  result.code = WEXITSTATUS(status);
   return result;
 }
 
@@ -76,6 +83,7 @@ Result waitFor(pid_t child) {
 
 Result run(const std::vector<std::string> &command, Capture capture) {
   handleSignals();
+  if (g_signal) return endedBy(g_signal);
   int pipe_ends[2] = {-1, -1};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -91,6 +99,7 @@ Result run(const std::vector<std::string> &command, Capture capture) {
     result.code = cannotRun(command[0], error);
   } else {
     g_child = child;
+    if (g_signal) kill(child, g_signal);  // it came while the child was being made
     const std::string text = pipe_ends[0] >= 0 ? readAll(pipe_ends[0]) : "";
     result = waitFor(child);
     g_child = 0;

@@ -17,7 +17,7 @@ struct Result {
 enum class Capture { kNothing, kOutput, kErrors };
 
 /// Runs a program found by PATH and waits. SIGINT, SIGTERM and SIGHUP are passed on to it; the caller finds them in
-/// `pendingSignal`. Not thread-safe.
+/// `pendingSignal`, and nothing is run any more. Not thread-safe.
 Result run(const std::vector<std::string> &command, Capture capture);
 
 /// A signal that came while a child ran, 0 if none.

@@ -1,4 +1,4 @@
-"""Fixtures of the instrumenter's tests: the installed wrapper (VPROF_PREFIX, default <repo>/.venv) in a fresh directory."""
+"""Fixtures of the instrumenter's tests: the installed wrapper (VPROF_PREFIX, default .venv) in a fresh directory."""
 
 from __future__ import annotations
 
@@ -33,7 +33,11 @@ class Workshop:
 
     def run(self, *command: str | Path, check: bool = True, env: Mapping[str, str] | None = None) -> Completed:
         done = subprocess.run(
-            [str(word) for word in command], cwd=self.path, text=True, capture_output=True, env={**os.environ, **(env or {})}
+            [str(word) for word in command],
+            cwd=self.path,
+            text=True,
+            capture_output=True,
+            env={**os.environ, **(env or {})},
         )
         assert not check or done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}{done.stderr}"
         return done
@@ -48,7 +52,7 @@ class Workshop:
 
     def units(self, binary: str) -> list[dict[str, Any]]:
         """Payloads of the metadata chunks, each with `address` and `count` of its switch bytes."""
-        return [unit for unit in read_units(self.path / binary)]
+        return read_units(self.path / binary)
 
     def unit(self, binary: str) -> dict[str, Any]:
         [unit] = self.units(binary)

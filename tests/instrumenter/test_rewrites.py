@@ -43,7 +43,9 @@ def test_rewrite(folder: Path, shop: Workshop) -> None:
 def test_rewritten_text_differs_only_by_insertions(shop: Workshop) -> None:
     for folder in REWRITES:
         for line, new in zip(
-            (folder / "input.c").read_text().splitlines(), (folder / "expected/input.c").read_text().splitlines(), strict=True
+            (folder / "input.c").read_text().splitlines(),
+            (folder / "expected/input.c").read_text().splitlines(),
+            strict=True,
         ):
             rest = iter(new)
             assert all(character in rest for character in line)

@@ -23,8 +23,10 @@ out:
 static void thrown(void) { longjmp(back, 1); }
 
 static void catches(void) {
-  if (!setjmp(back)) thrown();
-  falls();
+  if (setjmp(back))
+    puts("caught");
+  else
+    thrown();
 }
 
 static _Noreturn void leaves(void) {

@@ -23,8 +23,10 @@ out:
 static void thrown(void) { __VPROF_PROBE(3)  longjmp(back, 1); }
 
 static void catches(void) { __VPROF_PROBE(4) 
-  if (!setjmp(back)) thrown();
-  falls();
+  if (setjmp(back))
+    puts("caught");
+  else
+    thrown();
 }
 
 static _Noreturn void leaves(void) { __VPROF_PROBE(5) 

@@ -1,0 +1,84 @@
+"""How the first VProfiler failed: each test is one of its failures that C can have."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import Workshop
+
+PROGRAM = """\
+#include <stdarg.h>
+#include <stdio.h>
+#define CALL(x) callee(x)
+#define RETURN_IT(x) return (x)
+struct big { int a[8]; };
+static int callee(int x) { if (x) return x; RETURN_IT(7); }
+static int sum(int count, ...) {
+  va_list list;
+  va_start(list, count);
+  int total = 0;
+  while (count--) total += va_arg(list, int);
+  va_end(list);
+  return total;
+}
+static struct big fill(int x) { struct big b = {{x}}; b.a[1] = callee(x); return b; }
+static int recurse(int n) { return n ? recurse(n - 1) + 1 : callee(1); }
+int main(void) {
+  int y = callee(2);
+  int z = CALL(0);
+  printf("%d %d %d %d %d\\n", y, z, sum(3, 1, 2, 3), fill(4).a[1], recurse(2));
+  return 0;
+}
+"""
+
+
+@pytest.fixture
+def program(shop: Workshop) -> Workshop:
+    shop.write(p_c=PROGRAM)
+    shop.cc("-Wall", "-Wextra", "-Werror", "-c", "p.c")
+    return shop
+
+
+def test_values_of_calls_are_kept(program: Workshop) -> None:
+    """`int y = B(x)` became uncompilable, varargs were lost."""
+    program.cc("p.o", "-o", "p")
+    assert program.run("./p").stdout == "2 7 6 4 3\n"
+
+
+def test_calls_and_returns_in_macros_are_seen(shop: Workshop) -> None:
+    """Macro-hidden calls and returns were missed."""
+    shop.write(p_c=PROGRAM.replace("static int callee(int x) {", 'static int callee(int x) { puts("callee");'))
+    shop.cc("-c", "p.c")
+    unit = shop.unit("p.o")
+    main = shop.function("p.o", "main")
+    assert [unit["symbols"][index]["name"] for index, _ in main["calls"]].count("callee") == 2
+    calls = shop.calls("p.o")
+    assert calls.splitlines()[:3] == ["main", "  callee", "  callee"]
+    assert "unpaired" not in calls
+
+
+def test_recursion_keeps_one_frame_per_call(program: Workshop) -> None:
+    """Recursion overwrote a single start time."""
+    assert program.calls("p.o").endswith("  recurse\n    recurse\n      recurse\n")
+
+
+def test_a_failing_rewrite_leaves_the_source(shop: Workshop) -> None:
+    """A 43 KB file was truncated to 0 bytes on an error, its backup too."""
+    text = PROGRAM + "this is not C\n"
+    shop.write(p_c=text)
+    assert shop.cc("-c", "p.c", check=False).returncode == 1
+    assert (shop.path / "p.c").read_text() == text
+
+
+def test_targets_in_headers_are_probed_where_they_stand(shop: Workshop) -> None:
+    """Targets in headers were not written."""
+    shop.write(h_h="static int in_header(int n) { while (n > 5) n--; return n; }\n")
+    shop.write(a_c='#include "h.h"\nint main(void) { return in_header(9) - 5; }\n')
+    shop.cc("-c", "a.c")
+    assert shop.calls("a.o") == "main\n  in_header\n"
+
+
+def test_one_annotation_in_one_place_needs_no_manual_step(program: Workshop) -> None:
+    """Nine manual steps before the first result: here a compiler's name is all."""
+    program.cc("p.c", "-o", "p")
+    program.run("./p")
+    assert program.unit("p")["status"] == "instrumented"

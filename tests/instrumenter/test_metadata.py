@@ -1,0 +1,121 @@
+"""What an object says about itself: functions, reasons, calls, addresses taken (instrumenter/UNIT_METADATA.md)."""
+
+from __future__ import annotations
+
+from conftest import HERE, Workshop
+
+PROGRAM = """\
+#include <stdlib.h>
+typedef int (*operation)(int);
+int outside(int);
+_Noreturn void fatal(void);
+static int add(int x) { return outside(x) + 1; }
+static int sub(int x) { return outside(x) - 1; }
+static operation table[] = {add, sub};
+int apply(int i, int x) {
+  if (i > 1)
+    fatal();
+  return table[i](add(x)) + __builtin_abs(x);
+}
+void fatal(void) { exit(1); }
+"""
+
+
+def test_calls_lines_and_addresses_taken(shop: Workshop) -> None:
+    shop.write(p_c=PROGRAM)
+    shop.cc("-c", "p.c")
+    unit = shop.unit("p.o")
+    names = [symbol["name"] for symbol in unit["symbols"]]
+    apply = shop.function("p.o", "apply")
+    assert [(names[index], line) for index, line in apply["calls"]] == [("fatal", 10), ("add", 11)]
+    assert apply["indirect"] == [["int (int)", 11]]
+    assert (apply["file"], apply["line"], apply["statements"]) == (str(shop.path / "p.c"), 8, 3)
+    assert [(names[index], kind) for index, kind in unit["taken"]] == [("add", "int (int)"), ("sub", "int (int)")]
+    assert shop.function("p.o", "fatal")["noreturn"]
+    assert {s["name"] for s in unit["symbols"] if s["noreturn"]} == {"fatal", "exit"}
+
+
+def test_identity_of_internal_functions_names_their_file(shop: Workshop) -> None:
+    shop.write(p_c=PROGRAM)
+    shop.cc("-c", "p.c")
+    assert shop.function("p.o", "apply")["id"] == "c:@F@apply"
+    assert shop.function("p.o", "add")["id"] == f"c:p.c@F@add@{shop.path}/p.c"
+
+
+def test_a_header_function_is_one_function_in_all_units(shop: Workshop) -> None:
+    shop.write(h_h="static inline int h(int n) { while (n > 9) n /= 2; return n; }\n")
+    shop.write(
+        a_c='#include "h.h"\nint a(int n) { return h(n); }\n', b_c='#include "h.h"\nint main(void) { return h(0); }\n'
+    )
+    shop.cc("a.c", "b.c", "-o", "program")
+    ids = [f["id"] for unit in shop.units("program") for f in unit["functions"] if f["name"] == "h"]
+    assert len(ids) == 2 and len(set(ids)) == 1
+
+
+def test_reasons_for_having_no_site(shop: Workshop) -> None:
+    folder = HERE / "rewrites/left_alone"
+    shop.cc("-std=gnu11", "-c", folder / "input.c", "-o", "input.o")
+    reasons = {f["name"]: f["left"] for f in shop.unit("input.o")["functions"]}
+    assert reasons == {
+        "from_macro": "macro",
+        "naked": "naked",
+        "target": None,
+        "tail": "musttail",
+        "fast": None,
+        "resolve": "ifunc",
+        "hands_off": "no_instrument_function",
+        "main": None,
+    }
+
+
+def test_sites_are_numbered_without_gaps(shop: Workshop) -> None:
+    shop.write(p_c=PROGRAM)
+    shop.cc("-c", "p.c")
+    unit = shop.unit("p.o")
+    sites = [f["site"] for f in unit["functions"] if f["site"] is not None]
+    assert sites == list(range(unit["count"]))
+    assert all((f["site"] is None) != (f["left"] is None) for f in unit["functions"])
+
+
+def test_text_included_twice_is_left_alone(shop: Workshop) -> None:
+    shop.write(t_inc="static int NAME(int n) { while (n > 9) n /= 2; return n; }\n")
+    shop.write(
+        a_c='#define NAME one\n#include "t.inc"\n#undef NAME\n#define NAME two\n#include "t.inc"\n'
+        "int main(void) { return one(1) - two(1); }\n"
+    )
+    shop.cc("-c", "a.c")
+    reasons = {f["name"]: f["left"] for f in shop.unit("a.o")["functions"]}
+    assert reasons == {"one": "included-twice", "two": "included-twice", "main": None}
+
+
+def test_forced_includes_come_before_the_prelude(shop: Workshop) -> None:
+    shop.write(
+        f_h="static inline int f(int n) { while (n > 9) n /= 2; return n; }\n", a_c="int main(void) { return f(0); }\n"
+    )
+    shop.cc("-include", "f.h", "-c", "a.c")
+    assert shop.function("a.o", "f")["left"] == "before-prelude"
+    assert shop.calls("a.o") == "main\n"
+
+
+def test_excluded_by_glob(shop: Workshop) -> None:
+    shop.write(p_c=PROGRAM, descriptor_json='{"exclude": ["a*", "fat?l"]}')
+    shop.cc("-c", "p.c", VPROF_DESCRIPTOR="descriptor.json")
+    reasons = {f["name"]: f["left"] for f in shop.unit("p.o")["functions"]}
+    assert reasons == {"add": "excluded", "sub": None, "apply": "excluded", "fatal": "excluded"}
+
+
+def test_matched_entries_of_the_descriptor(shop: Workshop) -> None:
+    shop.write(
+        p_c=PROGRAM,
+        descriptor_json='{"interval": [{"event": "end", "function": "nowhere", "id": "1"}],'
+        ' "sync": [{"role": "acquire", "function": "apply", "object": "i"}]}',
+    )
+    shop.cc("-c", "p.c", VPROF_DESCRIPTOR="descriptor.json")
+    assert shop.unit("p.o")["matched"] == ["sync/0"]
+
+
+def test_lines_of_generated_code_are_those_of_its_source(shop: Workshop) -> None:
+    shop.write(g_c='#line 70 "grammar.y"\nint puts(const char *);\nint action(void) { return puts("x"); }\n')
+    shop.cc("-c", "g.c")
+    function = shop.function("g.o", "action")
+    assert (function["file"], function["line"]) == (str(shop.path / "grammar.y"), 71)
