@@ -23,17 +23,22 @@ RECURSION_WARNING = 0.2
 
 @dataclass(frozen=True)
 class Sites:
-    """`function[number]` is the function of a site number. `remarks` are for the report."""
+    """Site numbers, sorted, and the function of each. `remarks` are for the report."""
 
     graph: CallGraph
+    number: Int64
     function: Int32
     remarks: list[str]
+
+    def functions(self, numbers: Int64) -> Int32:
+        """The functions of site numbers that `read_sites` was told of."""
+        return self.function[np.searchsorted(self.number, numbers)]
 
 
 def read_sites(file: TraceFile, seen: Int64) -> Sites:
     """Joins modules and their metadata. Numbers in `seen` without metadata get functions named "site N"."""
     units: list[Unit] = []
-    numbers: list[tuple[int, str]] = []
+    numbers: dict[int, str] = {}
     remarks = []
     for module in file.of("module"):
         content = file.metadata.get(module["index"], b"")
@@ -43,19 +48,17 @@ def read_sites(file: TraceFile, seen: Int64) -> Sites:
             of_module = []
             remarks.append(str(error))
         units += of_module
-        numbers += _numbers(module, of_module)
+        numbers.update(_numbers(module, of_module))
     graph = callgraph.build(units)
-    largest = max([number for number, _ in numbers] + [int(seen.max(initial=-1))], default=-1)
-    function = np.full(largest + 1, -1, np.int32)
-    for number, id_ in numbers:
-        function[number] = graph.number[id_]
-    nameless = np.unique(seen[function[seen] < 0])
+    nameless = [int(number) for number in seen if int(number) not in numbers]
     for number in nameless:
-        function[number] = graph.add(f"site {number}", f"site {number}")
-        graph.sited[function[number]] = True
-    if len(nameless):
+        numbers[number] = f"site {number}"
+        graph.sited[graph.add(numbers[number], numbers[number])] = True
+    if nameless:
         remarks.append(f"{len(nameless)} sites have no metadata in the trace: they are shown by number")
-    return Sites(graph, function, remarks)
+    ordered = sorted(numbers)
+    function = np.array([graph.number[numbers[number]] for number in ordered], np.int32)
+    return Sites(graph, np.array(ordered, np.int64), function, remarks)
 
 
 def _numbers(module: dict[str, Any], units: list[Unit]) -> list[tuple[int, str]]:
@@ -106,9 +109,7 @@ def describe(
 
 def _functions_on(sites: Sites, on: frozenset[int]) -> Bool:
     functions = np.zeros(len(sites.graph.names), np.bool_)
-    numbers = np.array([number for number in on if number < len(sites.function)], np.int64)
-    known = sites.function[numbers]
-    functions[known[known >= 0]] = True
+    functions[sites.function[np.isin(sites.number, np.array(sorted(on), np.int64))]] = True
     return functions
 
 

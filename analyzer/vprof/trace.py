@@ -91,7 +91,7 @@ def _assemble(decoded: _Decoded, ignored: frozenset[str]) -> Trace:
     )
     pieces = cut(_lives(decoded), labels, selection.number, waits)
     calls = kept(decoded.calls, measured(epochs, epoch, decoded.calls))
-    function = decoded.sites.function[calls.number]
+    function = decoded.sites.functions(calls.number)
     program, remarks = _program(decoded.sites, epoch.on, calls, function, ignored)
     return Trace(
         threads=_thread_names(file, records),

@@ -68,14 +68,14 @@ def program(sites: Sites, on: set[int], observed: list[tuple[int, int]] | None =
 def test_a_number_is_the_base_plus_the_place_in_the_section() -> None:
     units = packed(0x4040, "", defined("f", 0), defined("g", 1)) + packed(0x4048, "", defined("h", 0))
     sites = read_sites(trace_file((0, 0x4000, units), (4096, 0x9000, packed(0x9040, "", defined("lib", 0)))), numbers())
-    names = {number: sites.graph.names[f] for number, f in enumerate(sites.function) if f >= 0}
+    names = {int(number): sites.graph.names[f] for number, f in zip(sites.number, sites.function, strict=True)}
     assert names == {64: "f", 65: "g", 72: "h", 4096 + 64: "lib"}
 
 
 def test_copies_of_a_header_function_are_one_function() -> None:
     units = packed(0x4040, "", defined("h", 0)) + packed(0x4048, "", defined("h", 0))
     sites = read_sites(trace_file((0, 0x4000, units)), numbers(64, 72))
-    assert sites.function[64] == sites.function[72]
+    assert sites.functions(numbers(64, 72)).tolist() == [0, 0]
     assert program(sites, {64, 72}).on.tolist() == [True]
 
 
