@@ -25,16 +25,21 @@ PROGRAMS = Path(__file__).parent / "programs"
 Record = Callable[..., Trace]
 
 
+def build(folder: Path, *sources: str) -> Path:
+    program = folder / "program"
+    files = [str(PROGRAMS / source) for source in sources]
+    environment = {key: value for key, value in os.environ.items() if key != "VPROF_DESCRIPTOR"}
+    command = [str(native("bin/vprof-cc")), "-O1", "-g", "-pthread", "-Wall", "-Werror", "-o", str(program), *files]
+    subprocess.run(command, check=True, env=environment)
+    return program
+
+
 @pytest.fixture
 def record(tmp_path: Path) -> Record:
     """Builds C files, runs the program with every probe on, reads the trace."""
 
     def run(*sources: str, status: int = 0) -> Trace:
-        program, output = tmp_path / "program", tmp_path / "run.trace"
-        files = [str(PROGRAMS / source) for source in sources]
-        environment = {key: value for key, value in os.environ.items() if not key.startswith("VPROF_DESC")}
-        build = [str(native("bin/vprof-cc")), "-O1", "-g", "-pthread", "-Wall", "-Werror", "-o", str(program), *files]
-        subprocess.run(build, check=True, env=environment)
+        program, output = build(tmp_path, *sources), tmp_path / "run.trace"
         with Session.start(output) as session:
             process = subprocess.Popen([program], env=session.environment())
             while process.poll() is None:
@@ -125,3 +130,33 @@ def test_the_call_graph_comes_with_the_trace(record: Record) -> None:
     assert program.root_height >= 2
     assert not program.can_switch(number["pthread_mutex_lock"])
     assert program.complete[number["worker"]]
+
+
+def test_a_plan_switched_in_the_running_program_makes_epochs_and_files(tmp_path: Path) -> None:
+    program, go_on = build(tmp_path, "steady.c"), tmp_path / "go-on"
+    go_on.touch()
+    outer, both = Plan.of(["work"]), Plan.of(["work", "inner"])
+    with Session.start(tmp_path / "first.trace") as session:
+        process = subprocess.Popen([program, go_on], env=session.environment())
+        while session.stats()["intervals"] < 50:
+            session.follow(outer)
+            time.sleep(0.002)
+        session.switch(outer, both)
+        time.sleep(0.3)
+        session.rotate(tmp_path / "second.trace")
+        time.sleep(0.2)
+        session.switch(both, outer)
+        go_on.unlink()
+        process.wait()
+        session.stop()
+
+    for name, reasons in (("first", 1), ("second", 0)):
+        trace = load_binary(tmp_path / f"{name}.trace")
+        assert trace.threads[0].endswith("program")
+        assert {trace.program.functions[f] for f in trace.program.on.nonzero()[0]} == {"work", "inner"}
+        assert trace.excluded.get("another plan was on", 0) >= 40 * reasons
+        calls = Tuples(trace).calls()
+        assert len(trace.intervals.begin) > 100
+        for id_ in trace.interval_ids[: len(trace.intervals.begin)]:
+            inside = [call[2] for call in calls if call[1] == id_]
+            assert inside == ["work", "inner"]
