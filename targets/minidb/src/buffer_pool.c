@@ -66,11 +66,14 @@ static struct frame *page_read(struct buffer_pool *pool, size_t page, unsigned *
   return frame;
 }
 
+static struct frame *frame_of(struct buffer_pool *pool, size_t page, unsigned *sweeps) {
+  struct frame *frame = pool->resident[page];
+  return frame ? frame : page_read(pool, page, sweeps);
+}
+
 void page_fetch(struct buffer_pool *pool, size_t page, unsigned *sweeps) {
   pthread_mutex_lock(&pool->lru_mutex);
-  struct frame *frame = pool->resident[page];
-  if (!frame) frame = page_read(pool, page, sweeps);
-  lru_touch(pool, frame);
+  lru_touch(pool, frame_of(pool, page, sweeps));
   pthread_mutex_unlock(&pool->lru_mutex);
 }
 
