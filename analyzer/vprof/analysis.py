@@ -52,8 +52,8 @@ class Analysis:
     """`ranking` holds all non-zero factors by score, `factors` the chosen ones; `no_ranking` says why both are empty.
 
     `events`: (interval, latency) of the few intervals that hold half of the variance, if that is why there are no 95 %
-    intervals. `next` are the functions to switch on, `expansions` why. `lost_share` is the part of the intervals, or
-    of their variance if that is more, that lost records took away.
+    intervals. `next` are the functions to switch on, `expansions` why: of the k best factors that are no end points.
+    `lost_share` is the part of the intervals, or of their variance if that is more, that lost records took away.
     """
 
     trace: Trace
@@ -99,7 +99,8 @@ def analyze(trace: Trace, options: AnalysisOptions | None = None) -> Analysis:
     ranking = [] if no_ranking else rank(trace, tree, options.specificity_exp)
     chosen = select(ranking, options.k, options.min_share)
     ranked, events = _with_intervals(tree, chosen, iv.begin[rows], latency)
-    grow = expansions(trace.program, chosen)
+    worthwhile = select(ranking, len(ranking), options.min_share)
+    grow = expansions(trace.program, worthwhile)[: options.k]
     names = display_names(trace)
     return Analysis(
         trace=trace,

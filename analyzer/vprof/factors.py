@@ -4,7 +4,8 @@
 
 Source: ALGORITHMS section 5 (thesis Algorithm 1, corrected). A factor is a function's variance, summed over its
 places in the tree, or twice the covariance of two siblings, summed over the places of the pair. A function below
-itself counts at its outermost place; `[blocked]` and pairs with it belong to the tree only.
+itself counts at its outermost place; `[blocked]`, the unmeasured part of its wakers and pairs with either belong to the
+tree only.
 """
 
 from __future__ import annotations
@@ -75,7 +76,8 @@ class _Elements:
         owner = of[paths.parent[body]]
         owner[paths.parent[body] == 0] = self._root
         of[body] = self._bodies + owner
-        of[paths.inner | (paths.pseudo == L_BLOCKED)] = NONE
+        blocked = paths.pseudo == L_BLOCKED
+        of[paths.inner | blocked | (body & blocked[paths.parent])] = NONE
         of[0] = NONE
         self.of: Int64 = of
         self.rest = {int(of[x]) for x in np.flatnonzero(body) if paths.name[x].startswith("rest(")}

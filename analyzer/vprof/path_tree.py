@@ -87,9 +87,6 @@ class _Waits(NamedTuple):
     anchored: Int64
 
 
-_ENTRY = types.UniTuple(types.int64, 3)  # type: ignore[no-untyped-call]
-
-
 def build_path_tree(trace: Trace, paths: Paths) -> PathTree:
     stacks = build_stacks(trace)
     fe = i64(trace.invocations.fe)
@@ -191,57 +188,62 @@ def _inner(parent, function):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def _sum_upwards(interval, node, ns, parent):  # type: ignore[no-untyped-def]
     """Inclusive times, sorted by (interval, node): every node gets its own time and all time below it."""
-    acc = np.zeros(len(parent), np.int64)
-    out = List.empty_list(_ENTRY)
-    touched = List.empty_list(types.int64)
+    scratch = _scratch(len(parent))
+    out, n = np.empty((max(16, 2 * len(ns)), 3), np.int64), 0
     for k in range(len(ns)):
         if k > 0 and interval[k] != interval[k - 1]:
-            _flush(interval[k - 1], acc, touched, out)
-        n = node[k]
-        while n != NONE:
-            if acc[n] == 0:
-                touched.append(np.int64(n))
-            acc[n] += ns[k]
-            n = parent[n]
+            out, n = _flush(interval[k - 1], scratch, out, n)
+        x = node[k]
+        while x != NONE:
+            _add(x, ns[k], scratch)
+            x = parent[x]
     if len(ns) > 0:
-        _flush(interval[-1], acc, touched, out)
-    return _columns(out)
+        out, n = _flush(interval[-1], scratch, out, n)
+    return out[:n].T.copy()
 
 
 @njit(cache=True)
-def _flush(interval, acc, touched, out):  # type: ignore[no-untyped-def]
-    """Moves one interval's times from the scratch array to the table, nodes ascending."""
-    nodes = np.empty(len(touched), np.int64)
-    for i in range(len(touched)):
-        nodes[i] = touched[i]
-    nodes.sort()
-    for n in nodes:
-        out.append((np.int64(interval), n, acc[n]))
-        acc[n] = 0
-    touched.clear()
+def _scratch(n_nodes):  # type: ignore[no-untyped-def]
+    """Times of one interval by node, the nodes that have some, and (in one cell) how many these are."""
+    return np.zeros(n_nodes, np.int64), np.empty(n_nodes, np.int64), np.zeros(1, np.int64)
 
 
 @njit(cache=True)
-def _columns(rows):  # type: ignore[no-untyped-def]
-    out = np.empty((3, len(rows)), np.int64)
-    for i in range(len(rows)):
-        a, b, c = rows[i]
-        out[0, i], out[1, i], out[2, i] = a, b, c
-    return out
+def _add(node, ns, scratch):  # type: ignore[no-untyped-def]
+    acc, touched, count = scratch
+    if acc[node] == 0:
+        touched[count[0]] = node
+        count[0] += 1
+    acc[node] += ns
+
+
+@njit(cache=True)
+def _flush(interval, scratch, out, n):  # type: ignore[no-untyped-def]
+    """Moves one interval's times to `out` from row n on, nodes ascending; returns `out`, grown if need be, and n."""
+    acc, touched, count = scratch
+    m = count[0]
+    if n + m > len(out):
+        out = np.concatenate((out, np.empty((n + m, 3), np.int64)))
+    touched[:m].sort()
+    for x in touched[:m]:
+        out[n, 0], out[n, 1], out[n, 2] = interval, x, acc[x]
+        acc[x] = 0
+        n += 1
+    count[0] = 0
+    return out, n
 
 
 @njit(cache=True)
 def _place(interval, kind, thread, start, stop, wait, waits, steps, trie):  # type: ignore[no-untyped-def]
     """Puts every nanosecond of the pieces at a node; returns rows (interval, node, ns), sorted by interval."""
     grafts = Dict.empty(types.int64, types.int64)
-    acc = np.zeros(1024, np.int64)
-    touched = List.empty_list(types.int64)
-    out = List.empty_list(_ENTRY)
+    scratch = _scratch(1024)
+    out, n = np.empty((1024, 3), np.int64), 0
     chain = np.empty(16, np.int64)
     cursor = np.empty(16, np.int64)
     for k in range(len(kind)):
         if k > 0 and interval[k] != interval[k - 1]:
-            _flush(interval[k - 1], acc, touched, out)
+            out, n = _flush(interval[k - 1], scratch, out, n)
         levels = _chain(wait[k], waits.parent, chain)
         while levels < 0:
             chain = np.empty(2 * len(chain), np.int64)
@@ -271,16 +273,23 @@ def _place(interval, kind, thread, start, stop, wait, waits, steps, trie):  # ty
                 if levels == 0:
                     node = _anchor(steps, thread[k], start[k], stop[k])
                 node = child_of(node, _label(kind[k]), trie)
-            if node >= len(acc):
-                acc = np.concatenate((acc, np.zeros(node + len(acc), np.int64)))
-            if acc[node] == 0:
-                touched.append(node)
-            acc[node] += until - t
+            if node >= len(scratch[0]):
+                scratch = _larger(scratch, 2 * node)
+            _add(node, until - t, scratch)
             t = until
     if len(kind) > 0:
-        _flush(interval[-1], acc, touched, out)
-    table = _columns(out)
-    return table[0], table[1], table[2]
+        out, n = _flush(interval[-1], scratch, out, n)
+    return out[:n, 0].copy(), out[:n, 1].copy(), out[:n, 2].copy()
+
+
+@njit(cache=True)
+def _larger(scratch, n_nodes):  # type: ignore[no-untyped-def]
+    """The scratch table for more nodes."""
+    acc, touched, count = _scratch(n_nodes)
+    acc[: len(scratch[0])] = scratch[0]
+    touched[: len(scratch[1])] = scratch[1]
+    count[0] = scratch[2][0]
+    return acc, touched, count
 
 
 @njit(cache=True)

@@ -24,6 +24,8 @@ BLOCK_TIMES = 10
 MIN_EFFECTIVE = 30
 MAX_BLOCK_SHARE = 0.20
 RESAMPLES = 1000
+_BATCH = 64
+"""Places of a factor whose block sums are held at once."""
 
 
 @dataclass(frozen=True)
@@ -153,19 +155,31 @@ class ShareIntervals:
         weights = np.bincount((picks + offsets).ravel(), minlength=RESAMPLES * blocks.count)
         self._weights = weights.reshape(RESAMPLES, blocks.count).astype(np.float64)
         self._n = self._weights @ np.bincount(blocks.of, minlength=blocks.count)
-        self._variance = self._covariance(0, 0)
+        self._variance = self._covariances([(0, 0)])
 
     def of(self, factor: Factor) -> tuple[float, float]:
         times = 1 if factor.kind == "variance" else 2
-        contribution = sum((times * self._covariance(a, b) for a, b in factor.instances), np.zeros(RESAMPLES))
+        contribution = np.zeros(RESAMPLES)
+        for i in range(0, len(factor.instances), _BATCH):
+            contribution += times * self._covariances(factor.instances[i : i + _BATCH])
         low, high = np.quantile(contribution / self._variance, [0.025, 0.975])
         return float(low), float(high)
 
-    def _covariance(self, a: int, b: int) -> Float:
-        """Cov(a, b) of every resample."""
-        x, y = (self._tree.column.dense(node) - self._tree.mean_ns[node] for node in (a, b))
-        sums = [self._weights @ np.bincount(self._blocks.of, v, self._blocks.count) / self._n for v in (x * y, x, y)]
-        return sums[0] - sums[1] * sums[2]
+    def _covariances(self, pairs: list[tuple[int, int]]) -> Float:
+        """Sum of Cov(a, b) over the pairs, in every resample."""
+        products = np.zeros(self._blocks.count)
+        left, right = (np.zeros((self._blocks.count, len(pairs))) for _ in range(2))
+        for j, pair in enumerate(pairs):
+            a, b = (self._tree.column.dense(x) - self._tree.mean_ns[x] for x in pair)
+            products += self._block_sums(a * b)
+            left[:, j], right[:, j] = self._block_sums(a), self._block_sums(b)
+        n = self._n[:, None]
+        means = (self._weights @ left / n) * (self._weights @ right / n)
+        total: Float = self._weights @ products / self._n - means.sum(axis=1)
+        return total
+
+    def _block_sums(self, x: Float) -> Float:
+        return np.bincount(self._blocks.of, x, self._blocks.count).astype(np.float64)
 
 
 def lost_share(latency_ns: Int64, lost_ns: Int64) -> float:

@@ -73,6 +73,23 @@ def test_a_wait_hangs_below_the_frame_that_waits() -> None:
     ]
 
 
+def test_an_unmeasured_waker_is_part_of_the_tree_but_no_factor() -> None:
+    """Thread 2 has no instrumented frame; how long we wait for it varies, and that is lock's variance."""
+    segments = "1 A 0 20 blocked\n1 B 100 160 blocked\n2 - 0 199 exec"
+    trace = hand_trace(
+        {"A": (1, 0, 1, 20), "B": (1, 100, 1, 160)},
+        segments,
+        "1 lock 0 20\n1 lock 100 160",
+        wakeups=[[1, 2, 18], [1, 2, 150]],
+        heights={"lock": 0, "main": 1},
+        root="main",
+    )
+    analysis = analyze(trace)
+    lines = ["<interval> 40", "  lock 40", "    [blocked] 40", "      [sched] 6", "      body([blocked]) 34"]
+    assert tree_text(analysis) == lines
+    assert hand.ranking(analysis) == {"lock": 400.0, "[sched]": 16.0}
+
+
 def test_an_unexplained_wait_is_unknown_below_blocked() -> None:
     trace = hand_trace(ONE, WAIT, "1 lock 8 60")
     assert times(trace)[1:5] == ["  lock 52", "    [blocked] 50", "      [unknown] 50", "    body(lock) 2"]
