@@ -46,7 +46,7 @@ static_assert(sizeof(Module) == 1024);
 // One open call of a probed function. `address` is the frame of PROBE_ABI.md; kNoFrame in entries that are not (yet)
 // open.
 constexpr uint64_t kNoFrame = ~uint64_t{0};
-struct Frame {
+struct alignas(32) Frame {
   std::atomic<uint64_t> address;
   std::atomic<uint64_t> start;  // ticks
   std::atomic<uint64_t> site;

@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "pthread_interpose.h"
 #include "thread.h"
 
 namespace vprof {
@@ -93,7 +92,6 @@ bool attach(const char *directory) {
 // Before the constructors of instrumented modules (vprof_begin.c has 102).
 __attribute__((constructor(101))) static void start() {
   const int saved_errno = errno;
-  resolve_real_functions();
   const char *directory = secure_getenv("VPROF_SESSION");
   if (directory != nullptr && directory[0] != '\0') attach(directory);
   errno = saved_errno;

@@ -6,10 +6,9 @@
 // begins (sync.h), so the uncontended path writes nothing. Calls made by libc itself (inside a condition wait, stdio's
 // locks) do not come here.
 //
-// Cancellation: a thread cancelled inside a wait leaves the object's count of waiters too high; then each release of it
-// takes a time that nobody needs.
-#include "pthread_interpose.h"
-
+// Not in libvprof.a: a static program has no next definition to look up, so it has no wake-up edges from pthread
+// functions. Cancellation: a thread cancelled inside a wait leaves the object's count of waiters too high; then each
+// release of it takes a time that nobody needs.
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -53,7 +52,8 @@ static void look_up(F &f, const char *name, const char *version = nullptr) {
   f = reinterpret_cast<F>(p);
 }
 
-void resolve_real_functions() {
+// By the constructor, or earlier by the first function that another library's constructor calls.
+__attribute__((constructor(101))) static void resolve_real_functions() {
   if (g_real.tryjoin != nullptr) return;
   look_up(g_real.mutex_lock, "pthread_mutex_lock");
   look_up(g_real.mutex_trylock, "pthread_mutex_trylock");
@@ -76,7 +76,7 @@ void resolve_real_functions() {
 }
 
 static const RealFunctions &real() {
-  if (__builtin_expect(g_real.tryjoin == nullptr, 0)) resolve_real_functions();  // before our constructor
+  if (__builtin_expect(g_real.tryjoin == nullptr, 0)) resolve_real_functions();
   return g_real;
 }
 

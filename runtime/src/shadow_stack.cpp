@@ -2,7 +2,8 @@
 
 namespace vprof {
 
-void close_top(Slot *slot, uint32_t depth, uint64_t now, Kind kind) {
+// Closes frame number `depth` (0 = outermost), the topmost one, at `now`.
+static void close_top(Slot *slot, uint32_t depth, uint64_t now, Kind kind) {
   Frame &f = slot->frames[depth];
   const bool filled = f.address.load(std::memory_order_relaxed) != kNoFrame;
   const uint64_t start = f.start.load(std::memory_order_relaxed);
@@ -22,6 +23,12 @@ void close_top(Slot *slot, uint32_t depth, uint64_t now, Kind kind) {
   record(slot, event, 2, Space::kNormal, now);
 }
 
+void finish_record(Slot *slot, Record r, uint64_t now) {
+  slot->ring.push(&r, 1, Space::kNormal, now);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  slot->writing.store(0, std::memory_order_relaxed);
+}
+
 static void abandon_down_to(Slot *slot, uint32_t depth, uint64_t now) {
   for (uint32_t d = slot->depth.load(std::memory_order_relaxed); d > depth; --d)
     close_top(slot, d - 1, now, Kind::kAbandoned);
@@ -31,18 +38,29 @@ void abandon_all(Slot *slot, uint64_t now) {
   abandon_down_to(slot, 0, now);
 }
 
-uint32_t abandon_dead(Slot *slot, uint64_t address, uint64_t stack_pointer, uint64_t now) {
+// Closes the dead frames on top.
+static void abandon_dead(Slot *slot, uint64_t address, uint64_t stack_pointer, uint64_t now) {
   uint32_t depth = slot->depth.load(std::memory_order_relaxed);
   for (; depth != 0; --depth) {
     const uint64_t open = slot->frames[depth - 1].address.load(std::memory_order_relaxed);
     const bool below = open < stack_pointer && frame_is_dead(open, stack_pointer);
-    if (open != address && !below) break;
+    if (open > address || (open != address && !below)) break;
     close_top(slot, depth - 1, now, Kind::kAbandoned);
   }
-  return depth;
 }
 
-void leave_below_top(Slot *slot, uint64_t address, uint64_t now) {
+void enter(Slot *slot, uint64_t site, uint64_t address, uint64_t stack_pointer) {
+  if (enter_quickly(slot, site, address, ticks)) return;
+  abandon_dead(slot, address, stack_pointer, ticks());
+  const uint32_t depth = slot->depth.load(std::memory_order_relaxed);
+  if (depth == kMaxFrames)
+    slot->ring.drop(1, ticks());
+  else
+    push_frame(slot, depth, site, address, ticks);
+}
+
+void leave(Slot *slot, uint64_t address, uint64_t now) {
+  if (leave_quickly(slot, address, now)) return;
   uint32_t depth = slot->depth.load(std::memory_order_relaxed);
   // A full stack means calls that were not pushed: their exits, deeper than the top, need no search.
   if (depth == kMaxFrames && address < slot->frames[depth - 1].address.load(std::memory_order_relaxed)) return;

@@ -17,41 +17,60 @@
 
 namespace vprof {
 
-// Closes frame number `depth` (0 = outermost), the topmost one, at `now`.
-void close_top(Slot *slot, uint32_t depth, uint64_t now, Kind kind);
+// The complete functions. `address` is the frame of PROBE_ABI.md, `stack_pointer` the caller's.
+void enter(Slot *slot, uint64_t site, uint64_t address, uint64_t stack_pointer);
+void leave(Slot *slot, uint64_t address, uint64_t now);
 
 // Closes all open frames as abandoned.
 void abandon_all(Slot *slot, uint64_t now);
 
-// Closes the dead frames on top; returns the depth that remains.
-uint32_t abandon_dead(Slot *slot, uint64_t address, uint64_t stack_pointer, uint64_t now);
+// push() of a record that found no room at once, and the end of its writing.
+void finish_record(Slot *slot, Record r, uint64_t now);
 
-// A leave whose frame is not on top: closes it and what lies above it, or nothing if it is not there.
-void leave_below_top(Slot *slot, uint64_t address, uint64_t now);
-
-inline void enter(Slot *slot, uint64_t site, uint64_t address, uint64_t stack_pointer) {
-  uint32_t depth = slot->depth.load(std::memory_order_relaxed);
-  if (depth != 0 && __builtin_expect(slot->frames[depth - 1].address.load(std::memory_order_relaxed) <= address, 0))
-    depth = abandon_dead(slot, address, stack_pointer, ticks());
-  if (__builtin_expect(depth == kMaxFrames, 0)) {
-    slot->ring.drop(1, ticks());
-    return;
-  }
+template <typename Now>
+inline void push_frame(Slot *slot, uint32_t depth, uint64_t site, uint64_t address, Now now) {
   slot->depth.store(depth + 1, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   Frame &f = slot->frames[depth];
   f.site.store(site, std::memory_order_relaxed);
-  f.start.store(ticks(), std::memory_order_relaxed);
+  f.start.store(now(), std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   f.address.store(address, std::memory_order_relaxed);
 }
 
-inline void leave(Slot *slot, uint64_t address, uint64_t now) {
+// The usual case of enter(): an open frame above, room for one more. False: nothing done.
+template <typename Now>
+inline bool enter_quickly(Slot *slot, uint64_t site, uint64_t address, Now now) {
   const uint32_t depth = slot->depth.load(std::memory_order_relaxed);
-  if (__builtin_expect(depth != 0 && slot->frames[depth - 1].address.load(std::memory_order_relaxed) == address, 1))
-    close_top(slot, depth - 1, now, Kind::kInvocation);
-  else
-    leave_below_top(slot, address, now);
+  if (depth != 0 && __builtin_expect(slot->frames[depth - 1].address.load(std::memory_order_relaxed) <= address, 0))
+    return false;
+  if (__builtin_expect(depth == kMaxFrames, 0)) return false;
+  push_frame(slot, depth, site, address, now);
+  return true;
+}
+
+// The usual case of leave(): the frame is on top, the call was short, no record is being written. False: nothing done.
+inline bool leave_quickly(Slot *slot, uint64_t address, uint64_t now) {
+  const uint32_t depth = slot->depth.load(std::memory_order_relaxed) - 1;
+  if (__builtin_expect(depth >= kMaxFrames, 0)) return false;  // no open frame
+  Frame &f = slot->frames[depth];
+  if (__builtin_expect(f.address.load(std::memory_order_relaxed) != address, 0)) return false;
+  const uint64_t duration = now - f.start.load(std::memory_order_relaxed);
+  if (__builtin_expect(duration >= kLongDuration, 0)) return false;  // also if the clock went backwards
+  if (__builtin_expect(slot->writing.load(std::memory_order_relaxed) != 0, 0)) return false;
+  const Record r = make_record(Kind::kInvocation, now, depth, f.site.load(std::memory_order_relaxed) << 32 | duration);
+  slot->writing.store(address, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  f.address.store(kNoFrame, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  slot->depth.store(depth, std::memory_order_relaxed);
+  if (__builtin_expect(!slot->ring.push_quickly(r), 0)) {
+    finish_record(slot, r, now);
+    return true;
+  }
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  slot->writing.store(0, std::memory_order_relaxed);
+  return true;
 }
 
 }  // namespace vprof
