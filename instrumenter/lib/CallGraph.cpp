@@ -79,8 +79,13 @@ class Collector : public clang::RecursiveASTVisitor<Collector> {
   }
 
  private:
+  /// Headers found as system headers, and those of installed packages whatever option found them.
   bool isSystem(clang::SourceLocation location) const {
-    return location.isValid() && sources_.isInSystemHeader(sources_.getExpansionLoc(location));
+    if (location.isInvalid()) return false;
+    location = sources_.getExpansionLoc(location);
+    if (sources_.isInSystemHeader(location)) return true;
+    const auto file = sources_.getFileEntryRefForID(sources_.getFileID(location));
+    return file && (file->getName().starts_with("/usr/include/") || file->getName().starts_with("/usr/lib/"));
   }
 
   bool isLoop(const clang::Stmt *statement) const {

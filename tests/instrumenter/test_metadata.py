@@ -119,3 +119,10 @@ def test_lines_of_generated_code_are_those_of_its_source(shop: Workshop) -> None
     shop.cc("-c", "g.c")
     function = shop.function("g.o", "action")
     assert (function["file"], function["line"]) == (str(shop.path / "grammar.y"), 71)
+
+
+def test_headers_of_the_system_and_of_installed_packages_are_no_part_of_the_program(shop: Workshop) -> None:
+    shop.write(s_h="static inline int of_system(int n) { while (n > 9) n /= 2; return n; }\n")
+    shop.write(a_c="#include <s.h>\n#include <byteswap.h>\nint main(void) { return of_system(0); }\n")
+    shop.cc("-isystem", ".", "-I/usr/include/x86_64-linux-gnu", "-c", "a.c")
+    assert [f["name"] for f in shop.unit("a.o")["functions"]] == ["main"]

@@ -204,6 +204,22 @@ def test_a_signal_ends_the_compiler_and_leaves_nothing(pair: Workshop) -> None:
 
 
 @pytest.mark.parametrize(
+    ("source", "function", "complaint"),
+    [
+        ("struct s { int a; } f(void) { struct s s = {1}; return s; }", "f", "f returns neither a pointer nor a number"),
+        ("#define R return 1\nint f(void) { R; }", "f", "a return of f comes from a macro"),
+        ("#define B {\nint f(void) B return 1; }", "f", "f cannot be rewritten (macro)"),
+    ],
+    ids=["struct", "macro return", "macro brace"],
+)
+def test_a_hook_that_cannot_be_placed_is_named(shop: Workshop, source: str, function: str, complaint: str) -> None:
+    queue = [{"role": "dequeue", "function": function, "task": "return"}]
+    shop.write(q_c=source + "\n", descriptor_json=json.dumps({"queue": queue}))
+    done = shop.cc("-c", "q.c", check=False, VPROF_DESCRIPTOR="descriptor.json")
+    assert (done.returncode, done.stderr) == (1, f"vprof-cc: descriptor: queue/0: {complaint}\n")
+
+
+@pytest.mark.parametrize(
     ("entry", "complaint"),
     [
         (
