@@ -67,4 +67,24 @@ INSTANTIATE_TEST_SUITE_P(Scenarios, Edges,
                            return name;
                          });
 
+// Sub-microsecond holds: waits name another thread, at a time within the wait.
+TEST(Contention, WaitsNameTheirWakers) {
+  Recording recording({"--ring-bytes", "4194304", "--slots", "8"});
+  EXPECT_EQ(Running({program("edges"), "mutex-storm"}, recording.session()).wait(), 0);
+  const DecodedTrace trace = recording.finish();
+  size_t waits = 0, unknown = 0;
+  for (const auto &[uid, list] : trace.records)
+    for (size_t i = 0; i < list.size(); ++i) {
+      if (list[i].kind != 6 || list[i].aux != 1) continue;
+      const DecodedRecord &peer = list[i + 2];
+      ++waits;
+      unknown += peer.aux & 1;
+      EXPECT_NE(peer.w1, uid);
+      EXPECT_LE(list[i].w1, peer.time);
+      EXPECT_LE(peer.time, list[i].time);
+    }
+  ASSERT_GT(waits, 0u);
+  EXPECT_LE(unknown, 1 + waits / 50);
+}
+
 }  // namespace

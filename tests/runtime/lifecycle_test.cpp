@@ -67,6 +67,42 @@ TEST(Lifecycle, QuickExitLosesNothing) {
   EXPECT_EQ(sum_over(trace, "thread_end", "written"), 3u);
 }
 
+TEST(Lifecycle, ExecEndsTheThreadsOfTheFormerProgram) {
+  Recording recording;
+  EXPECT_EQ(Running({program("lives"), "exec"}, recording.session()).wait(), 0);
+  const DecodedTrace trace = recording.finish();
+  EXPECT_EQ(trace.events_named("module").size(), 2u);
+  EXPECT_EQ(trace.events_named("thread").size(), 2u);
+  EXPECT_EQ(trace.events_named("thread_end").size(), 2u);
+  EXPECT_EQ(trace.of_kind(4).size(), 10u);
+}
+
+// Two processes of one program share its range of site numbers, so one flip reaches both.
+TEST(Lifecycle, ProcessesOfOneProgramShareItsSites) {
+  Recording recording({"--hold"});
+  std::unique_ptr<Running> first(recording.start_with_probes_on({program("lives"), "flip"}));
+  Running second({program("lives"), "flip"}, recording.session());
+  for (Running *running : {first.get(), &second}) {
+    EXPECT_EQ(running->read_line(), "running");
+    running->write_line("");
+    running->close_input();
+    EXPECT_EQ(running->wait(), 0);
+  }
+  const DecodedTrace trace = recording.finish();
+  EXPECT_EQ(trace.events_named("module").size(), 1u);
+  EXPECT_EQ(trace.of_kind(kInvocation).size(), 6u);
+}
+
+// Linked without the end object: reported, never mapped, and the program runs.
+TEST(Lifecycle, AnUnalignedModuleIsOnlyReported) {
+  Recording recording;
+  EXPECT_EQ(Running({program("calls_unaligned"), "10"}, recording.session()).wait(), 0);
+  const DecodedTrace trace = recording.finish();
+  ASSERT_EQ(trace.events_named("module").size(), 1u);
+  EXPECT_NE(trace.events_named("module")[0].find("\"state\":\"unaligned\""), std::string::npos);
+  EXPECT_EQ(trace.of_kind(4).size(), 10u);
+}
+
 TEST(Lifecycle, LongjmpAbandonsTheFramesItLeft) {
   Recording recording({"--hold"});
   recording.run_with_probes_on({program("lives"), "longjmp"});

@@ -108,6 +108,22 @@ static void mutex_chain(void) {
   printf("1 %d %d\n1 %d %d\n", tid_of[0], self(), tid_of[1], tid_of[0]);
 }
 
+static void *hammer(void *unused) {
+  for (int i = 0; i < 200000; ++i) {
+    pthread_mutex_lock(&mutex);
+    for (volatile int k = 0; k < 50; ++k) continue;
+    pthread_mutex_unlock(&mutex);
+  }
+  return unused;
+}
+
+/* Not forced: three threads contend for short holds. */
+static void mutex_storm(void) {
+  pthread_t threads[3];
+  for (int i = 0; i < 3; ++i) start(&threads[i], hammer);
+  for (int i = 0; i < 3; ++i) pthread_join(threads[i], NULL);
+}
+
 static void mutex_free(void) {
   for (int i = 0; i < 1000; ++i) {
     pthread_mutex_lock(&mutex);
@@ -254,6 +270,7 @@ static const struct {
 } scenarios[] = {{"mutex", mutex_contended},
                  {"mutex-chain", mutex_chain},
                  {"mutex-free", mutex_free},
+                 {"mutex-storm", mutex_storm},
                  {"condition", condition_signal},
                  {"condition-then-mutex", condition_then_mutex},
                  {"condition-timeout", condition_timeout},

@@ -52,6 +52,15 @@ static void fork_child(void) {
   printf("%d %d\n", (int)getpid(), (int)child);
 }
 
+static void exec_calls(void) {
+  vprof_on_behalf(1);
+  char path[4096];
+  const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 8);
+  if (n <= 5) _exit(1);
+  strcpy(path + n - 5, "calls"); /* "lives" is as long */
+  execl(path, path, "10", (char *)NULL);
+}
+
 static void quick_exit_inside(void) {
   _exit(0);
 }
@@ -151,11 +160,10 @@ static void flood(void) {
 static const struct {
   const char *name;
   void (*run)(void);
-} scenarios[] = {{"hang", hang_inside},    {"fork", fork_child},
-                 {"exit", exit_inside},    {"churn", churn},
-                 {"longjmp", jump_out},    {"thread-exit", thread_exit},
-                 {"signals", signals},     {"signals-alternate", signals_alternate},
-                 {"flip", call_until_eof}, {"flood", flood}};
+} scenarios[] = {{"hang", hang_inside},        {"fork", fork_child}, {"exec", exec_calls},
+                 {"exit", exit_inside},        {"churn", churn},     {"longjmp", jump_out},
+                 {"thread-exit", thread_exit}, {"signals", signals}, {"signals-alternate", signals_alternate},
+                 {"flip", call_until_eof},     {"flood", flood}};
 
 int main(int argc, char **argv) {
   for (size_t i = 0; argc == 2 && i < sizeof scenarios / sizeof *scenarios; ++i)
