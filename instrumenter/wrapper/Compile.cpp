@@ -1,9 +1,8 @@
 #include "Compile.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 
 #include "UnchangedChunk.h"
@@ -56,11 +55,17 @@ class Compilation {
       reason = "the rewritten text does not compile: " + firstLine(result.captured);
     }
     const Result result = vprof::run(plain_, Capture::kNothing);
-    if (result.ok()) markUnchanged(unit_.object, unit_.source, tools_.cxx ? "c++" : "c", reason, scratch_);
+    if (result.ok()) markUnchanged(unit_.object, unit_.source, reason, scratch_);
     return result;
   }
 
  private:
+  /// As the compiler does after an error: not what is no file, such as /dev/null.
+  void removeObject() const {
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(unit_.object, ignored)) std::filesystem::remove(unit_.object, ignored);
+  }
+
   static Result failed() {
     Result result;
     result.code = 1;
@@ -98,7 +103,7 @@ class Compilation {
     }
     said_ = true;
     const Result verdict = vprof::run(withOptions(plain_, {"-fsyntax-only"}), Capture::kNothing);
-    if (!verdict.ok()) unlink(unit_.object.c_str());
+    if (!verdict.ok()) removeObject();
     return verdict;
   }
 

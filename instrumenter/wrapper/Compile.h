@@ -12,7 +12,7 @@ namespace vprof {
 /// One compilation without linking. `arguments` have exactly one source, -c or -S, and write to `object`.
 struct Unit {
   Arguments arguments;
-  std::string source;
+  Source source;
   std::string object;    ///< what the compiler writes
   std::string identity;  ///< absolute path that stands for the object from build to build
 };

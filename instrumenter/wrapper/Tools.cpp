@@ -31,7 +31,6 @@ bool isClang(std::vector<std::string> compiler) {
 Tools findTools(bool cxx) {
   namespace fs = std::filesystem;
   Tools tools;
-  tools.cxx = cxx;
   tools.compiler = splitWords(environment(cxx ? "VPROF_REAL_CXX" : "VPROF_REAL_CC"));
   if (tools.compiler.empty())
     tools.compiler = {cxx ? VPROF_DEFAULT_CXX : VPROF_DEFAULT_CC};

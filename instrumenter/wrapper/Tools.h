@@ -9,11 +9,10 @@ namespace vprof {
 struct Tools {
   std::vector<std::string> compiler;  ///< the real compiler, perhaps behind a launcher: "ccache clang"
   bool remaps = true;                 ///< the real compiler is clang: it can be given other text for a file
-  bool cxx = false;
-  std::string library;     ///< PREFIX/lib/vprof
-  std::string include;     ///< PREFIX/include
-  std::string emit_tree;   ///< VPROF_EMIT_TREE or --emit-tree, absolute; "" for none
-  std::string descriptor;  ///< VPROF_DESCRIPTOR, "" for none
+  std::string library;                ///< PREFIX/lib/vprof
+  std::string include;                ///< PREFIX/include
+  std::string emit_tree;              ///< VPROF_EMIT_TREE or --emit-tree, absolute; "" for none
+  std::string descriptor;             ///< VPROF_DESCRIPTOR, "" for none
 
   std::string rewriter() const { return library + "/vprof-rewrite"; }
   std::string prelude() const { return library + "/vprof_prelude.h"; }

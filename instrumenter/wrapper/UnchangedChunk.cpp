@@ -1,7 +1,6 @@
 #include "UnchangedChunk.h"
 
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 
@@ -10,18 +9,15 @@
 namespace vprof {
 namespace {
 
-/// A JSON string; bytes outside ASCII become '?', which keeps it UTF-8 whatever the source's encoding.
+/// A JSON string; control characters become blanks and bytes outside ASCII '?', which keeps it UTF-8 whatever it was.
 std::string quoted(const std::string &text) {
   std::string result = "\"";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    char escape[8];
     if (c == '"' || c == '\\')
       result += std::string("\\") + c;
-    else if (byte < 0x20)
-      std::snprintf(escape, sizeof escape, "\\u%04x", byte), result += escape;
     else
-      result += byte < 0x7f ? c : '?';
+      result += byte < 0x20 ? ' ' : byte < 0x7f ? c : '?';
   }
   return result + '"';
 }
@@ -39,11 +35,12 @@ bool isElf(const std::string &path) {
 
 }  // namespace
 
-std::string unchangedChunk(const std::string &source, const std::string &language, const std::string &reason) {
-  const std::string payload = "{\"schema\": \"vprof-unit/1\", \"unit\": " + quoted(source) +
-                              ", \"language\": " + quoted(language) +
-                              ", \"status\": \"unchanged\", \"reason\": " + quoted(reason) +
-                              ", \"functions\": [], \"symbols\": [], \"taken\": [], \"matched\": []}";
+std::string unchangedChunk(const Source &source, const std::string &reason) {
+  const std::string payload =
+      "{\"schema\": \"vprof-unit/1\", \"unit\": " + quoted(std::filesystem::absolute(source.path)) +
+      ", \"language\": " + (source.language == Language::kC ? "\"c\"" : "\"c++\"") +
+      ", \"status\": \"unchanged\", \"reason\": " + quoted(reason) +
+      ", \"functions\": [], \"symbols\": [], \"taken\": [], \"matched\": []}";
   std::string chunk = "VPUM";
   appendLittleEndian<uint32_t>(chunk, 1);
   appendLittleEndian<uint64_t>(chunk, 0);
@@ -54,11 +51,11 @@ std::string unchangedChunk(const std::string &source, const std::string &languag
   return chunk;
 }
 
-void markUnchanged(const std::string &object, const std::string &source, const std::string &language,
-                   const std::string &reason, const std::string &scratch) {
+void markUnchanged(const std::string &object, const Source &source, const std::string &reason,
+                   const std::string &scratch) {
   if (!isElf(object)) return;
   const std::string file = scratch + "/chunk";
-  std::ofstream(file, std::ios::binary) << unchangedChunk(std::filesystem::absolute(source), language, reason);
+  std::ofstream(file, std::ios::binary) << unchangedChunk(source, reason);
   run({VPROF_OBJCOPY, "--add-section", ".vprof_meta=" + file, object}, Capture::kErrors);
 }
 

@@ -3,14 +3,16 @@
 
 #include <string>
 
+#include "CommandLine.h"
+
 namespace vprof {
 
 /// The metadata chunk of an unchanged unit. `reason` may hold any bytes.
-std::string unchangedChunk(const std::string &source, const std::string &language, const std::string &reason);
+std::string unchangedChunk(const Source &source, const std::string &reason);
 
 /// Adds the chunk to `object` with objcopy; needs a file below `scratch`. Does nothing for what is no ELF object (-S,
 /// -flto, -emit-llvm): such a unit is not counted.
-void markUnchanged(const std::string &object, const std::string &source, const std::string &language,
-                   const std::string &reason, const std::string &scratch);
+void markUnchanged(const std::string &object, const Source &source, const std::string &reason,
+                   const std::string &scratch);
 
 }  // namespace vprof

@@ -80,7 +80,7 @@ Result compileAll(CommandLine &line, const Tools &tools, const std::string &scra
     const std::string object = link ? own + ".o" : line.objectOf(source);
     const std::string identity = fs::absolute(link && line.output.empty() ? "a.out" : line.objectOf(source));
     const Arguments arguments = link ? compileOnly(line, source, object) : compileAs(line, source);
-    result = compileUnit({arguments, source.path, object, identity}, tools, own);
+    result = compileUnit({arguments, source, object, identity}, tools, own);
     if (!result.ok()) break;
     if (link) line.arguments[source.index] = object;
   }

@@ -126,3 +126,10 @@ def test_headers_of_the_system_and_of_installed_packages_are_no_part_of_the_prog
     shop.write(a_c="#include <s.h>\n#include <byteswap.h>\nint main(void) { return of_system(0); }\n")
     shop.cc("-isystem", ".", "-I/usr/include/x86_64-linux-gnu", "-c", "a.c")
     assert [f["name"] for f in shop.unit("a.o")["functions"]] == ["main"]
+
+
+def test_stripped_programs_still_describe_themselves(shop: Workshop) -> None:
+    shop.write(p_c='int puts(const char *);\nint main(void) { return puts("x") < 0; }\n')
+    shop.cc("-g", "p.c", "-o", "p")
+    shop.run("strip", "p")
+    assert shop.function("p", "main")["site"] == 0

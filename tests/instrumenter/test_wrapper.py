@@ -131,9 +131,10 @@ def test_what_clang_cannot_parse_is_compiled_unchanged_and_counted(shop: Worksho
     assert unit["reason"] == "the real compiler is not clang"
 
 
-def test_cxx_is_compiled_unchanged_and_counted(shop: Workshop) -> None:
+@pytest.mark.parametrize("compiler", ["vprof-cc", "vprof-c++"])
+def test_cxx_is_compiled_unchanged_and_counted(shop: Workshop, compiler: str) -> None:
     shop.write(x_cpp="int main() { return []{ return 0; }(); }\n")
-    shop.run(PREFIX / "bin/vprof-c++", "x.cpp", "-o", "program")
+    shop.run(PREFIX / "bin" / compiler, "x.cpp", "-o", "program")
     shop.run("./program")
     unit = shop.unit("program")
     assert (unit["status"], unit["language"], unit["reason"]) == ("unchanged", "c++", "c++")
@@ -177,6 +178,14 @@ def test_assembly_output_assembles(pair: Workshop) -> None:
     assert pair.calls("main.o", "work.o") == "main\n  work\n"
 
 
+def test_devices_as_output_stay(pair: Workshop) -> None:
+    """As root, removing the output of a failed compilation would remove the device."""
+    pair.write(warn_c="int f(void) { int unused; return 1; }\n")
+    (pair.path / "device").symlink_to("/dev/null")
+    assert pair.cc("-Wall", "-Werror", "-c", "warn.c", "-o", "device", check=False).returncode == 1
+    assert (pair.path / "device").is_symlink()
+
+
 def test_no_temporary_files_stay(pair: Workshop) -> None:
     scratch = pair.path / "scratch"
     scratch.mkdir()
@@ -206,7 +215,11 @@ def test_a_signal_ends_the_compiler_and_leaves_nothing(pair: Workshop) -> None:
 @pytest.mark.parametrize(
     ("source", "function", "complaint"),
     [
-        ("struct s { int a; } f(void) { struct s s = {1}; return s; }", "f", "f returns neither a pointer nor a number"),
+        (
+            "struct s { int a; } f(void) { struct s s = {1}; return s; }",
+            "f",
+            "f returns neither a pointer nor a number",
+        ),
         ("#define R return 1\nint f(void) { R; }", "f", "a return of f comes from a macro"),
         ("#define B {\nint f(void) B return 1; }", "f", "f cannot be rewritten (macro)"),
     ],
