@@ -178,14 +178,6 @@ def test_assembly_output_assembles(pair: Workshop) -> None:
     assert pair.calls("main.o", "work.o") == "main\n  work\n"
 
 
-def test_devices_as_output_stay(pair: Workshop) -> None:
-    """As root, removing the output of a failed compilation would remove the device."""
-    pair.write(warn_c="int f(void) { int unused; return 1; }\n")
-    (pair.path / "device").symlink_to("/dev/null")
-    assert pair.cc("-Wall", "-Werror", "-c", "warn.c", "-o", "device", check=False).returncode == 1
-    assert (pair.path / "device").is_symlink()
-
-
 def test_no_temporary_files_stay(pair: Workshop) -> None:
     scratch = pair.path / "scratch"
     scratch.mkdir()
