@@ -39,7 +39,11 @@ static void write_created(Slot *slot, Creator by) {
 }
 
 Slot *claim_slot() {
-  if (!attached() || t_thread.refused || t_thread.claiming) return nullptr;
+  if (!attached() || t_thread.refused) return nullptr;
+  if (t_thread.claiming) {
+    ++t_thread.missed;
+    return nullptr;
+  }
   const int saved_errno = errno;
   t_thread.claiming = true;
   const uint32_t pid = g_session.pid;
@@ -56,7 +60,9 @@ Slot *claim_slot() {
     pthread_setspecific(g_end_key, slot);  // an early key: its place is in the thread, nothing is allocated
     t_thread.slot = slot;
   }
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   t_thread.claiming = false;
+  if (slot != nullptr && t_thread.missed != 0) slot->ring.drop(t_thread.missed, slot->start_ticks);
   errno = saved_errno;
   return slot;
 }
@@ -74,8 +80,8 @@ void end_thread(void *value) {
   abandon_all(slot, now);
   wake_joiner(slot);
   slot->ring.flush_loss(now);
-  t_thread.slot = nullptr;
   t_thread.refused = true;
+  t_thread.slot = nullptr;
   slot->owner.store(slot_owner(SlotState::kEnded, owner_pid(slot->owner.load(std::memory_order_relaxed))),
                     std::memory_order_release);
 }

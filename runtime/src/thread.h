@@ -23,6 +23,7 @@ struct ThreadState {
   bool refused;   // no slot was free, or the thread has ended
   bool claiming;  // a signal handler's probe in the middle of the claim must not claim again
   uint8_t ending_rounds;
+  uint32_t missed;  // records of handlers that interrupted the claim
   Creator creator;
 };
 

@@ -140,8 +140,9 @@ uint64_t recorded_of_churn(const char *slots, uint64_t *unslotted) {
 
 TEST(Lifecycle, ShortThreadsReuseSlots) {
   uint64_t unslotted = 0;
-  EXPECT_EQ(recorded_of_churn("1000", &unslotted), 2000u);
-  EXPECT_EQ(unslotted, 0u);
+  const uint64_t recorded = recorded_of_churn("200", &unslotted);
+  EXPECT_GT(recorded, 400u) << "slots were used several times";
+  EXPECT_EQ(recorded + unslotted, 2000u);
 }
 
 TEST(Lifecycle, ThreadsWithoutASlotAreCounted) {
