@@ -93,6 +93,20 @@ TEST(Lifecycle, ProcessesOfOneProgramShareItsSites) {
   EXPECT_EQ(trace.of_kind(kInvocation).size(), 6u);
 }
 
+TEST(Lifecycle, ALibraryLoadedLaterHasProbesOfItsOwn) {
+  Recording recording;
+  Running running({program("lives"), "dlopen"}, recording.session());
+  ASSERT_EQ(running.read_line(), "loaded");
+  const std::string modules = recording.ask("modules");
+  const std::string library = modules.substr(modules.find("\"index\":1"));
+  EXPECT_NE(library.find("libplugin.so"), std::string::npos);
+  const uint64_t base = number_in(library, "base");
+  recording.ask("on " + std::to_string(base + 64) + "-" + std::to_string(base + 255));
+  running.write_line("");
+  EXPECT_EQ(running.wait(), 0);
+  EXPECT_EQ(recording.finish().of_kind(kInvocation).size(), 1u);
+}
+
 // Linked without the end object: reported, never mapped, and the program runs.
 TEST(Lifecycle, AnUnalignedModuleIsOnlyReported) {
   Recording recording;
@@ -118,6 +132,19 @@ TEST(Lifecycle, ThreadExitAbandonsItsFrames) {
   const DecodedTrace trace = recording.finish();
   EXPECT_EQ(trace.of_kind(kAbandoned).size(), 3u);
   EXPECT_EQ(trace.events_named("open").size(), 0u);
+}
+
+// More than the collector can take, into a ring too small: what is lost is told, and all intervals keep their times.
+TEST(Lifecycle, AFloodLosesInvocationsButNoInterval) {
+  Recording recording({"--hold", "--ring-bytes", "65536"});
+  const uint64_t wanted = std::stoull(recording.run_with_probes_on({program("lives"), "flood"}));
+  const DecodedTrace trace = recording.finish();
+  uint64_t lost = sum_over(trace, "loss", "count");
+  for (const DecodedRecord &r : trace.of_kind(13)) lost += r.w1;
+  EXPECT_EQ(trace.of_kind(kInvocation).size() + trace.of_kind(3).size() + trace.of_kind(4).size() + lost, wanted);
+  EXPECT_EQ(lost, sum_over(trace, "thread_end", "dropped"));
+  EXPECT_EQ(trace.of_kind(3).size(), 2000u);
+  EXPECT_EQ(trace.of_kind(4).size(), 2000u);
 }
 
 // How many of the 2,000 threads of `churn` are in the trace; each with its creator, its calls and its end.

@@ -1,4 +1,5 @@
 /* lives SCENARIO: the ways in which threads and processes come and go. Prints what the test must know. */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -147,6 +148,22 @@ static void call_until_eof(void) {
   for (char c; read(0, &c, 1) == 1;) outermost(NULL);
 }
 
+/* As a server would: every descriptor closed long before the library is loaded. */
+static void load_library(void) {
+  char path[4096];
+  const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 16);
+  if (n <= 5) _exit(1);
+  strcpy(path + n - 5, "libplugin.so");
+  close_range(3, ~0U, 0);
+  void (*call)(void) = NULL;
+  void *library = dlopen(path, RTLD_NOW);
+  if (library != NULL) *(void **)&call = dlsym(library, "plugin_call");
+  if (call == NULL) _exit(1);
+  puts("loaded");
+  fflush(stdout);
+  if (getchar() != EOF) call();
+}
+
 static void flood(void) {
   const long n = 2000000;
   for (long i = 0; i < n; ++i) {
@@ -160,10 +177,10 @@ static void flood(void) {
 static const struct {
   const char *name;
   void (*run)(void);
-} scenarios[] = {{"hang", hang_inside},        {"fork", fork_child}, {"exec", exec_calls},
-                 {"exit", exit_inside},        {"churn", churn},     {"longjmp", jump_out},
-                 {"thread-exit", thread_exit}, {"signals", signals}, {"signals-alternate", signals_alternate},
-                 {"flip", call_until_eof},     {"flood", flood}};
+} scenarios[] = {{"hang", hang_inside},        {"fork", fork_child},     {"exec", exec_calls},
+                 {"exit", exit_inside},        {"churn", churn},         {"longjmp", jump_out},
+                 {"thread-exit", thread_exit}, {"signals", signals},     {"signals-alternate", signals_alternate},
+                 {"flip", call_until_eof},     {"dlopen", load_library}, {"flood", flood}};
 
 int main(int argc, char **argv) {
   for (size_t i = 0; argc == 2 && i < sizeof scenarios / sizeof *scenarios; ++i)
