@@ -1,5 +1,5 @@
 # The two commands of the README: `make demo` and `make test`. Each does all its set-up on a bare Debian 12 machine.
-PACKAGES := clang-19 libclang-19-dev llvm-19-dev clang-format-19 cmake ninja-build g++ gcc make \
+PACKAGES := clang-19 libclang-19-dev llvm-19-dev libclang-rt-19-dev clang-format-19 cmake ninja-build g++ gcc make \
             libgtest-dev graphviz python3 python3-venv
 PYTHON := /usr/bin/python3
 VENV := .venv

@@ -71,12 +71,7 @@ class SiteIndex:
     def numbers(self, plan: Plan, module: int | None = None) -> list[int]:
         """Sorted site numbers of the plan in one module, or in all."""
         chosen = self._numbers.values() if module is None else [self._numbers[module]]
-        return sorted(
-            number
-            for names in chosen
-            for name in _matching(plan.patterns, names)
-            for number in names[name]
-        )
+        return sorted(number for names in chosen for name in _matching(plan.patterns, names) for number in names[name])
 
     def functions(self) -> set[str]:
         return {name for names in self._numbers.values() for name in names}

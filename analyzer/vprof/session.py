@@ -157,4 +157,3 @@ def _ranges(numbers: list[int]) -> str:
         else:
             parts.append([number, number])
     return " ".join(f"{first}-{last}" if last > first else f"{first}" for first, last in parts)
-

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,9 +41,13 @@ class Target:
 
     def build(self) -> None:
         """Runs the descriptor's build steps with `vprof-cc`; the sources stay as they are. Raises VprofError."""
-        self.build_dir.mkdir(parents=True, exist_ok=True)
         annotations = self.folder / "descriptor.json"
-        annotations.write_text(self.descriptor.rewriter_json(), encoding="utf-8")
+        text = self.descriptor.rewriter_json()
+        # Build systems do not see that the descriptor went into the objects: a changed one starts afresh.
+        if self.build_dir.exists() and not (annotations.exists() and annotations.read_text(encoding="utf-8") == text):
+            shutil.rmtree(self.build_dir)
+        self.build_dir.mkdir(parents=True, exist_ok=True)
+        annotations.write_text(text, encoding="utf-8")
         environment = {**os.environ, "VPROF_DESCRIPTOR": str(annotations)}
         log = self.folder / "build.log"
         with log.open("w", encoding="utf-8") as output:
@@ -52,7 +57,7 @@ class Target:
                 output.flush()
                 done = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, env=environment, check=False)
                 if done.returncode != 0:
-                    raise VprofError(f"the build failed: {_last_error(log)} (all of it: {log})")
+                    raise VprofError(f"the build failed: {_cause(log)} (all of it: {log})")
 
     def units(self) -> list[Unit]:
         """The metadata of all programs of the build. Raises VprofError when a program was not built."""
@@ -89,7 +94,9 @@ class Target:
             raise UsageError(f"{self.descriptor.file}: cannot fill in '{template}': {error}") from None
 
 
-def _last_error(log: Path) -> str:
+def _cause(log: Path) -> str:
+    """The line of a build log that says most: ours, else the first error of a compiler, else the last one."""
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-    errors = [line for line in lines if "error" in line.lower()]
-    return (errors or lines or ["no output"])[0 if errors else -1].strip()
+    ours = [line for line in lines if line.startswith("vprof-cc: ")]
+    errors = [line for line in lines if " error: " in line]
+    return (ours or errors or lines[-1:] or ["no output"])[0].strip()

@@ -35,7 +35,9 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("case", CASES, ids=[case["pathology"] for case in CASES])
 def test_the_planted_function_is_the_first_finding(work: Path, case: dict[str, object]) -> None:
     options = ["--pathology", case["pathology"], "--seed", case["seed"]]
-    done = vprof(work, "drill", "--auto", "--target", "minidb", "--step-seconds", 1.5, "--format", "json", "--", *options)
+    done = vprof(
+        work, "drill", "--auto", "--target", "minidb", "--step-seconds", 1.5, "--format", "json", "--", *options
+    )
     assert done.returncode == 0, done.stderr
     drill = json.loads(done.stdout)
     first = drill["findings"][0]
@@ -96,3 +98,16 @@ def test_a_program_that_ends_too_early_is_said(work: Path) -> None:
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1, done.stderr
     assert "the program ended (status 2)" in done.stderr
+
+
+def test_a_changed_descriptor_is_built_in(tmp_path: Path) -> None:
+    target = tmp_path / "minidb"
+    shutil.copytree(MINIDB.parent, target)
+    descriptor = target / "target.toml"
+    assert vprof(tmp_path, "instrument", "--target", target).returncode == 0
+    descriptor.write_text(
+        descriptor.read_text() + '\n[[queue]]\nrole = "enqueue"\nfunction = "engine_submit"\ntask = "txn"\n'
+    )
+    done = vprof(tmp_path, "instrument", "--target", target)
+    assert done.returncode == 0, done.stderr
+    assert "matched   8 descriptor entries" in done.stdout

@@ -28,7 +28,9 @@ _LONG_ENOUGH_SECONDS = 24 * 3600
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.option("--target", "name", required=True, help="A target built by `vprof instrument`.")
 @click.option("--auto", is_flag=True, help="Decide without asking (asking is not there yet).")
-@click.option("--dir", "folder", type=click.Path(path_type=Path), help="Work folder of the target. [default: .vprof/TARGET]")
+@click.option(
+    "--dir", "folder", type=click.Path(path_type=Path), help="Work folder of the target. [default: .vprof/TARGET]"
+)
 @click.option("-k", default=3, show_default=True, help="Expand this many functions in a step.")
 @click.option("--min-share", default=0.05, show_default=True, help="Ignore factors below this share of the variance.")
 @click.option("--step-seconds", default=3.0, show_default=True, help="Length of a measurement.")

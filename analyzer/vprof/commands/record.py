@@ -21,8 +21,13 @@ _POLL_SECONDS = 0.01
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.option("--target", "name", help="A target built by `vprof instrument`: run its command and load.")
-@click.option("--dir", "folder", type=click.Path(path_type=Path), help="Work folder of the target. [default: .vprof/TARGET]")
-@click.option("--sites", help="Probes to switch on: all, names and globs with commas, or a plan file. [default: the target's roots]")
+@click.option(
+    "--dir", "folder", type=click.Path(path_type=Path), help="Work folder of the target. [default: .vprof/TARGET]"
+)
+@click.option(
+    "--sites",
+    help="Probes to switch on: all, names and globs with commas, or a plan file. [default: the target's roots]",
+)
 @click.option("--seconds", type=click.IntRange(min=1), default=10, show_default=True, help="How long a target runs.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), default="run.trace", show_default=True)
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
