@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from vprof import statistics
-from vprof.critical_path import critical_paths
+from vprof.critical_path import Paths, critical_paths
 from vprof.errors import VprofError
 from vprof.factors import Factor, rank, select
 from vprof.model import Int64, Trace
-from vprof.path_tree import build_path_tree, display_names
+from vprof.path_tree import PathTree, build_path_tree, display_names
 from vprof.per_interval import IntervalDetail, details
 from vprof.planner import Expansion, expansions, next_functions
+from vprof.stacks import MAX_DEPTH
 from vprof.variance_tree import VarianceTree, build_variance_tree
 
 WARN_LOST = 0.01
@@ -116,7 +117,7 @@ def analyze(trace: Trace, options: AnalysisOptions | None = None) -> Analysis:
         expansions=grow,
         next=[names[f] for f in next_functions(grow)],
         lost_share=lost,
-        warnings=_warnings(lost, options),
+        warnings=_warnings(lost, options, path_tree),
         types=statistics.split_by_type(latency, iv.type[rows], trace.types) if options.by_type else None,
         per_interval=_details(trace, paths, path_tree, rows) if options.intervals else {},
     )
@@ -136,7 +137,7 @@ def diagnose(excluded: dict[str, int]) -> str:
     return f"all {total} intervals of this trace are excluded ({counts}): record again with this cause removed"
 
 
-def _details(trace: Trace, paths, tree, rows: Int64) -> dict[str, IntervalDetail]:  # type: ignore[no-untyped-def]
+def _details(trace: Trace, paths: Paths, tree: PathTree, rows: Int64) -> dict[str, IntervalDetail]:
     return {trace.interval_ids[i]: detail for i, detail in details(trace, paths, tree, rows).items()}
 
 
@@ -156,12 +157,13 @@ def _why_not(tree: VarianceTree, lost: float, options: AnalysisOptions) -> str:
     return ""
 
 
-def _warnings(lost: float, options: AnalysisOptions) -> list[str]:
-    if lost <= WARN_LOST or (lost > REFUSE_LOST and not options.force):
-        return []
-    return [
-        f"{100 * lost:.1f} % of the intervals or of their variance was lost with dropped records: the ranking is biased"
-    ]
+def _warnings(lost: float, options: AnalysisOptions, tree: PathTree) -> list[str]:
+    found = []
+    if tree.folded:
+        found.append(f"the tree is folded at {MAX_DEPTH} levels: deeper calls and waits count for the level there")
+    if lost > WARN_LOST and (lost <= REFUSE_LOST or options.force):
+        found.append(f"{100 * lost:.1f} % of the intervals or of their variance was lost: the ranking is biased")
+    return found
 
 
 def _with_intervals(

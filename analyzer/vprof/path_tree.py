@@ -33,6 +33,7 @@ from vprof.stacks import (
     L_QUEUE,
     L_SCHED,
     L_UNKNOWN,
+    MAX_DEPTH,
     PSEUDO,
     Stacks,
     build_stacks,
@@ -43,6 +44,8 @@ from vprof.stacks import (
 
 ROOT_NAME = "<interval>"
 
+_FOREVER = np.int64(2**63 - 1)
+
 
 @dataclass(frozen=True)
 class PathTree:
@@ -51,6 +54,7 @@ class PathTree:
     `function` and `site` are NONE for pseudo-nodes, `pseudo` is the label (L_*) or NONE for frames. `inner`: a frame
     that has its own function among its ancestors, also across `[blocked]`. The time columns are sorted by (interval,
     node); `own_ns` is time at leaves, `total_ns` includes everything below. Rows of zero time are absent.
+    `folded`: the tree reached MAX_DEPTH.
     """
 
     parent: Int32
@@ -65,6 +69,7 @@ class PathTree:
     interval: Int32
     node: Int32
     total_ns: Int64
+    folded: bool
 
     def is_body(self, x: int) -> bool:
         return bool(self.pseudo[x] == L_BODY)
@@ -100,13 +105,14 @@ def build_path_tree(trace: Trace, paths: Paths) -> PathTree:
 
 def _finish(trace: Trace, stacks: Stacks, interval: Int64, node: Int64, ns: Int64) -> PathTree:
     """Prunes nodes without time, gives inner nodes' own time a leaf, sums upwards and names the nodes."""
-    parent, label = trie_columns(stacks.trie)
+    parent, label, depth = trie_columns(stacks.trie)
     used = np.zeros(len(parent), np.bool_)
     used[node] = True
     used[0] = True
     for i in range(len(parent) - 1, 0, -1):  # children come after their parents
         if used[i]:
             used[parent[i]] = True
+    used_nodes = np.flatnonzero(used)
     renumber = np.cumsum(used) - 1
     parent, label = np.where(parent[used] == NONE, NONE, renumber[parent[used]]), label[used]
     node = renumber[node]
@@ -139,6 +145,7 @@ def _finish(trace: Trace, stacks: Stacks, interval: Int64, node: Int64, ns: Int6
         i32(total[0]),
         i32(total[1]),
         total[2],
+        bool(depth[used_nodes].max() == MAX_DEPTH),
     )
 
 
@@ -189,17 +196,34 @@ def _inner(parent, function):  # type: ignore[no-untyped-def]
 def _sum_upwards(interval, node, ns, parent):  # type: ignore[no-untyped-def]
     """Inclusive times, sorted by (interval, node): every node gets its own time and all time below it."""
     scratch = _scratch(len(parent))
+    acc, touched, count = scratch
+    seen_in = np.full(len(parent), NONE, np.int64)
     out, n = np.empty((max(16, 2 * len(ns)), 3), np.int64), 0
     for k in range(len(ns)):
         if k > 0 and interval[k] != interval[k - 1]:
+            _give_to_parents(parent, scratch)
             out, n = _flush(interval[k - 1], scratch, out, n)
         x = node[k]
-        while x != NONE:
-            _add(x, ns[k], scratch)
+        acc[x] += ns[k]
+        while x != NONE and seen_in[x] != interval[k]:
+            seen_in[x] = interval[k]
+            touched[count[0]] = x
+            count[0] += 1
             x = parent[x]
     if len(ns) > 0:
+        _give_to_parents(parent, scratch)
         out, n = _flush(interval[-1], scratch, out, n)
     return out[:n].T.copy()
+
+
+@njit(cache=True)
+def _give_to_parents(parent, scratch):  # type: ignore[no-untyped-def]
+    """Adds every touched node's time to its parent's, children first (they have the higher numbers)."""
+    acc, touched, count = scratch
+    nodes = touched[: count[0]]
+    nodes.sort()
+    for j in range(len(nodes) - 1, 0, -1):
+        acc[parent[nodes[j]]] += acc[nodes[j]]
 
 
 @njit(cache=True)
@@ -237,40 +261,30 @@ def _flush(interval, scratch, out, n):  # type: ignore[no-untyped-def]
 def _place(interval, kind, thread, start, stop, wait, waits, steps, trie):  # type: ignore[no-untyped-def]
     """Puts every nanosecond of the pieces at a node; returns rows (interval, node, ns), sorted by interval."""
     grafts = Dict.empty(types.int64, types.int64)
+    below = np.zeros((len(waits.parent), 3), np.int64)
+    time = steps.time
     scratch = _scratch(1024)
     out, n = np.empty((1024, 3), np.int64), 0
-    chain = np.empty(16, np.int64)
-    cursor = np.empty(16, np.int64)
     for k in range(len(kind)):
         if k > 0 and interval[k] != interval[k - 1]:
             out, n = _flush(interval[k - 1], scratch, out, n)
-        levels = _chain(wait[k], waits.parent, chain)
-        while levels < 0:
-            chain = np.empty(2 * len(chain), np.int64)
-            cursor = np.empty(2 * len(chain), np.int64)
-            levels = _chain(wait[k], waits.parent, chain)
-        for j in range(levels):
-            cursor[j] = step_at(steps.time, steps.first, waits.thread[chain[j]], start[k])
-        cursor[levels] = step_at(steps.time, steps.first, thread[k], start[k])
+        step = step_at(time, steps.first, thread[k], start[k])
+        last = steps.first[thread[k] + 1] - 1
         t = start[k]
         while t < stop[k]:
-            node = np.int64(0)
-            until = stop[k]
-            for j in range(levels):
-                w = chain[j]
-                until = _advance(steps, waits.thread[w], cursor, j, t, until)
-                if waits.anchored[w]:
-                    stack = _anchor(steps, waits.thread[w], waits.start[w], waits.stop[w])
-                else:
-                    stack = _frame(steps, waits.thread[w], cursor[j])
-                node = _graft(node, stack, grafts, trie)
-                node = child_of(node, L_BLOCKED, trie)
+            node, until = np.int64(0), stop[k]
+            if wait[k] != NONE:
+                _update(wait[k], t, below, waits, steps, grafts, trie)
+                node, until = below[wait[k], 0], min(until, below[wait[k], 2])
             if kind[k] == P_EXEC:
-                until = _advance(steps, thread[k], cursor, levels, t, until)
-                stack = _frame(steps, thread[k], cursor[levels])
-                node = _graft(node, stack, grafts, trie)
+                while step < last and time[step + 1] <= t:
+                    step += 1
+                if step < last:
+                    until = min(until, time[step + 1])
+                stack = _frame(steps, thread[k], step)
+                node = stack if node == 0 else _graft(node, stack, grafts, trie)
             else:
-                if levels == 0:
+                if wait[k] == NONE:
                     node = _anchor(steps, thread[k], start[k], stop[k])
                 node = child_of(node, _label(kind[k]), trie)
             if node >= len(scratch[0]):
@@ -280,6 +294,30 @@ def _place(interval, kind, thread, start, stop, wait, waits, steps, trie):  # ty
     if len(kind) > 0:
         out, n = _flush(interval[-1], scratch, out, n)
     return out[:n, 0].copy(), out[:n, 1].copy(), out[:n, 2].copy()
+
+
+@njit(cache=True)
+def _update(wait, t, below, waits, steps, grafts, trie):  # type: ignore[no-untyped-def]
+    """Brings below[wait] = (its `[blocked]` node, valid from, valid until) up to time t.
+
+    Remembered per wait, and pieces come in order of time: so a chain of n waits inside each other costs n, not n * n.
+    """
+    stale = List.empty_list(types.int64)
+    w = np.int64(wait)
+    while w != NONE and not below[w, 1] <= t < below[w, 2]:
+        stale.append(w)
+        w = np.int64(waits.parent[w])
+    node, until = (np.int64(0), _FOREVER) if w == NONE else (below[w, 0], below[w, 2])
+    for j in range(len(stale) - 1, -1, -1):
+        w = stale[j]
+        if waits.anchored[w]:
+            stack = _anchor(steps, waits.thread[w], waits.start[w], waits.stop[w])
+        else:
+            step = step_at(steps.time, steps.first, waits.thread[w], t)
+            stack = _frame(steps, waits.thread[w], step)
+            until = min(until, _until(steps, waits.thread[w], step))
+        node = child_of(_graft(node, stack, grafts, trie), L_BLOCKED, trie)
+        below[w, 0], below[w, 1], below[w, 2] = node, t, until
 
 
 @njit(cache=True)
@@ -302,29 +340,9 @@ def _label(kind):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _chain(wait, parent, chain):  # type: ignore[no-untyped-def]
-    """Writes the enclosing waits into `chain`, outermost first; -1 if one entry must stay free and does not."""
-    n = 0
-    w = wait
-    while w != NONE:
-        n += 1
-        w = parent[w]
-    if n >= len(chain):
-        return -1
-    w = wait
-    for j in range(n - 1, -1, -1):
-        chain[j] = w
-        w = parent[w]
-    return n
-
-
-@njit(cache=True)
-def _advance(steps, thread, cursor, j, t, until):  # type: ignore[no-untyped-def]
-    """Moves cursor[j] to the thread's step in force at t; returns when it changes next, at most `until`."""
-    last = steps.first[thread + 1] - 1
-    while cursor[j] < last and steps.time[cursor[j] + 1] <= t:
-        cursor[j] += 1
-    return min(until, steps.time[cursor[j] + 1]) if cursor[j] < last else until
+def _until(steps, thread, step):  # type: ignore[no-untyped-def]
+    """When the thread's next step begins."""
+    return steps.time[step + 1] if step + 1 < steps.first[thread + 1] else _FOREVER
 
 
 @njit(cache=True)
@@ -351,7 +369,7 @@ def _anchor(steps, thread, start, stop):  # type: ignore[no-untyped-def]
 def _graft(onto, stack, grafts, trie):  # type: ignore[no-untyped-def]
     """The tree node of call stack `stack` below node `onto`; remembered, so that it is walked once."""
     if onto == 0 or stack == 0:
-        return stack if onto == 0 else onto
+        return onto + stack
     key = (onto << 32) | stack
     if key in grafts:
         return grafts[key]

@@ -82,13 +82,14 @@ def _new_trie():  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def trie_columns(trie):  # type: ignore[no-untyped-def]
-    """(parent, label) by node, as arrays."""
-    _, parent_of, label_of, _ = trie
+    """(parent, label, depth) by node, as arrays."""
+    _, parent_of, label_of, depth_of = trie
     parent = np.empty(len(parent_of), np.int64)
     label = np.empty(len(parent_of), np.int64)
+    depth = np.empty(len(parent_of), np.int64)
     for i in range(len(parent_of)):
-        parent[i], label[i] = parent_of[i], label_of[i]
-    return parent, label
+        parent[i], label[i], depth[i] = parent_of[i], label_of[i], depth_of[i]
+    return parent, label, depth
 
 
 @njit(cache=True)

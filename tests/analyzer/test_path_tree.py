@@ -135,3 +135,4 @@ def test_runaway_recursion_folds_at_the_depth_limit() -> None:
     calls = "\n".join(f"1 f@f:1 {k} {2000 - k}" for k in range(900))
     analysis = analyze(hand_trace({"A": (1, 0, 1, 2000)}, "1 A 0 2000 exec", calls))
     assert max(len(line) - len(line.lstrip()) for line in tree_text(analysis)) <= 2 * (MAX_DEPTH + 1)
+    assert analysis.warnings == ["the tree is folded at 200 levels: deeper calls and waits count for the level there"]
