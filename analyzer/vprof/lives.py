@@ -23,6 +23,9 @@ class Lives:
     def none(cls, threads: int) -> Lives:
         return cls(np.full(threads, _LIMITS.max), np.full(threads, _LIMITS.min))
 
+    def copy(self) -> Lives:
+        return Lives(self.first.copy(), self.last.copy())
+
     def extend(self, thread: Int32, start: Int64, end: Int64) -> None:
         """Every thread was alive at its starts and ends."""
         _extend(self.first, self.last, thread, start, end)

@@ -5,7 +5,7 @@ module events + unit metadata -> site number -> function;  calls seen + call gra
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -47,8 +47,12 @@ def read_sites(file: TraceFile, seen: Int64) -> Sites:
         except VprofError as error:
             of_module = []
             remarks.append(str(error))
-        units += of_module
-        numbers.update(_numbers(module, of_module))
+        if module["state"] == "unaligned":
+            remarks.append(f"{module['path']} was not linked with vprof-cc: its probes stay off")
+            units += [_dormant(unit) for unit in of_module]
+        else:
+            units += of_module
+            numbers.update(_numbers(module, of_module))
     graph = callgraph.build(units)
     nameless = [int(number) for number in seen if int(number) not in numbers]
     for number in nameless:
@@ -59,6 +63,11 @@ def read_sites(file: TraceFile, seen: Int64) -> Sites:
     ordered = sorted(numbers)
     function = np.array([graph.number[numbers[number]] for number in ordered], np.int32)
     return Sites(graph, np.array(ordered, np.int64), function, remarks)
+
+
+def _dormant(unit: Unit) -> Unit:
+    """The unit without sites: it counts for the call graph alone."""
+    return replace(unit, functions=[replace(function, site=None) for function in unit.functions])
 
 
 def _numbers(module: dict[str, Any], units: list[Unit]) -> list[tuple[int, str]]:

@@ -128,7 +128,7 @@ def _lives(decoded: _Decoded) -> Lives:
     A thread whose end is not recorded lives as long as the file goes on.
     """
     file, clock, calls, waits = decoded.file, decoded.clock, decoded.calls, decoded.waits
-    lives = decoded.records.lives
+    lives = decoded.records.lives.copy()
     lives.extend(calls.thread, calls.start, calls.end)
     lives.extend(waits.thread, waits.begin, waits.end)
     threads = {uid: index for index, uid in enumerate(decoded.records.uids)}
@@ -174,10 +174,10 @@ def _notes(decoded: _Decoded, given: Handovers) -> list[str]:
         (file.stopped, file.stopped),
         (not file.stopped and not file.of("end"), "the recording was not finished: the file has no end event"),
         (decoded.clock.remark, decoded.clock.remark),
-        (corrected, f"{corrected} times were adjusted: clocks of different CPUs disagreed"),
-        (records.unknown, f"{records.unknown} records of unknown kinds were skipped"),
-        (calls.abandoned, f"{calls.abandoned} calls were left by longjmp or thread exit: their ends are upper bounds"),
-        (calls.open, f"{calls.open} calls were still open at the end of the file"),
-        (given.unmatched_dequeues, f"{given.unmatched_dequeues} dequeues of tasks whose enqueue is not in the file"),
+        (corrected, f"times adjusted where clocks of CPUs disagreed: {corrected}"),
+        (records.unknown, f"records of unknown kinds skipped: {records.unknown}"),
+        (calls.abandoned, f"calls left by longjmp or thread exit, their ends are upper bounds: {calls.abandoned}"),
+        (calls.open, f"calls still open at the end of the file: {calls.open}"),
+        (given.unmatched_dequeues, f"tasks dequeued whose enqueue is not in the file: {given.unmatched_dequeues}"),
     ]
     return [text for applies, text in remarks if applies]

@@ -117,7 +117,7 @@ def test_unknown_chunks_events_and_records_are_passed_over(load: Load) -> None:
     writer.threads[0].raw(15, 501)
     trace = load(writer)
     assert len(trace.intervals.begin) == 2
-    assert "2 records of unknown kinds were skipped" in trace.notes
+    assert "records of unknown kinds skipped: 2" in trace.notes
 
 
 def test_an_event_without_its_keys_is_one_line(load: Load) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from tuples import Tuples
 
+from vprof.chunks import read_chunks
 from vprof.model import Trace
 from vprof.paths import native
 from vprof.plan import Plan
@@ -92,7 +93,7 @@ def test_requests_through_a_queue(record: Record) -> None:
 def test_frames_left_by_longjmp_end_where_that_was_noticed(record: Record) -> None:
     trace = record("jump.c")
     assert calls_of(trace) == {"main": 1, "attempt": 10, "thrower": 30}
-    assert any(note.startswith("30 calls were left by longjmp") for note in trace.notes)
+    assert any("upper bounds: 30" in note for note in trace.notes)
     depth = {call[2]: call[5] for call in Tuples(trace).calls() if call[2] != "thrower"}
     assert depth == {"main": 0, "attempt": 1}
 
@@ -160,3 +161,25 @@ def test_a_plan_switched_in_the_running_program_makes_epochs_and_files(tmp_path:
         for id_ in trace.interval_ids[: len(trace.intervals.begin)]:
             inside = [call[2] for call in calls if call[1] == id_]
             assert inside == ["work", "inner"]
+
+
+def test_what_a_full_ring_drops_is_counted_and_spoils_its_intervals(tmp_path: Path) -> None:
+    program, output, directory = build(tmp_path, "storm.c"), tmp_path / "run.trace", tmp_path / "arena" / "session"
+    directory.parent.mkdir()
+    command = [native("lib/vprof/vprof-collector"), "--session", directory, "--output", output, "--hold"]
+    collector = subprocess.Popen([*map(str, command), "--ring-bytes", "4096"], stdout=subprocess.PIPE, text=True)
+    assert collector.stdout is not None
+    assert collector.stdout.readline() == "ready\n"
+    with Session(directory, collector) as session:
+        process = subprocess.Popen([program], env=session.environment())
+        while process.poll() is None:
+            session.follow(Plan.of(["*"]))
+            time.sleep(0.002)
+        session.stop()
+
+    trace = load_binary(output)
+    [ended] = read_chunks(output).of("thread_end")
+    assert trace.loss == {"written": ended["written"], "dropped": ended["dropped"]}
+    assert len(trace.invocations.fs) + trace.loss["dropped"] == 20 * 100_000 * 2 + 1
+    assert len(trace.intervals.begin) + trace.excluded["touches lost records"] == 20
+    assert len(trace.excluded_latencies) == trace.excluded["touches lost records"]

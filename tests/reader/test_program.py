@@ -49,8 +49,8 @@ def trace_file(*modules: tuple[int, int, bytes]) -> TraceFile:
     """Modules as (base, address of the section, metadata)."""
     file = TraceFile(Path("run.trace"), 0, "")
     for index, (base, address, metadata) in enumerate(modules):
-        event = {"event": "module", "index": index, "path": f"m{index}", "base": base, "section_addr": address}
-        file.events.append(event)
+        where = {"path": f"m{index}", "base": base, "section_addr": address, "state": "mapped"}
+        file.events.append({"event": "module", "index": index, **where})
         if metadata:
             file.metadata[index] = metadata
     return file
@@ -89,6 +89,16 @@ def test_damaged_metadata_costs_names_only() -> None:
     sites = read_sites(trace_file((0, 0x4000, b"garbage" * 9)), numbers(3))
     assert sites.graph.names == ["site 3"]
     assert "damaged" in sites.remarks[0]
+
+
+def test_a_module_linked_past_the_wrapper_has_no_sites() -> None:
+    file = trace_file((0, 0x4000, packed(0x4040, "g", defined("f", 0, 0))))
+    file.events[0]["state"] = "unaligned"
+    sites = read_sites(file, numbers())
+    assert sites.number.tolist() == []
+    assert sites.graph.calls == [[1], []]
+    assert not any(sites.graph.sited)
+    assert sites.remarks == ["m0 was not linked with vprof-cc: its probes stay off"]
 
 
 def test_complete_means_all_that_is_entered_next_was_on() -> None:
