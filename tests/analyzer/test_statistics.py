@@ -49,6 +49,16 @@ def test_rare_stalls_are_named_instead_of_an_interval() -> None:
     assert (answer.reason, list(answer.events)) == ("driven by 1 events (n_eff 2)", [2900])
 
 
+def test_a_handful_of_equal_stalls_is_too_few_too() -> None:
+    """Ten stalls, none of which holds a fifth of the variance."""
+    latency = np.full(5000, 100)
+    latency[::2] = 101
+    latency[250::500] = 100_000
+    answer = statistics.cut_blocks(np.arange(5000) * 200, latency)
+    assert isinstance(answer, statistics.NoBlocks)
+    assert "n_eff 10" in answer.reason
+
+
 def test_a_share_s_interval_covers_the_truth() -> None:
     """a and b are independent; a holds 80 % of the variance. Nominal 95 %, 40 runs: at least 34 must cover."""
     covered = 0
