@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 
 import numpy as np
 
@@ -24,14 +25,15 @@ class CallGraph:
     """Every function that is defined or named in some unit.
 
     `calls[f]` are distinct direct callees. `candidates[f]` are the functions whose address is taken with a type that f
-    calls through a pointer: they propose children, they never count for heights. `sited[f]`: f has a probe.
+    calls through a pointer: they propose children, they never count for heights. `sited[f]`: f has a probe. `ignored[f]`: calls
+    into f do not count for heights, because it does not return or a descriptor's `ignore_for_height` names it.
     """
 
     number: dict[str, int] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
     places: list[str] = field(default_factory=list)
     sited: list[bool] = field(default_factory=list)
-    noreturn: list[bool] = field(default_factory=list)
+    ignored: list[bool] = field(default_factory=list)
     calls: Graph = field(default_factory=list)
     candidates: Graph = field(default_factory=list)
 
@@ -42,7 +44,7 @@ class CallGraph:
             self.names.append(name)
             self.places.append("")
             self.sited.append(False)
-            self.noreturn.append(False)
+            self.ignored.append(False)
             self.calls.append([])
             self.candidates.append([])
         return self.number[id_]
@@ -53,14 +55,16 @@ def build(units: Iterable[Unit]) -> CallGraph:
     graph = CallGraph()
     taken: dict[str, set[int]] = defaultdict(set)
     indirect: dict[int, set[str]] = defaultdict(set)
+    globs: set[str] = set()
     for unit in units:
         for function in unit.functions:
             f = graph.add(function.id, function.name)
             graph.places[f] = graph.places[f] or f"{function.file}:{function.line}"
             graph.sited[f] |= function.site is not None
-            graph.noreturn[f] |= function.noreturn
+            graph.ignored[f] |= function.noreturn
         for symbol in unit.symbols:
-            graph.noreturn[graph.add(symbol.id, symbol.name)] |= symbol.noreturn
+            graph.ignored[graph.add(symbol.id, symbol.name)] |= symbol.noreturn
+        globs.update(unit.ignore_for_height)
         for id_, type_ in unit.taken:
             taken[type_].add(graph.number[id_])
         for function in unit.functions:
@@ -68,6 +72,9 @@ def build(units: Iterable[Unit]) -> CallGraph:
             graph.calls[f] += [graph.number[callee] for callee, _ in function.calls]
             indirect[f].update(type_ for type_, _ in function.indirect)
     graph.calls = [sorted(set(callees)) for callees in graph.calls]
+    for glob in globs:
+        for f in (f for f, name in enumerate(graph.names) if fnmatchcase(name, glob)):
+            graph.ignored[f] = True
     for f, types in indirect.items():
         graph.candidates[f] = sorted({callee for type_ in types for callee in taken[type_]})
     return graph

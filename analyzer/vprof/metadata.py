@@ -68,6 +68,7 @@ class Unit:
     symbols: list[Symbol]
     taken: list[tuple[str, str]]
     matched: list[str]
+    ignore_for_height: list[str]
 
 
 def read_program(path: Path) -> list[Unit]:
@@ -126,6 +127,7 @@ def _unit(payload: bytes, addr: int, count: int, source: str, at: int) -> Unit:
             symbols=symbols,
             taken=[(symbols[index].id, type_) for index, type_ in raw["taken"]],
             matched=list(raw["matched"]),
+            ignore_for_height=list(raw.get("ignore_for_height", [])),
         )
     except (ValueError, KeyError, TypeError, IndexError) as error:
         what = f"{type(error).__name__} {error}"

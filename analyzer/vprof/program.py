@@ -82,7 +82,7 @@ def _numbers(module: dict[str, Any], units: list[Unit]) -> list[tuple[int, str]]
 
 
 def describe(
-    sites: Sites, on: frozenset[int], observed: list[tuple[int, int]], entries: Int32, ignored_names: frozenset[str]
+    sites: Sites, on: frozenset[int], observed: list[tuple[int, int]], entries: Int32
 ) -> tuple[Program, list[str]]:
     """The Program, and remarks on it.
 
@@ -90,15 +90,13 @@ def describe(
 
     A function is *complete* when its probe was on and so were those of all functions with a site that it enters next:
     by direct calls, by observed ones, by pointers whose type has candidates. Functions without a site (external, small,
-    excluded) are looked through, not asked for. Calls into noreturn functions and `ignored_names` do not count for
-    heights. The root height is that of the highest function above an outermost one, since the entry function of a
+    excluded) are looked through, not asked for. Calls into functions that the graph ignores do not count for heights. The root height is that of the highest function above an outermost one, since the entry function of a
     thread may be off.
     """
     graph = sites.graph
     calls = [list(callees) for callees in graph.calls]
     callgraph.add_observed(calls, observed)
-    ignored = {f for f, name in enumerate(graph.names) if graph.noreturn[f] or name in ignored_names}
-    counted = callgraph.without(calls, ignored)
+    counted = callgraph.without(calls, set(np.flatnonzero(graph.ignored).tolist()))
     height = callgraph.heights(counted)
     above = callgraph.ancestors(counted, {int(f) for f in entries})
     is_on = _functions_on(sites, on)

@@ -8,7 +8,6 @@ flip of the plan, under another plan, touching lost records. Everything that was
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,15 +29,14 @@ from vprof.records import Records, read_records
 from vprof.segments import Waits, cut
 
 
-def load_binary(path: Path | str, ignore_for_height: Collection[str] = ()) -> Trace:
+def load_binary(path: Path | str) -> Trace:
     """Reads a binary trace, whole or cut off at any byte.
 
-    `ignore_for_height` names error and exit functions of the program (see ALGORITHMS section 5). Raises TraceError, in
-    one line, when the file is no trace, is empty, or is of a newer version.
+    Raises TraceError, in one line, when the file is no trace, is empty, or is of a newer version.
     """
     file = read_chunks(Path(path))
     try:
-        return _assemble(_decode(file), frozenset(ignore_for_height))
+        return _assemble(_decode(file))
     except KeyError as key:
         raise TraceError(f"{path}: an event lacks the key {key}: writer and reader do not fit together") from None
 
@@ -71,7 +69,7 @@ def _decode(file: TraceFile) -> _Decoded:
     return _Decoded(file, clock, records, end, read_waits(records, clock), calls, sites)
 
 
-def _assemble(decoded: _Decoded, ignored: frozenset[str]) -> Trace:
+def _assemble(decoded: _Decoded) -> Trace:
     file, clock, records, waits = decoded.file, decoded.clock, decoded.records, decoded.waits
     instances = semantic.pair(records)
     labels, foreign = semantic.label(records, instances)
@@ -92,7 +90,7 @@ def _assemble(decoded: _Decoded, ignored: frozenset[str]) -> Trace:
     pieces = cut(_lives(decoded), labels, selection.number, waits)
     calls = kept(decoded.calls, measured(epochs, epoch, decoded.calls))
     function = decoded.sites.functions(calls.number)
-    program, remarks = _program(decoded.sites, epoch.on, calls, function, ignored)
+    program, remarks = _program(decoded.sites, epoch.on, calls, function)
     return Trace(
         threads=_thread_names(file, records),
         interval_ids=selection.ids,
@@ -114,12 +112,10 @@ def _assemble(decoded: _Decoded, ignored: frozenset[str]) -> Trace:
     )
 
 
-def _program(
-    sites: Sites, on: frozenset[int], calls: Calls, function: Int32, ignored: frozenset[str]
-) -> tuple[Program, list[str]]:
+def _program(sites: Sites, on: frozenset[int], calls: Calls, function: Int32) -> tuple[Program, list[str]]:
     count = len(sites.graph.names)
     observed = [divmod(int(edge), count) for edge in observed_edges(calls.parent, function, count)]
-    return describe(sites, on, observed, np.unique(function[calls.parent == NONE]), ignored)
+    return describe(sites, on, observed, np.unique(function[calls.parent == NONE]))
 
 
 def _lives(decoded: _Decoded) -> Lives:

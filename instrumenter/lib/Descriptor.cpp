@@ -19,6 +19,14 @@ std::string text(const llvm::json::Object &object, llvm::StringRef key) {
   return object.getString(key).value_or("").str();
 }
 
+std::vector<std::string> texts(const llvm::json::Object &object, llvm::StringRef key) {
+  std::vector<std::string> found;
+  if (const llvm::json::Array *values = object.getArray(key))
+    for (const llvm::json::Value &value : *values)
+      if (auto s = value.getAsString()) found.push_back(s->str());
+  return found;
+}
+
 struct Table {
   const char *name;
   const char *action_key;
@@ -82,9 +90,8 @@ llvm::Expected<Descriptor> readDescriptor(const std::string &path) {
   Descriptor descriptor;
   for (const Table &table : kTables)
     if (llvm::Error error = readTable(table, *root, descriptor)) return std::move(error);
-  if (const llvm::json::Array *globs = root->getArray("exclude"))
-    for (const llvm::json::Value &glob : *globs)
-      if (auto s = glob.getAsString()) descriptor.exclude.push_back(s->str());
+  descriptor.exclude = texts(*root, "exclude");
+  descriptor.ignore_for_height = texts(*root, "ignore_for_height");
   return descriptor;
 }
 

@@ -24,7 +24,8 @@ struct Hook {
 
 struct Descriptor {
   std::vector<Hook> hooks;
-  std::vector<std::string> exclude;  ///< globs of function names that get no site
+  std::vector<std::string> exclude;            ///< globs of function names that get no site
+  std::vector<std::string> ignore_for_height;  ///< globs of error and exit functions, passed on in the metadata
 
   bool excludes(const std::string &name) const;
 };

@@ -48,6 +48,7 @@ struct Unit {
   std::vector<Symbol> symbols;
   std::vector<std::pair<unsigned, std::string>> taken;  ///< index of the symbol, canonical type
   std::vector<std::string> matched;                     ///< descriptor entries applied: "interval/0"
+  std::vector<std::string> ignore_for_height;           ///< the descriptor's globs, as they are
   unsigned sites = 0;
 };
 

@@ -88,6 +88,9 @@ std::string payloadOf(const Unit &unit) {
     json.attributeArray("matched", [&] {
       for (const std::string &entry : unit.matched) json.value(entry);
     });
+    json.attributeArray("ignore_for_height", [&] {
+      for (const std::string &glob : unit.ignore_for_height) json.value(utf8(glob));
+    });
   });
   return text;
 }

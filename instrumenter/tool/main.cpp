@@ -76,6 +76,7 @@ class Consumer : public clang::ASTConsumer {
   void HandleTranslationUnit(clang::ASTContext &context) override {
     if (context.getDiagnostics().hasErrorOccurred()) return;
     vprof::Unit unit = vprof::collectUnit(context);
+    unit.ignore_for_height = job_.descriptor.ignore_for_height;
     const auto untouchable = vprof::findUntouchable(unit, context);
     vprof::assignSites(unit, untouchable, job_.descriptor);
     llvm::Expected<vprof::Edits> edits = vprof::placeEdits(unit, untouchable, job_.descriptor, context);

@@ -15,7 +15,7 @@ def unit(*functions: Function, symbols: tuple[Symbol, ...] = (), taken: tuple[tu
     named = {function.name for function in functions} | {symbol.name for symbol in symbols}
     callees = {callee for function in functions for callee, _ in function.calls}
     missing = tuple(Symbol(name, name, False) for name in sorted(callees - named))
-    return Unit("a.c", "c", "instrumented", "", 0, 0, list(functions), [*symbols, *missing], list(taken), [])
+    return Unit("a.c", "c", "instrumented", "", 0, 0, list(functions), [*symbols, *missing], list(taken), [], [])
 
 
 def function(name: str, *calls: str, site: int | None = 0, indirect: str = "") -> Function:

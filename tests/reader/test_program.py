@@ -28,8 +28,8 @@ def defined(name: str, site: int | None, *calls: int, noreturn: bool = False) ->
     }
 
 
-def packed(address: int, names: str, *functions: dict[str, Any]) -> bytes:
-    """A unit whose symbols are `names`, separated by spaces."""
+def packed(address: int, names: str, *functions: dict[str, Any], ignored: str = "") -> bytes:
+    """A unit whose symbols are `names`, separated by spaces; so are the globs `ignored`."""
     payload = {
         "schema": "vprof-unit/1",
         "unit": "/src/a.c",
@@ -40,6 +40,7 @@ def packed(address: int, names: str, *functions: dict[str, Any]) -> bytes:
         "symbols": [{"id": name, "name": name, "noreturn": name == "abort"} for name in names.split()],
         "taken": [],
         "matched": [],
+        "ignore_for_height": ignored.split(),
     }
     text = json.dumps(payload).encode()
     return struct.pack("<4sIQII", b"VPUM", 1, address, 8, len(text)) + text + bytes(-len(text) % 8)
@@ -60,9 +61,9 @@ def numbers(*values: int) -> np.ndarray[Any, np.dtype[np.int64]]:
     return np.array(values, np.int64)
 
 
-def program(sites: Sites, on: set[int], observed: list[tuple[int, int]] | None = None, ignored: str = "") -> Program:
+def program(sites: Sites, on: set[int], observed: list[tuple[int, int]] | None = None) -> Program:
     entries = np.array([0], np.int32)
-    return describe(sites, frozenset(on), observed or [], entries, frozenset(ignored.split()))[0]
+    return describe(sites, frozenset(on), observed or [], entries)[0]
 
 
 def test_a_number_is_the_base_plus_the_place_in_the_section() -> None:
@@ -126,17 +127,20 @@ def test_what_is_entered_next_is_offered_to_the_planner() -> None:
 
 
 def test_error_functions_do_not_add_height() -> None:
-    unit = packed(
-        0x4000,
-        "main abort fail log write",
-        defined("main", 0, 1, 2),
-        defined("fail", 1, 3),
-        defined("log", 2, 4),
-    )
-    sites = read_sites(trace_file((0, 0x4000, unit)), numbers())
-    main = sites.graph.number["main"]
-    assert program(sites, set()).height[main] == 3
-    assert program(sites, set(), ignored="fail").height[main] == 0
+    def height_of_main(ignored: str) -> int:
+        unit = packed(
+            0x4000,
+            "main abort fail log write",
+            defined("main", 0, 1, 2),
+            defined("fail", 1, 3),
+            defined("log", 2, 4),
+            ignored=ignored,
+        )
+        sites = read_sites(trace_file((0, 0x4000, unit)), numbers())
+        return int(program(sites, set()).height[sites.graph.number["main"]])
+
+    assert height_of_main("") == 3
+    assert height_of_main("fa*") == 0
 
 
 def test_calls_through_pointers_count_once_they_are_seen() -> None:
