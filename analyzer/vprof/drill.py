@@ -20,7 +20,7 @@ Measure = Callable[[frozenset[str], float], Analysis]
 """Switches exactly these functions on, measures for about so many seconds, and analyzes what was recorded."""
 
 CONFIRMATION_STEPS = 2
-"""The confirmation is this many times as long as a step; fixed beforehand, so it cannot be stopped when it looks good."""
+"""The confirmation is this many times as long as a step: fixed beforehand, not stopped when it looks good."""
 
 
 @dataclass(frozen=True)

@@ -90,8 +90,9 @@ def describe(
 
     A function is *complete* when its probe was on and so were those of all functions with a site that it enters next:
     by direct calls, by observed ones, by pointers whose type has candidates. Functions without a site (external, small,
-    excluded) are looked through, not asked for. Calls into functions that the graph ignores do not count for heights. The root height is that of the highest function above an outermost one, since the entry function of a
-    thread may be off.
+    excluded) are looked through, not asked for. Calls into functions that the graph ignores do not count for heights.
+    The root height is that of the highest function above an outermost one, since the entry function of a thread may
+    be off.
     """
     graph = sites.graph
     calls = [list(callees) for callees in graph.calls]

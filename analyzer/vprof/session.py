@@ -26,7 +26,7 @@ from vprof.plan import Plan, SiteIndex
 
 _SHARED_MEMORY = Path("/dev/shm")
 _NEEDED_BYTES = 192 << 20
-"""The arena is fully allocated; with less shared memory than twice the default arena it goes to the temporary folder."""
+"""The arena is fully allocated: with less free shared memory than this it goes to the temporary folder."""
 
 
 class Session:

@@ -1,6 +1,7 @@
 """A target on this machine: where its build lies, how it is built, run and checked.
 
-Everything vprof makes for a target is below `.vprof/<name>/` of the current folder: `build/`, `descriptor.json`, `build.log`.
+Everything vprof makes for a target is below `.vprof/<name>/` of the current folder: `build/`, `descriptor.json`,
+`build.log`.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class Target:
         return [unit for program in self.programs() for unit in read_program(program)]
 
     def check(self, units: list[Unit]) -> None:
-        """Every descriptor entry and root must have matched. Raises UsageError naming the first and counting the rest."""
+        """Every descriptor entry and root must have matched. Raises UsageError: the first, and how many more."""
         matched = {entry for unit in units for entry in unit.matched}
         functions = {function.name for unit in units for function in unit.functions}
         lines = descriptors.unmatched(self.descriptor, matched, functions)

@@ -1,7 +1,7 @@
 """The demo: one build, three planted causes of variance, one drill-down each. Run by `make demo`.
 
-Each [[demo]] of target.toml names a pathology, a seed, and the function that a profiler should find. The exit code is 1 if one of
-the drill-downs ends elsewhere.
+Each [[demo]] of target.toml names a pathology, a seed, and the function that a profiler should find. The exit code is 1
+if one of the drill-downs ends elsewhere.
 """
 
 import json

@@ -39,8 +39,10 @@ void vprof_interval_begin(uint64_t id, const char *type) {
   fprintf(stderr, "%*sbegin %llu %s\n", 2 * depth, "", (unsigned long long)id, type ? type : "-");
 }
 
-#define PRINTS(name) \
-  void vprof_##name(uint64_t value) { print(#name, value); }
+#define PRINTS(name)                  \
+  void vprof_##name(uint64_t value) { \
+    print(#name, value);              \
+  }
 PRINTS(interval_end)
 PRINTS(interval_abort)
 PRINTS(on_behalf)

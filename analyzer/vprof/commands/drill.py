@@ -52,8 +52,9 @@ def command(
 ) -> None:
     """Drill down in the running target to the functions that cause its variance.
 
-    The target runs its own load; OPTIONS after `--` are for its command. Each step switches on the children of the factors
-    that matter, in the running program, and measures again. A last, longer measurement confirms the findings.
+    The target runs its own load; OPTIONS after `--` are for its command. Each step switches on the children
+    of the factors that matter, in the running program, and measures again. A last, longer measurement confirms the
+    findings.
     The traces of the steps and the result as JSON stay in the work folder, below `drill/`.
 
     \b

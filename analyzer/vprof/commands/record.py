@@ -71,7 +71,7 @@ def _run(session: Session, arguments: list[str], plan: Plan) -> int:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         # The child must not inherit the ignored signal.
-        process = subprocess.Popen(arguments, env=session.environment(), preexec_fn=_default_interrupt)  # noqa: PLW1509
+        process = subprocess.Popen(arguments, env=session.environment(), preexec_fn=_default_interrupt)
         while process.poll() is None:
             session.follow(plan)
             time.sleep(_POLL_SECONDS)

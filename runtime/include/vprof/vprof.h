@@ -2,8 +2,8 @@
  *
  * Most programs need none of this: a target descriptor (annotations/README.md) makes vprof-cc insert these calls.
  * Every function is safe to call from any thread and from signal handlers, never blocks, never allocates after a
- * thread's first call, keeps errno, and does nothing but test one flag when no session is attached (VPROF_SESSION unset).
- * Link with vprof-cc, or with -lvprof.
+ * thread's first call, keeps errno, and does nothing but test one flag when no session is attached (VPROF_SESSION
+ * unset). Link with vprof-cc, or with -lvprof.
  */
 #ifndef VPROF_VPROF_H
 #define VPROF_VPROF_H
@@ -15,8 +15,8 @@ extern "C" {
 #endif
 
 /* Begins the semantic interval `id` (not 0, not in use by another open interval) on the calling thread, which works on
- * its behalf from here on. `type` is a short label such as "new_order", or NULL; at most 4095 different labels of at most 63
- * bytes are kept, later ones count as NULL. */
+ * its behalf from here on. `type` is a short label such as "new_order", or NULL; at most 4095 different labels of at
+ * most 63 bytes are kept, later ones count as NULL. */
 void vprof_interval_begin(uint64_t id, const char *type);
 
 /* Ends interval `id`, on any thread. The calling thread works on behalf of no interval from here on. */
@@ -34,9 +34,9 @@ void vprof_enqueue(uint64_t task);
 void vprof_dequeue(uint64_t task);
 
 /* A synchronization primitive of the program itself. Call `wait_begin` before an acquire that may block and `wait_end`
- * when it has succeeded; call `wake` where the object is released or signalled, before the real release and `wake_done` after it.
- * A wait during which nobody called wake leaves no record. `object` identifies the primitive: its
- * address, or for objects shared by processes something that is the same in all of them. */
+ * when it has succeeded; call `wake` where the object is released or signalled, before the real release and `wake_done`
+ * after it. A wait during which nobody called wake leaves no record. `object` identifies the primitive: its address, or
+ * for objects shared by processes something that is the same in all of them. */
 void vprof_wait_begin(uint64_t object);
 void vprof_wait_end(uint64_t object);
 void vprof_wake(uint64_t object);

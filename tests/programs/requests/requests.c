@@ -1,4 +1,5 @@
-/* A single-threaded "server": 400 requests; only transform's work varies (1 to 16 blocks), parse and reply are constant. */
+/* A single-threaded "server": 400 requests; only transform's work varies (1 to 16 blocks), parse and reply are
+ * constant. */
 #include <stdint.h>
 #include <stdio.h>
 
@@ -8,13 +9,17 @@ static void spin(unsigned units) {
   for (unsigned i = 0; i < units * 20000; i++) sink += i;
 }
 
-static void parse(void) { spin(3); }
+static void parse(void) {
+  spin(3);
+}
 
 static void transform(unsigned request) {
   for (unsigned block = 0; block <= request % 16; block++) spin(2);
 }
 
-static void reply(void) { spin(1); }
+static void reply(void) {
+  spin(1);
+}
 
 void handle_request(unsigned request) {
   parse();
