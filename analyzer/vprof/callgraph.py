@@ -26,7 +26,8 @@ class CallGraph:
 
     `calls[f]` are distinct direct callees. `candidates[f]` are the functions whose address is taken with a type that f
     calls through a pointer: they propose children, they never count for heights. `sited[f]`: f has a probe.
-    `ignored[f]`: calls into f do not count for heights, because it does not return or a descriptor's `ignore_for_height` names it.
+    `ignored[f]`: calls into f do not count for heights, because it does not return or a
+    descriptor's `ignore_for_height` names it.
     """
 
     number: dict[str, int] = field(default_factory=dict)

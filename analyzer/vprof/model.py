@@ -94,11 +94,12 @@ class Intervals:
 class Program:
     """What is known of the program: names, call graph, and which functions were measured.
 
-    `functions[f]` is a name; `places[f]` its definition "file:line" or "". `calls[f]` are the callees: direct calls,
-    edges observed at run time, and for a function that was on also those with a site that it enters next through
-    functions without one or through pointers (candidates by type). `height[f]`, see callgraph.py; `root_height` is the
-    largest height over all thread entry functions seen. `on[f]`: the probe of f was on. `complete[f]`: all children of f were on, so time outside
-    them is body(f), not rest(f). `switchable[f]`: f has a site (None: all have), so the planner may propose it.
+    `functions[f]` is a name; `places[f]` its definition "file:line" or "". `calls[f]` are the callees: direct
+    calls, edges observed at run time, and for a function that was on also those with a site that it enters next
+    through functions without one or through pointers (candidates by type). `height[f]`, see callgraph.py;
+    `root_height` is the largest height over all thread entry functions seen. `on[f]`: the probe of f was on.
+    `complete[f]`: all children of f were on, so time outside them is body(f), not rest(f). `switchable[f]`: f has a
+    site (None: all have), so the planner may propose it.
     """
 
     functions: list[str]

@@ -1,4 +1,4 @@
-"""The loop of the drill-down, on a replayed program: the worked case WriteLog, seen through the functions that are on."""
+"""The loop of the drill-down, on a replayed program: the worked case WriteLog, seen through what is on."""
 
 from dataclasses import replace
 from pathlib import Path
