@@ -49,16 +49,12 @@ static struct frame *lru_evict_scan(struct buffer_pool *pool, unsigned sweeps) {
   return victim;
 }
 
-static struct frame *lru_evict(struct buffer_pool *pool, unsigned *sweeps) {
-  struct frame *victim = lru_evict_scan(pool, *sweeps);
-  *sweeps = 1;
-  pool->resident[victim->page] = NULL;
-  return victim;
-}
-
-/* Brings a page in. The read is short and always the same: the device is not what this demo is about. */
+/* Brings a page in, in the place of another one. The read is short and always the same: the device is not what this
+ * demo is about. */
 static struct frame *page_read(struct buffer_pool *pool, size_t page, unsigned *sweeps) {
-  struct frame *frame = lru_evict(pool, sweeps);
+  struct frame *frame = lru_evict_scan(pool, *sweeps);
+  *sweeps = 1;
+  pool->resident[frame->page] = NULL;
   spin_work(PAGE_READ_UNITS);
   frame->page = page;
   frame->usage = 0;

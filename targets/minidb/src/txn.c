@@ -113,7 +113,13 @@ static void run_statement(struct database *database, struct txn *txn) {
   }
 }
 
-static void txn_run(struct database *database, struct txn *txn) {
+/* Strict two-phase locking: the locks go only when the log is durable. */
+static void txn_commit(struct database *database, struct txn *txn) {
+  wal_flush(&database->wal, txn->lsn, txn->work.compress_passes);
+  lock_release_all(&database->locks, &txn->locks);
+}
+
+void txn_execute(struct database *database, struct txn *txn) {
   switch (txn->type) {
     case TXN_TRANSFER:
       run_transfer(database, txn);
@@ -125,15 +131,5 @@ static void txn_run(struct database *database, struct txn *txn) {
       run_statement(database, txn);
       break;
   }
-}
-
-/* Strict two-phase locking: the locks go only when the log is durable. */
-static void txn_commit(struct database *database, struct txn *txn) {
-  wal_flush(&database->wal, txn->lsn, txn->work.compress_passes);
-  lock_release_all(&database->locks, &txn->locks);
-}
-
-void txn_execute(struct database *database, struct txn *txn) {
-  txn_run(database, txn);
   txn_commit(database, txn);
 }
