@@ -28,7 +28,7 @@ class DrillOptions:
     """`step_seconds` per measurement; at most `max_steps` of them before the confirmation."""
 
     step_seconds: float = 3.0
-    max_steps: int = 10
+    max_steps: int = 20
     analysis: AnalysisOptions = field(default_factory=AnalysisOptions)
 
 

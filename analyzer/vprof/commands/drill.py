@@ -34,7 +34,7 @@ _LONG_ENOUGH_SECONDS = 24 * 3600
 @click.option("-k", default=3, show_default=True, help="Expand this many functions in a step.")
 @click.option("--min-share", default=0.05, show_default=True, help="Ignore factors below this share of the variance.")
 @click.option("--step-seconds", default=3.0, show_default=True, help="Length of a measurement.")
-@click.option("--max-steps", default=10, show_default=True)
+@click.option("--max-steps", default=20, show_default=True, help="Stop expanding after so many measurements.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--svg", "svg_file", type=click.Path(path_type=Path), help="Also draw the tree of the confirmation.")
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
@@ -72,6 +72,8 @@ def command(
         for step in drill.steps():
             if form == "text":
                 drill_report.print_step(step)
+        if form == "text":
+            drill_report.print_end(drill)
         fresh, findings = drill.confirm()
     result = json.dumps(drill_report.as_json(drill.done, fresh, findings), indent=1)
     (target.folder / "drill" / "result.json").write_text(result, encoding="utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from vprof.analysis import Analysis
-from vprof.drill import Finding, Step
+from vprof.drill import Drill, Finding, Step
 from vprof.report.json import analysis_json
 
 
@@ -19,9 +19,16 @@ def print_step(step: Step) -> None:
     )
     for function, children in step.expanded.items():
         print(f"  {function} -> {', '.join(children)}", flush=True)
-    if not step.expanded:
-        reason = step.analysis.no_ranking or "every factor above the threshold is an end point"
-        print(f"  done: {reason}", flush=True)
+
+
+def print_end(drill: Drill) -> None:
+    """Why the drill-down went no further: nothing left to expand, or no steps left."""
+    last = drill.done[-1]
+    if last.expanded:
+        print(f"stopped after {last.number} steps (--max-steps): {', '.join(last.expanded)} not looked into")
+    else:
+        reason = last.analysis.no_ranking or "every factor above the threshold is an end point"
+        print(f"done: {reason}; confirming", flush=True)
 
 
 def print_findings(findings: list[Finding]) -> None:

@@ -21,6 +21,9 @@ from vprof.variance_tree import VarianceTree
 
 SMALLEST = 0.01
 """Tree nodes below this additive share of the variance, and of the tail, are not listed."""
+_LONGEST_CHAIN = 3
+_SAME = 0.005
+"""A row holds up to three nodes of a chain of calls whose mean times differ by less than this."""
 _WIDEST = 120
 """Longer lines are hard to follow across."""
 _PLAIN_WIDTH = 100
@@ -81,13 +84,31 @@ def _rows(tree: VarianceTree, table: Table) -> int:
     shown = 0
     work = [(0, 0)]
     while work:
-        x, depth = work.pop()
-        spread = (duration(tree.mean_ns[x]), duration(tree.var_ns2[x] ** 0.5))
-        shares = (percent(tree.share[x]), percent(tree.tail_share[x]), percent(tree.mean_share[x]))
-        table.add_row(Text("  " * depth + tree.paths.name[x]), *shares, *spread)
-        shown += 1
-        work += [(c, depth + 1) for c in reversed(tree.children[x]) if _worth_showing(tree, c)]
+        first, depth = work.pop()
+        chain = _chain(tree, first)
+        last = chain[-1]
+        spread = (duration(tree.mean_ns[last]), duration(tree.var_ns2[last] ** 0.5))
+        shares = (percent(tree.share[last]), percent(tree.tail_share[last]), percent(tree.mean_share[last]))
+        table.add_row(Text("  " * depth + " > ".join(tree.paths.name[x] for x in chain)), *shares, *spread)
+        shown += len(chain)
+        work += [(c, depth + 1) for c in reversed(_shown_children(tree, last))]
     return len(tree.paths.name) - shown
+
+
+def _chain(tree: VarianceTree, x: int) -> list[int]:
+    """x and the nodes below it that say the same: only children with all of their parent's time, one row for a few."""
+    chain = [x]
+    while len(chain) < _LONGEST_CHAIN and x != 0:
+        children = _shown_children(tree, x)
+        if len(children) != 1 or tree.mean_ns[children[0]] < (1 - _SAME) * tree.mean_ns[x]:
+            break
+        x = children[0]
+        chain.append(x)
+    return chain
+
+
+def _shown_children(tree: VarianceTree, x: int) -> list[int]:
+    return [c for c in tree.children[x] if _worth_showing(tree, c)]
 
 
 def _worth_showing(tree: VarianceTree, x: int) -> bool:
