@@ -1,26 +1,27 @@
 # The two commands of the README: `make demo` and `make test`. Each does all its set-up on a bare Debian 12 machine.
-PACKAGES := clang-19 libclang-19-dev llvm-19-dev libclang-rt-19-dev clang-format-19 cmake ninja-build g++ gcc make \
-            libgtest-dev graphviz python3 python3-venv
+PACKAGES := clang-19 libclang-19-dev llvm-19-dev libclang-rt-19-dev clang-format-19 cmake ninja-build gcc g++ make \
+            libgtest-dev graphviz python3 python3-venv lld-19
 PYTHON := /usr/bin/python3
 VENV := .venv
 BUILD := build
 BIN := $(CURDIR)/$(VENV)/bin
-SOURCES := $(shell git ls-files '*.cpp' '*.h' '*.c' '*.S' 2>/dev/null)
 # Golden rewrites and their inputs are as odd as users' code.
-FORMATTED := $(filter-out tests/instrumenter/rewrites/%,$(filter %.cpp %.h %.c,$(SOURCES)))
+FORMATTED = $(filter-out tests/instrumenter/rewrites/%,$(shell git ls-files '*.cpp' '*.h' '*.c'))
 
-.PHONY: setup packages native demo test lint bench-runtime format clean
+.PHONY: setup native warm demo test lint format bench-runtime clean
 
-setup: native
+# What is missing: Debian packages, the Python environment, the native parts below build/, all installed into .venv/.
+setup: native warm
 
-packages: .stamps/packages
 .stamps/packages: Makefile
 	@mkdir -p .stamps
-	@missing=$$(dpkg-query -W -f='$${Package} $${Status}\n' $(PACKAGES) 2>/dev/null | awk '/ok installed/{print $$1}' > .stamps/have; \
-	  for p in $(PACKAGES); do grep -qx $$p .stamps/have || echo $$p; done); \
+	@missing=; for p in $(PACKAGES); do \
+	  dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$p"; \
+	done; \
 	if [ -n "$$missing" ]; then \
 	  sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; \
-	  $$sudo apt-get update -q && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -q -y --no-install-recommends $$missing; \
+	  $$sudo apt-get update -q && \
+	  $$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $$missing; \
 	fi
 	@touch $@
 
@@ -34,23 +35,29 @@ $(BUILD)/build.ninja: .stamps/packages
 	  -DCMAKE_INSTALL_PREFIX=$(CURDIR)/$(VENV) >/dev/null
 
 native: .stamps/venv $(BUILD)/build.ninja
-	@cmake --build $(BUILD)
+	cmake --build $(BUILD) --target runtime/all instrumenter/all
 	@cmake --install $(BUILD) >/dev/null
 
-demo: setup
+# Numba compiles the analyzer's kernels on first use and keeps them: here, and beside the native build.
+warm: .stamps/venv
+	@$(BIN)/vprof analyze tests/cases/02_lock_handoff.json >/dev/null
+
+demo:
+	$(MAKE) -j2 --no-print-directory setup
 	$(BIN)/python targets/minidb/demo.py
 
 test: setup lint
+	cmake --build $(BUILD)
 	ctest --test-dir $(BUILD) --output-on-failure
 	$(BIN)/python -m pytest
 
-lint: setup
+lint: .stamps/venv
 	clang-format-19 --dry-run --Werror $(FORMATTED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-format: setup
+format: .stamps/venv
 	clang-format-19 -i $(FORMATTED)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
