@@ -59,7 +59,7 @@ class Labels:
 
 
 def pair(records: Records) -> Instances:
-    """Begin records and the first end of each, on whatever thread."""
+    """Begin records and the first end of each, on whatever thread. A type given at the end counts."""
     begins = records.rows(INTERVAL_BEGIN)
     begins = begins[np.lexsort((records.t[begins], records.word[begins]))]
     ids, begin = records.word[begins], records.t[begins]
@@ -72,14 +72,16 @@ def pair(records: Records) -> Instances:
     end_row = np.full(len(begins), -1, np.int64)
     end_row[instance] = ends[first]
     has_end = end_row >= 0
+    end_aux = np.where(has_end, records.aux[end_row], 0)
+    end_type = end_aux >> 1
     return Instances(
         id=ids,
-        type=records.aux[begins].astype(np.int32),
+        type=np.where(end_type != 0, end_type, records.aux[begins]).astype(np.int32),
         begin_thread=records.thread[begins],
         begin=begin,
         end_thread=np.where(has_end, records.thread[end_row], NONE).astype(np.int32),
         end=np.where(has_end, records.t[end_row], begin),
-        aborted=has_end & (records.aux[end_row] == ABORTED),
+        aborted=(end_aux & ABORTED) != 0,
         ends_without_begin=len(ends) - len(instance),
     )
 

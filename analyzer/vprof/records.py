@@ -23,6 +23,7 @@ _TIMELESS = (LONG_START, OBJECT, PEER, COUNT)
 LONG_DURATION = 0xFFFFFFFF
 PEER_UNKNOWN, PEER_TIME_UNKNOWN = 1, 2
 ABORTED = 1
+"""aux of INTERVAL_END: this bit, and the label number of the type above it."""
 
 Words = NDArray[np.uint64]
 

@@ -16,7 +16,7 @@ struct Hook {
   std::string function;  ///< name of the function that gets the hook
   bool at_exit = false;
   std::string value;  ///< id, object or task
-  std::string type;   ///< interval begin only, may be empty
+  std::string type;   ///< interval begin and end only, may be empty
 
   /// The value is what the function returns.
   bool ofReturned() const { return table == "queue" && at_exit && value == "return"; }

@@ -25,9 +25,10 @@ std::string call(const std::string &macro, std::initializer_list<std::string> ar
 std::string intervalText(const Hook &hook) {
   const std::string place = hook.at_exit ? "EXIT" : "ENTRY";
   const std::string value = "(" + hook.value + ")";
-  if (hook.action == "begin") {
+  if (hook.action == "begin" || !hook.type.empty()) {
+    const std::string function = hook.action == "begin" ? "interval_begin" : "interval_end_typed";
     const std::string type = hook.type.empty() ? "0" : "(" + hook.type + ")";
-    return call("__VPROF_BEGIN_" + place, {nameOf(hook), value, type});
+    return call("__VPROF_TYPED_" + place, {nameOf(hook), function, value, type});
   }
   const std::string function = hook.action == "on_behalf" ? "on_behalf" : "interval_" + hook.action;
   return call("__VPROF_" + place, {nameOf(hook), function, value});

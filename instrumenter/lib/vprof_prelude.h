@@ -52,7 +52,7 @@ __VPROF_INLINE void __vprof_out(const struct __vprof_probe *probe) {
 
 /* Descriptor hooks: calls of vprof/vprof.h under names of our own, so that the program may include that header. */
 typedef unsigned long __vprof_u64;
-struct __vprof_begin_args {
+struct __vprof_typed_args {
   __vprof_u64 id;
   const char *type;
 };
@@ -77,20 +77,24 @@ __VPROF_CALL(wait_end)
 __VPROF_CALL(wake)
 __VPROF_CALL(wake_done)
 
-extern void __vprof_c_interval_begin(__vprof_u64, const char *) __asm__("vprof_interval_begin")
-    __attribute__((__weak__));
-__VPROF_INLINE int __vprof_do_interval_begin(__vprof_u64 id, const char *type) {
-  if (__vprof_c_interval_begin) __vprof_c_interval_begin(id, type);
-  return 0;
-}
-__VPROF_INLINE struct __vprof_begin_args __vprof_begin(__vprof_u64 id, const char *type) {
-  struct __vprof_begin_args args;
+#define __VPROF_TYPED_CALL(name)                                                                             \
+  extern void __vprof_c_##name(__vprof_u64, const char *) __asm__("vprof_" #name) __attribute__((__weak__)); \
+  __VPROF_INLINE int __vprof_do_##name(__vprof_u64 id, const char *type) {                                   \
+    if (__vprof_c_##name) __vprof_c_##name(id, type);                                                        \
+    return 0;                                                                                                \
+  }                                                                                                          \
+  __VPROF_INLINE void __vprof_exit_##name(const struct __vprof_typed_args *args) {                           \
+    __vprof_do_##name(args->id, args->type);                                                                 \
+  }
+
+__VPROF_TYPED_CALL(interval_begin)
+__VPROF_TYPED_CALL(interval_end_typed)
+
+__VPROF_INLINE struct __vprof_typed_args __vprof_typed(__vprof_u64 id, const char *type) {
+  struct __vprof_typed_args args;
   args.id = id;
   args.type = type;
   return args;
-}
-__VPROF_INLINE void __vprof_exit_interval_begin(const struct __vprof_begin_args *args) {
-  __vprof_do_interval_begin(args->id, args->type);
 }
 /* A returned value of 0 (NULL, or a function left without return) is no task. */
 __VPROF_INLINE void __vprof_exit_returned(const __vprof_u64 *task) {
@@ -106,11 +110,10 @@ __VPROF_INLINE void __vprof_exit_returned(const __vprof_u64 *task) {
 #define __VPROF_AROUND(n, f, g, x) \
   __VPROF_EXIT(n, g, x)            \
   const int __vprof_hook_in_##n __VPROF_UNUSED = __vprof_do_##f(__vprof_hook_##n);
-#define __VPROF_BEGIN_ENTRY(n, id, type) \
-  const int __vprof_hook_##n __VPROF_UNUSED = __vprof_do_interval_begin((__vprof_u64)(id), type);
-#define __VPROF_BEGIN_EXIT(n, id, type)                                            \
-  const struct __vprof_begin_args __vprof_hook_##n __VPROF_EXITS(interval_begin) = \
-      __vprof_begin((__vprof_u64)(id), type);
+#define __VPROF_TYPED_ENTRY(n, f, id, type) \
+  const int __vprof_hook_##n __VPROF_UNUSED = __vprof_do_##f((__vprof_u64)(id), type);
+#define __VPROF_TYPED_EXIT(n, f, id, type) \
+  const struct __vprof_typed_args __vprof_hook_##n __VPROF_EXITS(f) = __vprof_typed((__vprof_u64)(id), type);
 
 /* `return e;` of a function with a task in its returned value of type T becomes `return __vprof_returned = (e), ...;`.
  */

@@ -98,7 +98,8 @@ struct Arena {
   std::atomic<uint64_t> unslotted;    // threads that found no free slot
   std::atomic<uint32_t> module_lock;  // pid of the process that appends
   std::atomic<uint32_t> module_count;
-  std::atomic<uint32_t> sites_used;  // bytes of `switches` given to modules
+  std::atomic<uint32_t> sites_used;          // bytes of `switches` given to modules
+  std::atomic<uint64_t> anonymous_mappings;  // shared ones, numbered as they are made (mapping_interpose.cpp)
   alignas(64) Module modules[kMaxModules];
   LabelTable labels;
   ObjectTable objects;

@@ -47,6 +47,11 @@ constexpr Record make_record(Kind kind, uint64_t time, uint32_t aux, uint64_t w1
   return {(time & kTimeMask) | uint64_t{aux < kMaxAux ? aux : kMaxAux} << 48 | static_cast<uint64_t>(kind) << 60, w1};
 }
 
+// aux of INTERVAL_END. `label` is the number of the type, 0 = as at the begin.
+constexpr uint32_t end_aux(bool aborted, uint32_t label) {
+  return (aborted ? 1 : 0) | label << 1;
+}
+
 constexpr Kind kind_of(Record r) {
   return static_cast<Kind>(r.w0 >> 60);
 }

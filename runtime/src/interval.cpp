@@ -21,11 +21,16 @@ VPROF_API void vprof_interval_begin(uint64_t id, const char *type) {
 }
 
 VPROF_API void vprof_interval_end(uint64_t id) {
-  if (id != 0) write(Kind::kIntervalEnd, 0, id, Space::kReserved);
+  if (id != 0) write(Kind::kIntervalEnd, end_aux(false, 0), id, Space::kReserved);
+}
+
+VPROF_API void vprof_interval_end_typed(uint64_t id, const char *type) {
+  if (!attached() || id == 0) return;
+  write(Kind::kIntervalEnd, end_aux(false, g_session.arena->labels.intern(type)), id, Space::kReserved);
 }
 
 VPROF_API void vprof_interval_abort(uint64_t id) {
-  if (id != 0) write(Kind::kIntervalEnd, 1, id, Space::kReserved);
+  if (id != 0) write(Kind::kIntervalEnd, end_aux(true, 0), id, Space::kReserved);
 }
 
 VPROF_API void vprof_on_behalf(uint64_t id) {
@@ -33,14 +38,15 @@ VPROF_API void vprof_on_behalf(uint64_t id) {
 }
 
 VPROF_API void vprof_enqueue(uint64_t task) {
-  write(Kind::kEnqueue, 0, task, Space::kNormal);
+  write(Kind::kEnqueue, 0, described_id(task), Space::kNormal);
 }
 
 VPROF_API void vprof_dequeue(uint64_t task) {
-  write(Kind::kDequeue, 0, task, Space::kNormal);
+  write(Kind::kDequeue, 0, described_id(task), Space::kNormal);
 }
 
-// Waits of one thread nest when a primitive is built of others. Deeper ones than this are not recorded.
+// Waits of one thread nest when a primitive is built of others. Beyond this many the outermost is given up: most likely
+// its function was left by longjmp, without an end.
 constexpr uint32_t kMaxNestedWaits = 4;
 
 struct OpenWaits {
@@ -50,17 +56,25 @@ struct OpenWaits {
 
 static __thread OpenWaits t_waits;
 
+static void give_up_outermost_wait() {
+  end_wait(t_waits.waits[0]);
+  --t_waits.count;
+  for (uint32_t i = 0; i < t_waits.count; ++i) t_waits.waits[i] = t_waits.waits[i + 1];
+}
+
 VPROF_API void vprof_wait_begin(uint64_t object) {
-  if (!attached() || t_waits.count == kMaxNestedWaits) return;
-  t_waits.waits[t_waits.count] = begin_wait(ObjectClass::kDescribed, object);
+  if (!attached()) return;
+  if (t_waits.count == kMaxNestedWaits) give_up_outermost_wait();
+  t_waits.waits[t_waits.count] = begin_wait(ObjectClass::kDescribed, described_id(object));
   ++t_waits.count;
 }
 
 VPROF_API void vprof_wait_end(uint64_t object) {
   if (!attached()) return;
   const uint64_t now = ticks();
+  const uint64_t name = described_id(object);
   uint32_t ours = t_waits.count;
-  while (ours != 0 && t_waits.waits[ours - 1].object != object) --ours;
+  while (ours != 0 && t_waits.waits[ours - 1].object != name) --ours;
   if (ours == 0) return;
   const Wait wait = t_waits.waits[ours - 1];
   const Peer peer = find_peer(wait, now, Trust::kOnlyDuringWait);
@@ -74,11 +88,11 @@ VPROF_API void vprof_wait_end(uint64_t object) {
 static __thread Release t_release;
 
 VPROF_API void vprof_wake(uint64_t object) {
-  if (attached()) t_release = begin_release(ObjectClass::kDescribed, object);
+  if (attached()) t_release = begin_release(ObjectClass::kDescribed, described_id(object));
 }
 
 VPROF_API void vprof_wake_done(uint64_t object) {
-  if (attached() && t_release.object == object) finish_release(t_release);
+  if (attached() && t_release.object == described_id(object)) finish_release(t_release);
 }
 
 }  // namespace vprof

@@ -1,4 +1,4 @@
-// The label table: short texts (interval types) interned as numbers 1..4095, shared by all processes of a session.
+// The label table: short texts (interval types) interned as numbers 1..2047, shared by all processes of a session.
 //
 // Lock-free and safe in signal handlers: a text is written into an entry of its own first and then published by one CAS
 // of the index; the loser of a race finds the winner's equal text and leaves its entry unused. Nothing is ever removed.
@@ -12,7 +12,7 @@ namespace vprof {
 
 class LabelTable {
  public:
-  static constexpr uint32_t kMaxLabels = 4095;  // aux of INTERVAL_BEGIN, TRACE_FORMAT.md section 2
+  static constexpr uint32_t kMaxLabels = 2047;  // 11 bits of aux of INTERVAL_END, TRACE_FORMAT.md section 2
   static constexpr uint32_t kMaxText = 63;
 
   // The number of `text` (cut at 63 bytes); 0 for null or if the table is full.
@@ -31,7 +31,7 @@ class LabelTable {
   }
 
  private:
-  static constexpr uint32_t kIndexSize = 8192;  // at most half full: a search ends soon at an empty place
+  static constexpr uint32_t kIndexSize = 4096;  // at most half full: a search ends soon at an empty place
 
   struct Entry {
     char text[kMaxText];

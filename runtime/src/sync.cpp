@@ -2,12 +2,24 @@
 
 #include <pthread.h>
 
+#include "mappings.h"
+
 namespace vprof {
 
 // User addresses have 47 bits, pids 22: the pid changes the upper bits, which are equal in all of a process's
 // addresses.
+static uint64_t id_of_address(uint64_t address) {
+  const uint64_t shared = g_mappings.find(address);
+  return shared != 0 ? shared : address ^ uint64_t { g_session.pid } << 42;
+}
+
 uint64_t object_id(const void *address) {
-  return reinterpret_cast<uint64_t>(address) ^ uint64_t { g_session.pid } << 42;
+  return id_of_address(reinterpret_cast<uint64_t>(address));
+}
+
+uint64_t described_id(uint64_t value) {
+  constexpr uint64_t kLowestAddress = 1 << 16, kEndOfAddresses = uint64_t{1} << 47;
+  return value >= kLowestAddress && value < kEndOfAddresses ? id_of_address(value) : value;
 }
 
 // Objects of different classes may have one address. Never 0.

@@ -43,9 +43,13 @@ struct Peer {
 // (semaphore, condition, described).
 enum class Trust { kAlways, kOnlyDuringWait };
 
-// How this process names a primitive of the C library at `address`: unique over the processes of a session, since
-// children of fork have their parent's addresses. Objects shared by processes are not recognised yet.
+// The session's name of what lies at `address`. In memory shared by processes (mappings.h): the same in all of them,
+// wherever it is mapped. Else different in each process, since children of fork have their parent's addresses.
 uint64_t object_id(const void *address);
+
+// The session's name of an object or task that a descriptor or the program names by `value`: as object_id if the value
+// can be an address (2^16 to 2^47), else the value itself, which means the same in all processes.
+uint64_t described_id(uint64_t value);
 
 Wait begin_wait(ObjectClass cls, uint64_t object);
 Peer find_peer(const Wait &wait, uint64_t resumed, Trust trust);

@@ -67,6 +67,21 @@ def test_intervals_are_sorted_by_begin_and_numbered_in_that_order(load: Load) ->
     assert list(trace.intervals.begin) == [10, 50]
 
 
+def test_a_type_given_at_the_end_replaces_that_of_the_begin(load: Load) -> None:
+    writer = Writer()
+    for number, text in ((1, "read"), (2047, "write")):
+        writer.event("label", number=number, text=text)
+    thread = writer.thread(1)
+    for id_, begun_as, ended_as in ((10, 1, 2047), (20, 1, 0), (30, 0, 1), (40, 2047, 2047)):
+        thread.begin(id_, id_, label=begun_as)
+        thread.end(id_, id_ + 5, label=ended_as)
+    thread.begin(50, 50, label=1)
+    thread.end(50, 55, aborted=True, label=2047)
+    trace = load(writer)
+    assert [row[1] for row in Tuples(trace).intervals()] == ["write", "read", "read", "write"]
+    assert trace.excluded == {"aborted": 1}
+
+
 def test_what_cannot_be_used_is_counted_by_reason(load: Load) -> None:
     writer = Writer()
     thread = writer.thread(1)

@@ -58,8 +58,8 @@ class Thread:
     def begin(self, id_: int, t: int, label: int = 0) -> None:
         self._add(t, record(3, t, label, id_))
 
-    def end(self, id_: int, t: int, aborted: bool = False) -> None:
-        self._add(t, record(4, t, int(aborted), id_))
+    def end(self, id_: int, t: int, aborted: bool = False, label: int = 0) -> None:
+        self._add(t, record(4, t, int(aborted) | label << 1, id_))
 
     def on_behalf(self, id_: int, t: int) -> None:
         self._add(t, record(5, t, 0, id_))

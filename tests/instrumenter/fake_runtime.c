@@ -39,6 +39,10 @@ void vprof_interval_begin(uint64_t id, const char *type) {
   fprintf(stderr, "%*sbegin %llu %s\n", 2 * depth, "", (unsigned long long)id, type ? type : "-");
 }
 
+void vprof_interval_end_typed(uint64_t id, const char *type) {
+  fprintf(stderr, "%*send %llu %s\n", 2 * depth, "", (unsigned long long)id, type ? type : "-");
+}
+
 #define PRINTS(name)                  \
   void vprof_##name(uint64_t value) { \
     print(#name, value);              \

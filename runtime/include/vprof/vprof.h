@@ -14,13 +14,18 @@
 extern "C" {
 #endif
 
-/* Begins the semantic interval `id` (not 0, not in use by another open interval) on the calling thread, which works on
- * its behalf from here on. `type` is a short label such as "new_order", or NULL; at most 4095 different labels of at
- * most 63 bytes are kept, later ones count as NULL. */
+/* Begins the semantic interval `id` on the calling thread, which works on its behalf from here on. No other open
+ * interval of any process may have this id; 0 is no interval: begin, end and abort of 0 do nothing. `type` is a short
+ * label such as "new_order", or NULL; at most 2047 different labels of at most 63 bytes are kept, later ones count as
+ * NULL. */
 void vprof_interval_begin(uint64_t id, const char *type);
 
-/* Ends interval `id`, on any thread. The calling thread works on behalf of no interval from here on. */
+/* Ends interval `id`, on any thread of any process. The calling thread works on behalf of no interval from here on. */
 void vprof_interval_end(uint64_t id);
+
+/* As vprof_interval_end, for an interval whose type is known only now: `type`, unless NULL, replaces that of its
+ * begin. */
+void vprof_interval_end_typed(uint64_t id, const char *type);
 
 /* As vprof_interval_end, for work that was given up: the interval is counted, not analyzed. */
 void vprof_interval_abort(uint64_t id);
@@ -28,15 +33,16 @@ void vprof_interval_abort(uint64_t id);
 /* The calling thread works on behalf of interval `id` (0: of none) until it says otherwise. */
 void vprof_on_behalf(uint64_t id);
 
-/* A task is handed over: `task` identifies it between enqueue and dequeue (its address will do). The next
+/* A task is handed over: `task` names it between enqueue and dequeue, as `object` below names a primitive. The next
  * vprof_on_behalf or vprof_interval_begin of the dequeuing thread takes the created-by edge. */
 void vprof_enqueue(uint64_t task);
 void vprof_dequeue(uint64_t task);
 
 /* A synchronization primitive of the program itself. Call `wait_begin` before an acquire that may block and `wait_end`
  * when it has succeeded; call `wake` where the object is released or signalled, before the real release and `wake_done`
- * after it. A wait during which nobody called wake leaves no record. `object` identifies the primitive: its address, or
- * for objects shared by processes something that is the same in all of them. */
+ * after it. A wait during which nobody called wake leaves no record. `object` names the primitive: its address, which
+ * may lie in memory shared by processes, at a different address in each. A number that is no address (below 2^16, or
+ * from 2^47 on) names the same object in all processes. */
 void vprof_wait_begin(uint64_t object);
 void vprof_wait_end(uint64_t object);
 void vprof_wake(uint64_t object);

@@ -6,14 +6,14 @@ struct txn {
   const char *name;
 };
 
-static void txn_begin(struct txn *txn) { __VPROF_PROBE(0) __VPROF_BEGIN_ENTRY(interval_0, (txn->id), (txn->name))  puts(txn->name); }
+static void txn_begin(struct txn *txn) { __VPROF_PROBE(0) __VPROF_TYPED_ENTRY(interval_0, interval_begin, (txn->id), (txn->name))  puts(txn->name); }
 
-static void txn_end(struct txn *txn) { __VPROF_PROBE(1) __VPROF_EXIT(interval_1, interval_end, (txn->id)) 
+static void txn_end(struct txn *txn) { __VPROF_PROBE(1) __VPROF_TYPED_EXIT(interval_1, interval_end_typed, (txn->id), (txn->name)) 
   txn->id = 0;
   puts("end");
 }
 
-static void txn_abort(unsigned id) { __VPROF_PROBE(2) __VPROF_ENTRY(interval_2, interval_abort, (id)) __VPROF_BEGIN_EXIT(interval_4, (id + 1), 0)  printf("abort %u\n", id); }
+static void txn_abort(unsigned id) { __VPROF_PROBE(2) __VPROF_ENTRY(interval_2, interval_abort, (id)) __VPROF_TYPED_EXIT(interval_4, interval_begin, (id + 1), 0)  printf("abort %u\n", id); }
 
 static void work_for(const struct txn *txn) { __VPROF_PROBE(3) __VPROF_ENTRY(interval_3, on_behalf, (txn ? txn->id : 0)) 
   if (!txn) return;

@@ -1,0 +1,112 @@
+// mmap, munmap, mremap, shmat, shmdt: the C library's functions, wrapped to know the writable shared mappings
+// (mappings.h).
+//
+// The symbols here come before libc's in the program's lookup order. Each makes the system call itself, as libc's do:
+// a malloc that replaces libc's may call mmap at any time, also while the dynamic linker looks up a symbol. Without a
+// session nothing else happens. Not seen: mappings made by libc itself (sem_open), by direct system calls, before the
+// runtime has attached, and made writable later.
+//
+// Not in libvprof.a: there all objects are taken for private ones.
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "mappings.h"
+#include "session.h"
+
+#define VPROF_INTERPOSED extern "C" __attribute__((visibility("default")))
+
+namespace vprof {
+
+static uint64_t address_of(const void *p) {
+  return reinterpret_cast<uint64_t>(p);
+}
+
+constexpr uint64_t kAnonymous = 1, kFile = 2, kSystemV = 3;
+
+static uint64_t anonymous_identity() {
+  return memory_identity(kAnonymous, g_session.arena->anonymous_mappings.fetch_add(1, std::memory_order_relaxed));
+}
+
+// A device such as /dev/zero gives each mapping memory of its own.
+static uint64_t file_identity(int fd) {
+  struct stat st;
+  if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return anonymous_identity();
+  return memory_identity(kFile + (uint64_t{st.st_dev} << 8), st.st_ino);
+}
+
+static bool is_writable_and_shared(int protection, int flags) {
+  const int type = flags & MAP_TYPE;
+  return (type == MAP_SHARED || type == MAP_SHARED_VALIDATE) && (protection & PROT_WRITE) != 0;
+}
+
+static void *map(void *address, size_t length, int protection, int flags, int fd, off_t offset) {
+  // Before the call: afterwards the range may belong to another thread's mapping.
+  if (attached() && (flags & MAP_FIXED) != 0) g_mappings.forget(address_of(address), length);
+  const long result = syscall(SYS_mmap, address, length, protection, flags, fd, offset);
+  if (result == -1 || !attached() || !is_writable_and_shared(protection, flags))
+    return reinterpret_cast<void *>(result);
+  const int saved_errno = errno;
+  const uint64_t identity = flags & MAP_ANONYMOUS ? anonymous_identity() : file_identity(fd);
+  g_mappings.enter(static_cast<uint64_t>(result), length, identity + static_cast<uint64_t>(offset));
+  errno = saved_errno;
+  return reinterpret_cast<void *>(result);
+}
+
+VPROF_INTERPOSED void *mmap(void *address, size_t length, int protection, int flags, int fd, off_t offset) noexcept {
+  return map(address, length, protection, flags, fd, offset);
+}
+
+VPROF_INTERPOSED void *mmap64(void *address, size_t length, int protection, int flags, int fd,
+                              off64_t offset) noexcept {
+  return map(address, length, protection, flags, fd, offset);
+}
+
+VPROF_INTERPOSED int munmap(void *address, size_t length) noexcept {
+  if (attached()) g_mappings.forget(address_of(address), length);
+  return static_cast<int>(syscall(SYS_munmap, address, length));
+}
+
+// `old_length` 0 duplicates a mapping, MREMAP_DONTUNMAP leaves the old range mapped.
+VPROF_INTERPOSED void *mremap(void *old, size_t old_length, size_t length, int flags, ...) noexcept {
+  va_list rest;
+  va_start(rest, flags);
+  void *const target = flags & MREMAP_FIXED ? va_arg(rest, void *) : nullptr;
+  va_end(rest);
+  const uint64_t name = attached() ? g_mappings.find(address_of(old)) : 0;
+  const bool moves = name != 0 && old_length != 0 && (flags & MREMAP_DONTUNMAP) == 0;
+  if (moves) g_mappings.forget(address_of(old), old_length);
+  if (attached() && target != nullptr) g_mappings.forget(address_of(target), length);
+  const long result = syscall(SYS_mremap, old, old_length, length, flags, target);
+  if (result != -1 && name != 0)
+    g_mappings.enter(static_cast<uint64_t>(result), length, name);
+  else if (moves)
+    g_mappings.enter(address_of(old), old_length, name);
+  return reinterpret_cast<void *>(result);
+}
+
+VPROF_INTERPOSED void *shmat(int id, const void *address, int flags) noexcept {
+  const long result = syscall(SYS_shmat, id, address, flags);
+  if (result == -1 || !attached() || (flags & SHM_RDONLY) != 0) return reinterpret_cast<void *>(result);
+  const int saved_errno = errno;
+  shmid_ds segment;
+  if (shmctl(id, IPC_STAT, &segment) == 0) {
+    g_mappings.forget(static_cast<uint64_t>(result), segment.shm_segsz);
+    g_mappings.enter(static_cast<uint64_t>(result), segment.shm_segsz,
+                     memory_identity(kSystemV, static_cast<uint64_t>(id)));
+  }
+  errno = saved_errno;
+  return reinterpret_cast<void *>(result);
+}
+
+VPROF_INTERPOSED int shmdt(const void *address) noexcept {
+  if (attached()) g_mappings.forget(address_of(address), g_mappings.length_at(address_of(address)));
+  return static_cast<int>(syscall(SYS_shmdt, address));
+}
+
+}  // namespace vprof
