@@ -12,13 +12,15 @@ namespace vprof {
 namespace {
 
 constexpr const char *kUsage =
-    "usage: vprof-collector --session DIR --output FILE [--slots N] [--ring-bytes N] [--hold] [-- COMMAND...]\n"
+    "usage: vprof-collector --session DIR --output FILE [--slots N] [--ring-bytes N] [--user NAME] [--hold]\n"
+    "       [-- COMMAND...]\n"
     "\n"
     "Makes the session directory DIR, prints 'ready', and records the programs that run with VPROF_SESSION=DIR\n"
     "into FILE until 'stop' arrives on DIR/control, SIGTERM or SIGINT.\n"
     "\n"
     "  --slots N        threads recorded at one time (96)\n"
     "  --ring-bytes N   buffer per thread, a power of two from 4096 (524288)\n"
+    "  --user NAME      whose programs may join, if not our own (needs root)\n"
     "  --hold           a starting program waits until its modules are acknowledged\n"
     "  COMMAND          noted in the trace; not run\n"
     "\n"
@@ -46,13 +48,11 @@ bool parse_slots(const char *text, uint32_t *slots) {
 
 // Exit code: -1 to go on.
 int parse_options(int argc, char **argv, Options *options) {
-  static const option kOptions[] = {{"session", required_argument, nullptr, 's'},
-                                    {"output", required_argument, nullptr, 'o'},
-                                    {"slots", required_argument, nullptr, 'n'},
-                                    {"ring-bytes", required_argument, nullptr, 'r'},
-                                    {"hold", no_argument, nullptr, 'h'},
-                                    {"help", no_argument, nullptr, '?'},
-                                    {nullptr, 0, nullptr, 0}};
+  static const option kOptions[] = {
+      {"session", required_argument, nullptr, 's'}, {"output", required_argument, nullptr, 'o'},
+      {"slots", required_argument, nullptr, 'n'},   {"ring-bytes", required_argument, nullptr, 'r'},
+      {"user", required_argument, nullptr, 'u'},    {"hold", no_argument, nullptr, 'h'},
+      {"help", no_argument, nullptr, '?'},          {nullptr, 0, nullptr, 0}};
   bool valid = true;
   for (int c; (c = getopt_long(argc, argv, "+", kOptions, nullptr)) != -1;) {
     if (c == 's')
@@ -63,6 +63,8 @@ int parse_options(int argc, char **argv, Options *options) {
       valid &= parse_slots(optarg, &options->session.slots);
     else if (c == 'r')
       valid &= parse_power_of_two(optarg, 4096, uint64_t{1} << 30, &options->session.ring_bytes);
+    else if (c == 'u')
+      options->session.user = optarg;
     else if (c == 'h')
       options->session.hold = true;
     else

@@ -1,6 +1,7 @@
 #include "session_files.h"
 
 #include <fcntl.h>
+#include <pwd.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -47,6 +48,16 @@ static void init_arena(Arena *arena, const SessionOptions &options) {
   memcpy(arena->magic, kArenaMagic, sizeof kArenaMagic);
 }
 
+// The directory last: until then nobody else can reach the files.
+std::string SessionFiles::give_to(const std::string &user) {
+  const passwd *entry = getpwnam(user.c_str());
+  if (entry == nullptr) return "there is no user '" + user + "'";
+  for (const std::string &file : {path("arena"), path("switches"), directory_})
+    if (chown(file.c_str(), entry->pw_uid, entry->pw_gid) != 0)
+      return failure("cannot give " + file + " to " + user + " (only root can)", errno);
+  return "";
+}
+
 std::string SessionFiles::create(const SessionOptions &options) {
   if (mkdir(options.directory.c_str(), 0700) != 0) {
     const int error = errno;
@@ -62,7 +73,7 @@ std::string SessionFiles::create(const SessionOptions &options) {
   arena_ = static_cast<Arena *>(arena);
   switches_ = static_cast<unsigned char *>(switches);
   init_arena(arena_, options);
-  return "";
+  return options.user.empty() ? "" : give_to(options.user);
 }
 
 SessionFiles::~SessionFiles() {
