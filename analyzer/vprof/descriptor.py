@@ -17,6 +17,7 @@ from vprof.paths import annotation_file
 
 # Tables whose entries rewrite code: key -> (required keys, optional keys, allowed values).
 _AT = ("entry", "exit")
+_TYPED_EVENTS = ("begin", "end")
 _ENTRIES: dict[str, dict[str, Any]] = {
     "interval": {
         "required": ("event", "function", "id"),
@@ -36,10 +37,20 @@ _ENTRIES: dict[str, dict[str, Any]] = {
 }
 _LISTS = ("roots", "include", "exclude", "ignore_for_height")
 _TABLES: dict[str, dict[str, type]] = {
-    "source": {"kind": str, "path": str},
+    "source": {"kind": str, "path": str, "package": str, "version": str},
     "build": {"steps": list, "programs": list},
-    "run": {"command": str, "seconds": int},
+    "run": {"command": str},
+    "server": {"user": str, "environment": dict, "setup": list, "start": str, "ready": str, "stop": str},
+    "load": {"setup": list, "command": str, "clients": int},
 }
+_REQUIRED = {
+    "build": ("steps", "programs"),
+    "run": ("command",),
+    "server": ("start", "ready", "stop"),
+    "load": ("command",),
+}
+_SOURCES = {"tree": ("path",), "debian": ("package", "version")}
+"""Kinds of source, each with its keys, all of them required."""
 _FREE = ("demo",)
 """Tables for other readers (the demo and its tests); kept as they are."""
 
@@ -57,6 +68,8 @@ class Descriptor:
     source: dict[str, Any]
     build: dict[str, Any]
     run: dict[str, Any]
+    server: dict[str, Any]
+    load: dict[str, Any]
     entries: dict[str, list[dict[str, str]]]
     free: dict[str, Any] = field(default_factory=dict)
 
@@ -64,9 +77,6 @@ class Descriptor:
         """The text of VPROF_DESCRIPTOR: entries and name lists, no expressions touched."""
         lists = {"exclude": self.exclude, "ignore_for_height": self.ignore_for_height}
         return json.dumps({**self.entries, **lists}, indent=1)
-
-    def source_dir(self) -> Path:
-        return (self.file.parent / str(self.source["path"])).resolve()
 
 
 def load(file: Path) -> Descriptor:
@@ -89,6 +99,8 @@ def load(file: Path) -> Descriptor:
         source=raw.get("source", {}),
         build=raw.get("build", {}),
         run=raw.get("run", {}),
+        server=raw.get("server", {}),
+        load=raw.get("load", {}),
         entries=entries,
         free={key: raw[key] for key in _FREE if key in raw},
     )
@@ -145,6 +157,8 @@ def _check_tables(raw: dict[str, Any], file: Path) -> None:
             _check_entries(key, value, file)
         if key in _TABLES:
             _check_table(key, value, file)
+    if ("server" in raw) != ("load" in raw) or ("server" in raw and "run" in raw):
+        raise UsageError(f"{file}: give either [run], or [server] and [load]")
 
 
 def _check_entries(table: str, rows: Any, file: Path) -> None:
@@ -164,6 +178,8 @@ def _check_entries(table: str, rows: Any, file: Path) -> None:
             allowed = rule["values"].get(key)
             if allowed and value not in allowed:
                 raise UsageError(f"{where}: {key} = '{value}' must be one of {', '.join(allowed)}")
+        if "type" in entry and entry["event"] not in _TYPED_EVENTS:
+            raise UsageError(f"{where}: type is only for event = {' and '.join(_TYPED_EVENTS)}")
 
 
 def _check_table(table: str, value: Any, file: Path) -> None:
@@ -173,5 +189,26 @@ def _check_table(table: str, value: Any, file: Path) -> None:
         kind = _TABLES[table].get(key)
         if kind is None:
             raise UsageError(f"{file}: [{table}] has no key '{key}'; known: {', '.join(_TABLES[table])}")
-        if not isinstance(item, kind):
-            raise UsageError(f"{file}: [{table}] {key} must be a {kind.__name__}")
+        _check_value(f"{file}: [{table}] {key}", item, kind)
+    for key in _required(table, value, file):
+        if key not in value:
+            raise UsageError(f"{file}: [{table}] '{key}' is missing")
+
+
+def _required(table: str, value: dict[str, Any], file: Path) -> tuple[str, ...]:
+    if table != "source":
+        return _REQUIRED[table]
+    kind = value.get("kind")
+    if kind not in _SOURCES:
+        raise UsageError(f"{file}: [source] kind = {kind!r} must be one of {', '.join(_SOURCES)}")
+    for key in value.keys() - {"kind", *_SOURCES[kind]}:
+        raise UsageError(f"{file}: [source] {key} is not for kind = '{kind}'")
+    return _SOURCES[kind]
+
+
+def _check_value(where: str, item: Any, kind: type) -> None:
+    """Lists and tables hold strings."""
+    inside = item if isinstance(item, list) else item.values() if isinstance(item, dict) else ()
+    if not isinstance(item, kind) or not all(isinstance(part, str) for part in inside):
+        names = {str: "a string", int: "a number", list: "a list of strings", dict: "a table of strings"}
+        raise UsageError(f"{where} must be {names[kind]}")

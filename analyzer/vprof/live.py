@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,10 +22,13 @@ _PATIENCE = 4
 
 @dataclass
 class LiveProgram:
-    """A program that runs under a session. `traces` are kept in `folder`, one per measurement."""
+    """A program that runs under a session. `traces` are kept in `folder`, one per measurement.
+
+    `check` raises VprofError when the program, or the load that drives it, has ended for good.
+    """
 
     session: Session
-    process: subprocess.Popen[bytes]
+    check: Callable[[], None]
     folder: Path
     options: AnalysisOptions
     plan: Plan
@@ -35,7 +38,7 @@ class LiveProgram:
         """Returns when the program has joined with its plan on. Raises VprofError when it ends first or never joins."""
         deadline = time.monotonic() + _JOIN_SECONDS
         while not self.session.modules:
-            self._check_alive()
+            self.check()
             if time.monotonic() > deadline:
                 raise VprofError("the program did not join: it was not built (or not linked) by vprof-cc")
             time.sleep(_POLL_SECONDS)
@@ -57,14 +60,9 @@ class LiveProgram:
         begin = time.monotonic()
         while True:
             time.sleep(min(seconds, 0.2))
-            self._check_alive()
+            self.check()
             self.session.follow(self.plan)
             elapsed = time.monotonic() - begin
             enough = self.session.stats()["intervals"] >= _FEWEST_INTERVALS
             if elapsed >= seconds and (enough or elapsed >= _PATIENCE * seconds):
                 return
-
-    def _check_alive(self) -> None:
-        status = self.process.poll()
-        if status is not None:
-            raise VprofError(f"the program ended (status {status}) before the drill-down was done: let it run longer")

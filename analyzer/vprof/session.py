@@ -41,10 +41,16 @@ class Session:
         self._replies: Any = None
 
     @classmethod
-    def start(cls, output: Path | None) -> Session:
-        """Starts a collector that writes to `output` (None: drains to nowhere). Raises VprofError with its reason."""
+    def start(cls, output: Path | None, user: str | None = None) -> Session:
+        """Starts a collector that writes to `output` (None: drains to nowhere). Raises VprofError with its reason.
+
+        `user`: the account whose programs join, if it is not ours.
+        """
         directory = Path(tempfile.mkdtemp(prefix="vprof-", dir=_arena_parent())) / "session"
         command = [native("lib/vprof/vprof-collector"), "--session", directory, "--output", output or "-", "--hold"]
+        if user:
+            directory.parent.chmod(0o711)
+            command += ["--user", user]
         # A session of its own keeps a Ctrl-C meant for the program from ending the collector before its last drain.
         collector = subprocess.Popen(
             [str(part) for part in command],

@@ -1,7 +1,7 @@
-"""A target on this machine: where its build lies, how it is built, run and checked.
+"""A target on this machine: where its source and build lie, how it is fetched, built and checked.
 
-Everything vprof makes for a target is below `.vprof/<name>/` of the current folder: `build/`, `descriptor.json`,
-`build.log`.
+Everything vprof makes for a target is below `.vprof/<name>/` of the current folder: `source/` (if it was fetched),
+`build/`, `install/`, `descriptor.json`, `build.log`; a server's own folder is `server/` (vprof/server.py).
 """
 
 from __future__ import annotations
@@ -10,14 +10,20 @@ import os
 import shlex
 import shutil
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from vprof import descriptor as descriptors
 from vprof.descriptor import Descriptor
 from vprof.errors import UsageError, VprofError
 from vprof.metadata import Unit, read_program
 from vprof.paths import native, target_file
+from vprof.source import fetch
+
+Progress = Callable[[str], None]
+"""Is told what is being done, in a few words."""
 
 
 @dataclass(frozen=True)
@@ -37,28 +43,46 @@ class Target:
     def build_dir(self) -> Path:
         return self.folder / "build"
 
-    def programs(self) -> list[Path]:
-        return [self.build_dir / str(name) for name in self.descriptor.build.get("programs", [])]
+    @property
+    def source_dir(self) -> Path:
+        source = self.descriptor.source
+        if source["kind"] == "tree":
+            return (self.descriptor.file.parent / str(source["path"])).resolve()
+        return self.folder / "source"
 
-    def build(self) -> None:
-        """Runs the descriptor's build steps with `vprof-cc`; the sources stay as they are. Raises VprofError."""
-        annotations = self.folder / "descriptor.json"
-        text = self.descriptor.rewriter_json()
-        # Build systems do not see that the descriptor went into the objects: a changed one starts afresh.
-        if self.build_dir.exists() and not (annotations.exists() and annotations.read_text(encoding="utf-8") == text):
-            shutil.rmtree(self.build_dir)
-        self.build_dir.mkdir(parents=True, exist_ok=True)
-        annotations.write_text(text, encoding="utf-8")
-        environment = {**os.environ, "VPROF_DESCRIPTOR": str(annotations)}
+    def programs(self) -> list[Path]:
+        return [self.build_dir / str(name) for name in self.descriptor.build["programs"]]
+
+    def build(self, progress: Progress) -> None:
+        """Fetches the source and runs the build steps with `vprof-cc`; the source stays as it is. Raises VprofError.
+
+        Steps run in the build folder. What is up to date is not made again.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
         log = self.folder / "build.log"
         with log.open("w", encoding="utf-8") as output:
-            for step in self.descriptor.build["steps"]:
-                command = self._filled(str(step))
-                output.write(f"$ {shlex.join(command)}\n")
-                output.flush()
-                done = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, env=environment, check=False)
-                if done.returncode != 0:
+            source = self.descriptor.source
+            if source["kind"] == "debian":
+                progress(f"fetching {source['package']} {source['version']}")
+                fetch(source["package"], source["version"], self.source_dir, self.folder / "apt", output)
+            environment = {**os.environ, "VPROF_DESCRIPTOR": str(self._annotations())}
+            steps = self.descriptor.build["steps"]
+            for number, step in enumerate(steps, 1):
+                command = self.filled(step)
+                progress(f"build step {number} of {len(steps)}: {shlex.join(command)[:80]}")
+                if not _run(command, self.build_dir, environment, output):
                     raise VprofError(f"the build failed: {_cause(log)} (all of it: {log})")
+
+    def _annotations(self) -> Path:
+        """The rewriter's file. Build systems do not see that it went into the objects: a changed one starts afresh."""
+        file = self.folder / "descriptor.json"
+        text = self.descriptor.rewriter_json()
+        if not (file.exists() and file.read_text(encoding="utf-8") == text):
+            for made in (self.build_dir, self.folder / "install"):
+                shutil.rmtree(made, ignore_errors=True)
+            file.write_text(text, encoding="utf-8")
+        self.build_dir.mkdir(exist_ok=True)
+        return file
 
     def units(self) -> list[Unit]:
         """The metadata of all programs of the build. Raises VprofError when a program was not built."""
@@ -68,22 +92,32 @@ class Target:
         return [unit for program in self.programs() for unit in read_program(program)]
 
     def check(self, units: list[Unit]) -> None:
-        """Every descriptor entry and root must have matched. Raises UsageError: the first, and how many more."""
-        matched = {entry for unit in units for entry in unit.matched}
-        functions = {function.name for unit in units for function in unit.functions}
-        lines = descriptors.unmatched(self.descriptor, matched, functions)
+        """Every entry and root must have matched. Raises UsageError naming the first and counting the rest."""
+        lines = self.unmatched(units)
         if lines:
             rest = f" (and {len(lines) - 1} more)" if len(lines) > 1 else ""
             raise UsageError(lines[0] + rest)
 
-    def command(self, seconds: int, options: list[str]) -> list[str]:
-        """The command that serves the target's load for `seconds`."""
-        return [*self._filled(str(self.descriptor.run["command"]), seconds=str(seconds)), *options]
+    def unmatched(self, units: list[Unit]) -> list[str]:
+        """One line for each entry or root that matches no function of the program."""
+        matched = {entry for unit in units for entry in unit.matched}
+        functions = {function.name for unit in units for function in unit.functions}
+        return descriptors.unmatched(self.descriptor, matched, functions)
 
-    def _filled(self, template: str, **more: str) -> list[str]:
+    def command(self, seconds: int, options: list[str]) -> list[str]:
+        """The command that serves or makes the target's load for `seconds`; `options` go to its end."""
+        load = self.descriptor.load
+        if load:
+            return [*self.filled(load["command"], seconds=str(seconds), clients=str(load.get("clients", 1))), *options]
+        return [*self.filled(self.descriptor.run["command"], seconds=str(seconds)), *options]
+
+    def filled(self, template: str, **more: str) -> list[str]:
+        """The words of a step or command, its {placeholders} replaced. Raises UsageError for an unknown one."""
         values = {
-            "source": str(self.descriptor.source_dir()),
+            "source": str(self.source_dir),
             "build": str(self.build_dir),
+            "install": str(self.folder / "install"),
+            "server": str(self.folder / "server"),
             "cc": str(native("bin/vprof-cc")),
             "cxx": str(native("bin/vprof-c++")),
             "jobs": str(os.cpu_count() or 1),
@@ -93,6 +127,13 @@ class Target:
             return [word.format(**values) for word in shlex.split(template)]
         except (KeyError, IndexError, ValueError) as error:
             raise UsageError(f"{self.descriptor.file}: cannot fill in '{template}': {error}") from None
+
+
+def _run(command: list[str], folder: Path, environment: dict[str, str], log: IO[str]) -> bool:
+    log.write(f"$ {shlex.join(command)}\n")
+    log.flush()
+    done = subprocess.run(command, cwd=folder, stdout=log, stderr=subprocess.STDOUT, env=environment, check=False)
+    return done.returncode == 0
 
 
 def _cause(log: Path) -> str:

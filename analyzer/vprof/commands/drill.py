@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import click
 
 from vprof.analysis import AnalysisOptions
 from vprof.drill import Drill, DrillOptions
-from vprof.errors import UsageError
+from vprof.errors import UsageError, VprofError
 from vprof.live import LiveProgram
 from vprof.plan import Plan
 from vprof.report import dot
 from vprof.report import drill as drill_report
 from vprof.report import text as text_report
+from vprof.server import LONG_SECONDS, Server
 from vprof.session import Session
 from vprof.target import Target
-
-_LONG_ENOUGH_SECONDS = 24 * 3600
-"""The target runs until the drill-down ends it."""
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -88,17 +86,38 @@ def command(
 
 @contextmanager
 def _running(target: Target, options: list[str], analysis: AnalysisOptions) -> Iterator[LiveProgram]:
-    """The target under a session, its output in `program.log`; ended (SIGTERM) on the way out."""
+    """The target and its load under a session, ended on the way out."""
     traces = target.folder / "drill"
     traces.mkdir(parents=True, exist_ok=True)
-    command = target.command(_LONG_ENOUGH_SECONDS, options)
-    with Session.start(None) as session, (target.folder / "program.log").open("wb") as log:
+    plan = Plan.of(target.descriptor.roots)
+    with ExitStack() as stack:
+        if target.descriptor.server:
+            server = Server.of(target)
+            session = stack.enter_context(Session.start(None, server.account.name))
+            stack.enter_context(server.running(session, plan))
+            check = stack.enter_context(server.lasting_load(options))
+        else:
+            session = stack.enter_context(Session.start(None))
+            check = stack.enter_context(_program(target, session, options))
+        program = LiveProgram(session, check, traces, analysis, plan)
+        program.wait_until_joined()
+        yield program
+
+
+@contextmanager
+def _program(target: Target, session: Session, options: list[str]) -> Iterator[Callable[[], None]]:
+    """A program that makes its own load, its output in `program.log`; ended by SIGTERM. Yields its check."""
+    with (target.folder / "program.log").open("wb") as log:
+        command = target.command(LONG_SECONDS, options)
         process = subprocess.Popen(command, env=session.environment(), stdout=log, stderr=subprocess.STDOUT)
-        try:
-            plan = Plan.of(target.descriptor.roots)
-            program = LiveProgram(session, process, traces, analysis, plan)
-            program.wait_until_joined()
-            yield program
-        finally:
-            process.terminate()
-            process.wait()
+
+    def check() -> None:
+        if process.poll() is not None:
+            status = process.returncode
+            raise VprofError(f"the program ended (status {status}) before the drill-down was done: let it run longer")
+
+    try:
+        yield check
+    finally:
+        process.terminate()
+        process.wait()

@@ -21,15 +21,17 @@ from vprof.target import Target
 def command(name: str, folder: Path | None, form: str) -> None:
     """Build a target with probes in place, all of them off.
 
-    The sources stay as they are. Every entry of the descriptor must match a function of the program.
+    Fetches the source if the descriptor says from where; it stays as it is. Every entry of the descriptor must match a
+    function of the program. The output of the build is in `build.log` of the work folder.
 
     \b
     Example:
       vprof instrument --target minidb
     """
     target = Target.load(name, folder)
-    with Console(stderr=True).status(f"building {target.descriptor.name}"):
-        target.build()
+    console = Console(stderr=True)
+    with console.status(f"building {target.descriptor.name}") as status:
+        target.build(lambda step: status.update(f"{target.descriptor.name}: {step}"))
     units = target.units()
     target.check(units)
     summary = summarize(units)

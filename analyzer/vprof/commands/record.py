@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import click
 
 from vprof.errors import UsageError, VprofError
 from vprof.plan import Plan
+from vprof.server import Server
 from vprof.session import Session
 from vprof.target import Target
 
@@ -36,20 +38,24 @@ def command(
 ) -> None:
     """Run a program and record it.
 
-    PROGRAM is a command after `--`; with --target it is options for the target's own command. The exit code is the
-    program's.
+    PROGRAM is a command after `--`; with --target it is options for the target's own command or load. The exit code is
+    the program's. A target's server is set up when it runs first, and stopped at the end.
 
     \b
     Examples:
       vprof record --sites all -o run.trace -- ./prog
       vprof record --target minidb -o run.trace -- --pathology wal
+      vprof record --target postgres --seconds 30 -o run.trace -- -S
     """
     arguments = list(program)
     if name:
         target = Target.load(name, folder)
         target.check(target.units())
-        arguments = target.command(seconds, arguments)
         plan = Plan.parse(sites) if sites else Plan.of(target.descriptor.roots)
+        if target.descriptor.server:
+            _record_server(target, plan, seconds, arguments, output.resolve())
+            return
+        arguments = target.command(seconds, arguments)
     elif not arguments:
         raise UsageError("nothing to run: give a command after `--`, or --target NAME")
     elif not sites:
@@ -58,7 +64,7 @@ def command(
         plan = Plan.parse(sites)
 
     with Session.start(output) as session:
-        status = _run(session, arguments, plan)
+        status = _run(session, plan, lambda: _start(session, arguments))
         totals = session.stop()
         _report(session, plan, totals, output)
     if status:
@@ -66,26 +72,43 @@ def command(
         sys.exit(status)
 
 
-def _run(session: Session, arguments: list[str], plan: Plan) -> int:
-    """Runs the program to its end; a Ctrl-C is the program's, we wait for it. Returns its shell-like status."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _record_server(target: Target, plan: Plan, seconds: int, options: list[str], output: Path) -> None:
+    """The trace holds the load: the server is ready before, and stopped after it."""
+    server = Server.of(target)
+    with Session.start(None, server.account.name) as session, server.running(session, plan):
+        session.rotate(output)
+        status = _run(session, plan, lambda: server.load(seconds, options, _default_interrupt))
+        totals = session.rotate(None)
+        server.check()
+        server.check_load(status)
+        _report(session, plan, totals, output)
+
+
+def _start(session: Session, arguments: list[str]) -> subprocess.Popen[bytes]:
     try:
-        # The child must not inherit the ignored signal.
-        process = subprocess.Popen(arguments, env=session.environment(), preexec_fn=_default_interrupt)
-        while process.poll() is None:
-            session.follow(plan)
-            time.sleep(_POLL_SECONDS)
-        session.follow(plan)
+        return subprocess.Popen(arguments, env=session.environment(), preexec_fn=_default_interrupt)
     except FileNotFoundError:
         raise UsageError(f"{arguments[0]}: not found") from None
     except PermissionError:
         raise UsageError(f"{arguments[0]}: not executable") from None
+
+
+def _run(session: Session, plan: Plan, start: Callable[[], subprocess.Popen[bytes]]) -> int:
+    """Runs a program to its end; a Ctrl-C is the program's, we wait for it. Returns its shell-like status."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        process = start()
+        while process.poll() is None:
+            session.follow(plan)
+            time.sleep(_POLL_SECONDS)
+        session.follow(plan)
     finally:
         signal.signal(signal.SIGINT, before)
     return process.returncode if process.returncode >= 0 else 128 - process.returncode
 
 
 def _default_interrupt() -> None:
+    """The child must not inherit the ignored signal."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 

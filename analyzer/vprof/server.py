@@ -1,0 +1,236 @@
+"""The life of a target's server and its load: set up once, started, checked, loaded, stopped on every way out.
+
+    [server] setup -> [load] setup      once, the server dormant; again when one of these texts changed
+    [server] start -> ready             under a session, or dormant
+    [load] command                      without the session: clients are not measured
+    [server] stop                       SIGKILL if it does not help
+
+Database servers refuse root: for root everything here runs as the descriptor's `user`, who owns the folder `server/`.
+Only processes started here are ever signalled, by their ids. Not thread-safe.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from vprof.errors import UsageError, VprofError
+from vprof.plan import Plan
+from vprof.session import Session
+from vprof.target import Target
+
+LONG_SECONDS = 24 * 3600
+"""For a load or program that runs until it is ended."""
+
+_READY_SECONDS = 60
+_STOP_SECONDS = 60
+_POLL_SECONDS = 0.05
+_NULL = subprocess.DEVNULL
+
+
+@dataclass(frozen=True)
+class Account:
+    """Who runs the server: None in all fields means ourselves."""
+
+    name: str | None = None
+    uid: int | None = None
+    gid: int | None = None
+
+    @classmethod
+    def of(cls, target: Target) -> Account:
+        """The descriptor's user if we are root, else ourselves. Raises UsageError when there is no such account."""
+        name = target.descriptor.server.get("user")
+        if name is None or os.geteuid() != 0:
+            return cls()
+        try:
+            entry = pwd.getpwnam(name)
+        except KeyError:
+            raise UsageError(f"{target.descriptor.file}: [server] user: there is no account '{name}'") from None
+        return cls(name, entry.pw_uid, entry.pw_gid)
+
+    def popen(self) -> dict[str, Any]:
+        """Arguments that make `subprocess` run a command as this account."""
+        return {} if self.uid is None else {"user": self.uid, "group": self.gid, "extra_groups": []}
+
+
+class Server:
+    """One server of a target. Make it with `Server.of`, run it with `running`."""
+
+    def __init__(self, target: Target, account: Account) -> None:
+        self.target = target
+        self.account = account
+        self.folder = target.folder / "server"
+        self.log = target.folder / "server.log"
+        self.load_log = target.folder / "load.log"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @classmethod
+    def of(cls, target: Target) -> Server:
+        """The server, set up: what its setup steps and those of the load make is there. Raises VprofError."""
+        server = cls(target, Account.of(target))
+        server._set_up()
+        return server
+
+    @contextmanager
+    def running(self, session: Session | None = None, plan: Plan | None = None) -> Iterator[None]:
+        """The server runs and is ready; stopped on the way out. With a session it has joined, the plan on.
+
+        Raises VprofError when it does not get ready.
+        """
+        with _ended_by_signals():
+            try:
+                self._start(session, plan)
+                yield
+            finally:
+                self._stop()
+
+    def check(self) -> None:
+        """Raises VprofError if the server has ended by itself."""
+        if self._process is not None and self._process.poll() is not None:
+            raise VprofError(f"the server ended (status {self._process.returncode}): {_last(self.log)} ({self.log})")
+
+    def load(
+        self, seconds: int, options: list[str], first: Callable[[], None] | None = None
+    ) -> subprocess.Popen[bytes]:
+        """Starts the load, its output in `load.log`; `first` runs in the new process. The caller waits for it."""
+        with self.load_log.open("wb") as log:
+            command = self.target.command(seconds, options)
+            return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, preexec_fn=first, **self._how())
+
+    @contextmanager
+    def lasting_load(self, options: list[str]) -> Iterator[Callable[[], None]]:
+        """The load runs until the way out. Yields what to call now and then: it starts a load that ended anew.
+
+        That raises VprofError when the server ended, or the load failed.
+        """
+        load = self.load(LONG_SECONDS, options)
+
+        def check() -> None:
+            nonlocal load
+            self.check()
+            if load.poll() is not None:
+                self.check_load(load.returncode)
+                load = self.load(LONG_SECONDS, options)
+
+        try:
+            yield check
+        finally:
+            load.terminate()
+            load.wait()
+
+    def check_load(self, status: int) -> None:
+        """Raises VprofError when a load ended with such a status that it failed."""
+        if status:
+            raise VprofError(f"the load failed (status {status}): {_last(self.load_log)} ({self.load_log})")
+
+    def _how(self, session: Session | None = None) -> dict[str, Any]:
+        """Arguments of every process: folder, account, environment. Only with a session it joins that one."""
+        environment = dict(os.environ) if session is None else session.environment()
+        environment["HOME"] = str(self.folder)
+        for key, value in self.target.descriptor.server.get("environment", {}).items():
+            environment[key] = value.format(server=self.folder)
+        return {"cwd": self.folder, "env": environment, **self.account.popen()}
+
+    def _start(self, session: Session | None, plan: Plan | None) -> None:
+        command = self.target.filled(self.target.descriptor.server["start"])
+        with self.log.open("wb") as log:
+            # A session of its own: a Ctrl-C is for us and the load, and we stop the server in order.
+            self._process = subprocess.Popen(
+                command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True, **self._how(session)
+            )
+        ready = self.target.filled(self.target.descriptor.server["ready"])
+        deadline = time.monotonic() + _READY_SECONDS
+        while True:
+            check = subprocess.Popen(ready, stdout=_NULL, stderr=_NULL, **self._how())
+            while check.poll() is None:
+                self.check()
+                if session and plan:
+                    session.follow(plan)
+                time.sleep(_POLL_SECONDS)
+            if check.returncode == 0:
+                return
+            if time.monotonic() > deadline:
+                raise VprofError(f"the server is not ready after {_READY_SECONDS} s: {_last(self.log)} ({self.log})")
+
+    def _stop(self) -> None:
+        process, self._process = self._process, None
+        if process is None or process.poll() is not None:
+            return
+        stop = self.target.filled(self.target.descriptor.server["stop"])
+        try:
+            subprocess.run(stop, stdout=_NULL, stderr=_NULL, timeout=_STOP_SECONDS, **self._how())
+            process.wait(timeout=_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+
+    def _set_up(self) -> None:
+        descriptor = self.target.descriptor
+        steps = descriptor.server.get("setup", [])
+        load_steps = descriptor.load.get("setup", [])
+        marker = self.target.folder / "server.setup"
+        wanted = "\n".join([*steps, *load_steps, f"as {self.account.name}"])
+        if self.folder.exists() and marker.exists() and marker.read_text(encoding="utf-8") == wanted:
+            return
+        marker.unlink(missing_ok=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self._make_folder()
+        with (self.target.folder / "setup.log").open("wb") as log:
+            self._steps(steps, log)
+            if load_steps:
+                with self.running():
+                    self._steps(load_steps, log)
+        marker.write_text(wanted, encoding="utf-8")
+
+    def _make_folder(self) -> None:
+        """Makes the server's folder, and checks that its account can work there."""
+        self.folder.mkdir(mode=0o700)
+        if self.account.uid is not None and self.account.gid is not None:
+            os.chown(self.folder, self.account.uid, self.account.gid)
+            try:
+                subprocess.run(["true"], check=True, **self._how())
+            except (PermissionError, subprocess.SubprocessError):
+                raise UsageError(
+                    f"{self.account.name}, who runs the server, cannot enter {self.folder}: "
+                    "give --dir a folder below one that others may enter"
+                ) from None
+
+    def _steps(self, steps: list[str], log: Any) -> None:
+        for step in steps:
+            command = self.target.filled(step)
+            done = subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, check=False, **self._how())
+            if done.returncode:
+                raise VprofError(f"the setup failed: {_last(Path(log.name))} (all of it: {log.name})")
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """SIGTERM and SIGHUP unwind the stack, so that what was started is stopped."""
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _last(log: Path) -> str:
+    lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    return lines[-1] if lines else "no output"
