@@ -42,11 +42,10 @@ std::vector<std::string> sorted_lines(const std::string &text) {
   return lines;
 }
 
-class Edges : public testing::TestWithParam<const char *> {};
-
-TEST_P(Edges, AreExactlyTheForcedOnes) {
+// Runs a program that prints the edges it forced.
+void check_edges(const std::vector<std::string> &argv) {
   Recording recording;
-  Running running({program("edges"), GetParam()}, recording.session());
+  Running running(argv, recording.session());
   std::string expected;
   ASSERT_EQ(running.wait(&expected), 0) << expected;
   std::vector<std::string> edges = edges_in(recording.finish());
@@ -58,14 +57,34 @@ TEST_P(Edges, AreExactlyTheForcedOnes) {
   EXPECT_EQ(edges, lines);
 }
 
+std::string test_name(std::string name) {
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+class Edges : public testing::TestWithParam<const char *> {};
+
+TEST_P(Edges, AreExactlyTheForcedOnes) {
+  check_edges({program("edges"), GetParam()});
+}
+
 INSTANTIATE_TEST_SUITE_P(Scenarios, Edges,
                          testing::Values("mutex", "mutex-chain", "mutex-free", "condition", "condition-then-mutex",
                                          "condition-timeout", "semaphore", "join", "described", "created"),
-                         [](const auto &info) {
-                           std::string name = info.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+                         [](const auto &info) { return test_name(info.param); });
+
+// Between processes: what lies in shared memory is one object, at whatever addresses; private memory never is.
+class SharedMemory : public testing::TestWithParam<std::tuple<const char *, const char *>> {};
+
+TEST_P(SharedMemory, EdgesCrossProcesses) {
+  check_edges({program("shared"), std::get<0>(GetParam()), std::get<1>(GetParam())});
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Processes, SharedMemory,
+    testing::Combine(testing::Values("anonymous", "moved", "file", "system-v"),
+                     testing::Values("mutex", "condition", "semaphore", "described", "number", "private")),
+    [](const auto &info) { return test_name(std::string(std::get<0>(info.param)) + "_" + std::get<1>(info.param)); });
 
 // Sub-microsecond holds: waits name another thread, at a time within the wait.
 TEST(Contention, WaitsNameTheirWakers) {
