@@ -200,13 +200,11 @@ class Server:
         self.folder.mkdir(mode=0o700)
         if self.account.uid is not None and self.account.gid is not None:
             os.chown(self.folder, self.account.uid, self.account.gid)
-            try:
-                subprocess.run(["true"], check=True, **self._how())
-            except (PermissionError, subprocess.SubprocessError):
+            if subprocess.run(["test", "-w", str(self.folder)], check=False, **self._how()).returncode:
                 raise UsageError(
                     f"{self.account.name}, who runs the server, cannot enter {self.folder}: "
                     "give --dir a folder below one that others may enter"
-                ) from None
+                )
 
     def _steps(self, steps: list[str], log: Any) -> None:
         for step in steps:

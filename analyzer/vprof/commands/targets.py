@@ -66,16 +66,16 @@ def places(target: Target, units: list[Unit]) -> list[dict[str, str | list[str]]
         for function in unit.functions:
             defined[function.name].add(_place(function))
         for entry in unit.matched:
-            table, position = entry.split("/")
-            name = target.descriptor.entries[table][int(position)]["function"]
+            key, number = entry.split("/")
+            name = target.descriptor.entries[key][int(number)]["function"]
             if name in named:
                 applied[entry].add(_place(named[name]))
     rows: list[dict[str, str | list[str]]] = []
     for table, entries in target.descriptor.entries.items():
         for position, keys in enumerate(entries):
             kind = keys.get("event") or keys["role"]
-            found = sorted(applied[f"{table}/{position}"])
-            rows.append({"entry": f"{table} {kind}", "function": keys["function"], "places": found})
+            where = sorted(applied[f"{table}/{position}"])
+            rows.append({"entry": f"{table} {kind}", "function": keys["function"], "places": where})
     rows += [{"entry": "root", "function": root, "places": sorted(defined[root])} for root in target.descriptor.roots]
     return rows
 
