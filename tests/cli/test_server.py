@@ -139,7 +139,7 @@ def test_the_load_gets_its_numbers_and_is_started_anew_when_it_ends(tmp_path: Pa
 
 def test_a_load_that_fails_is_one_line_with_its_last_word(tmp_path: Path) -> None:
     server = Server.of(make(tmp_path, "echo $0 $1 >> ../loads", "echo no table; exit 2"))
-    with server.running(), server.lasting_load([]) as check, pytest.raises(VprofError, match="status 2.*no table"):
+    with server.running(), server.lasting_load([]) as check, pytest.raises(VprofError, match=r"status 2.*no table"):
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
             check()
