@@ -28,7 +28,7 @@ def drill(pathology: str, seed: int, expected: str) -> bool:
     """One drill-down; true if its first finding is the planted function, confirmed."""
     work = Path(".vprof/minidb")
     svg = work / f"{pathology}.svg"
-    options = ["--auto", "--target", "minidb", "--svg", svg]
+    options = ["--auto", "--target", "minidb", "--step-seconds", 1.5, "--svg", svg]
     run("drill", *options, "--", "--pathology", pathology, "--seed", seed)
     findings = json.loads((work / "drill" / "result.json").read_text())["findings"]
     top = findings[0] if findings else {"functions": ["nothing"], "confirmed": False}

@@ -1,7 +1,7 @@
 """The variance tree as a Graphviz graph, and as SVG by Graphviz's `dot` program.
 
-A node shows its additive share, mean and standard deviation; red deepens with the share. Subtrees whose share and
-tail share are below a limit are folded into one dashed node, so that the picture of a large program can be read.
+A node shows its additive share, mean and standard deviation; red deepens with the share. Light subtrees are folded into
+one dashed node, so that the picture of a large program can be read.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from pathlib import Path
 
 from vprof.analysis import Analysis
 from vprof.errors import VprofError
+from vprof.report.pruning import prune
 from vprof.report.units import duration, percent
 from vprof.variance_tree import VarianceTree
 
-SMALLEST = 0.01
-"""Nodes below this additive share of the variance, and of the tail, are folded."""
+MOST_NODES = 50
+"""A picture with many more cannot be read."""
 
 
 def render(analysis: Analysis) -> str:
@@ -27,15 +28,16 @@ def render(analysis: Analysis) -> str:
         '  node [shape=box, style=filled, fontname="sans-serif", fontsize=10];',
         "  edge [arrowsize=0.6];",
     ]
+    pruned = prune(tree, MOST_NODES)
     work = [0]
     while work:
         x = work.pop()
-        shown = [c for c in tree.children[x] if _weight(tree, c) >= SMALLEST]
+        shown = pruned.children[x]
         folded = len(tree.children[x]) - len(shown)
         lines.append(f"  n{x} [label={quote(_label(tree, x))}, fillcolor={quote(_color(tree, x))}];")
         lines += [f"  n{x} -> n{c};" for c in shown]
         if folded:
-            lines.append(f'  f{x} [label="{folded} below {percent(SMALLEST)}", style=dashed];')
+            lines.append(f'  f{x} [label="{folded} below {percent(pruned.threshold)}", style=dashed];')
             lines.append(f"  n{x} -> f{x};")
         work += reversed(shown)
     return "\n".join([*lines, "}", ""])
@@ -65,13 +67,6 @@ def render_svg(analysis: Analysis) -> str:
 def quote(text: str) -> str:
     """A DOT string that shows exactly `text` (C++ names hold quotes, backslashes and angle brackets)."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
-
-
-def _weight(tree: VarianceTree, x: int) -> float:
-    """The larger of the two shares; without variance, the share of the mean."""
-    if math.isnan(tree.share[x]):
-        return float(tree.mean_share[x])
-    return max(abs(float(tree.share[x])), abs(float(tree.tail_share[x])) if not math.isnan(tree.tail_share[x]) else 0)
 
 
 def _label(tree: VarianceTree, x: int) -> str:

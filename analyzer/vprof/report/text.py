@@ -7,7 +7,6 @@ Plain when it is not a terminal or NO_COLOR is set; names are cut, numbers never
 from __future__ import annotations
 
 import io
-import math
 import os
 import sys
 
@@ -16,14 +15,13 @@ from rich.table import Table
 from rich.text import Text
 
 from vprof.analysis import Analysis
+from vprof.report.pruning import Pruned, prune
 from vprof.report.units import duration, percent
 from vprof.variance_tree import VarianceTree
 
-SMALLEST = 0.01
-"""Tree nodes below this additive share of the variance, and of the tail, are not listed."""
-_LONGEST_CHAIN = 3
-_SAME = 0.005
-"""A row holds up to three nodes of a chain of calls whose mean times differ by less than this."""
+_MOST_NODES = 40
+_THEN, _LONGEST_CHAIN, _SAME = " > ", 36, 0.005
+"""A row holds a chain of calls whose mean times differ by less than the last figure, up to so many characters."""
 _WIDEST = 120
 """Longer lines are hard to follow across."""
 _PLAIN_WIDTH = 100
@@ -73,47 +71,41 @@ def _tree(analysis: Analysis, console: Console) -> None:
     _heading(console, "Variance tree (shares are additive)")
     tail = f"beyond p{100 * analysis.tail_quantile:.0f}" if analysis.tail_quantile else "tail"
     table = _table("", "variance", tail, "mean", "mean time", "sd")
-    hidden = _rows(tree, table)
+    pruned = prune(tree, _MOST_NODES)
+    _rows(tree, pruned, table)
     _print_table(console, table)
+    hidden = len(tree.paths.name) - len(pruned.children)
     if hidden:
-        _line(console, f"not shown: {hidden} below {percent(SMALLEST)} (--format json has all)", "dim")
+        _line(console, f"not shown: {hidden} below {percent(pruned.threshold)} (--format json has all)", "dim")
 
 
-def _rows(tree: VarianceTree, table: Table) -> int:
-    """Adds the nodes worth showing, parents first; returns how many are left out."""
-    shown = 0
+def _rows(tree: VarianceTree, pruned: Pruned, table: Table) -> None:
+    """Adds the nodes worth showing, parents first."""
     work = [(0, 0)]
     while work:
         first, depth = work.pop()
-        chain = _chain(tree, first)
+        chain = _chain(tree, pruned, first)
         last = chain[-1]
         spread = (duration(tree.mean_ns[last]), duration(tree.var_ns2[last] ** 0.5))
         shares = (percent(tree.share[last]), percent(tree.tail_share[last]), percent(tree.mean_share[last]))
-        table.add_row(Text("  " * depth + " > ".join(tree.paths.name[x] for x in chain)), *shares, *spread)
-        shown += len(chain)
-        work += [(c, depth + 1) for c in reversed(_shown_children(tree, last))]
-    return len(tree.paths.name) - shown
+        table.add_row(Text("  " * depth + _THEN.join(tree.paths.name[x] for x in chain)), *shares, *spread)
+        work += [(c, depth + 1) for c in reversed(pruned.children[last])]
 
 
-def _chain(tree: VarianceTree, x: int) -> list[int]:
+def _chain(tree: VarianceTree, pruned: Pruned, x: int) -> list[int]:
     """x and the nodes below it that say the same: only children with all of their parent's time, one row for a few."""
     chain = [x]
-    while len(chain) < _LONGEST_CHAIN and x != 0:
-        children = _shown_children(tree, x)
+    length = len(tree.paths.name[x])
+    while x != 0:
+        children = pruned.children[x]
         if len(children) != 1 or tree.mean_ns[children[0]] < (1 - _SAME) * tree.mean_ns[x]:
             break
         x = children[0]
+        length += len(_THEN) + len(tree.paths.name[x])
+        if length > _LONGEST_CHAIN:
+            break
         chain.append(x)
     return chain
-
-
-def _shown_children(tree: VarianceTree, x: int) -> list[int]:
-    return [c for c in tree.children[x] if _worth_showing(tree, c)]
-
-
-def _worth_showing(tree: VarianceTree, x: int) -> bool:
-    shares = [abs(float(s)) for s in (tree.share[x], tree.tail_share[x]) if not math.isnan(s)]
-    return max(shares, default=float(tree.mean_share[x])) >= SMALLEST
 
 
 def _factors(analysis: Analysis, console: Console) -> None:

@@ -1,0 +1,39 @@
+"""Which nodes of a large variance tree a person is shown: the heaviest ones, and never those below 1 %."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from vprof.variance_tree import VarianceTree
+
+SMALLEST = 0.01
+"""Nodes below this additive share of the variance, and of the tail, are left out of any picture."""
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """`threshold`: nodes of less weight are left out; `children[x]`: those of x that are shown, in the tree's order."""
+
+    threshold: float
+    children: dict[int, list[int]]
+
+
+def prune(tree: VarianceTree, most: int) -> Pruned:
+    """Keeps about `most` nodes (more only where weights are equal), all connected to the root."""
+    weights = [weight(tree, x) for x in range(len(tree.paths.name))]
+    heaviest = sorted(weights, reverse=True)
+    threshold = max(SMALLEST, heaviest[most - 1] if len(heaviest) >= most else 0.0)
+    children: dict[int, list[int]] = {}
+    work = [0]
+    while work:
+        x = work.pop()
+        children[x] = [c for c in tree.children[x] if weights[c] >= threshold]
+        work += children[x]
+    return Pruned(threshold, children)
+
+
+def weight(tree: VarianceTree, x: int) -> float:
+    """The larger of the two shares; without variance, the share of the mean."""
+    shares = [abs(float(share)) for share in (tree.share[x], tree.tail_share[x]) if not math.isnan(share)]
+    return max(shares, default=float(tree.mean_share[x]))
