@@ -6,6 +6,7 @@ Everything vprof makes for a target is below `.vprof/<name>/` of the current fol
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
@@ -74,14 +75,17 @@ class Target:
                     raise VprofError(f"the build failed: {_cause(log)} (all of it: {log})")
 
     def _annotations(self) -> Path:
-        """The rewriter's file. Build systems do not see that it went into the objects: a changed one starts afresh."""
-        file = self.folder / "descriptor.json"
+        """The rewriter's file. Build systems see neither it nor the steps: when these change, the build starts afresh."""
         text = self.descriptor.rewriter_json()
-        if not (file.exists() and file.read_text(encoding="utf-8") == text):
+        made_from = "\n".join([text, json.dumps(self.descriptor.source), *self.descriptor.build["steps"]])
+        stamp = self.folder / "build.stamp"
+        if not (stamp.exists() and stamp.read_text(encoding="utf-8") == made_from):
             for made in (self.build_dir, self.folder / "install"):
                 shutil.rmtree(made, ignore_errors=True)
-            file.write_text(text, encoding="utf-8")
+            stamp.write_text(made_from, encoding="utf-8")
         self.build_dir.mkdir(exist_ok=True)
+        file = self.folder / "descriptor.json"
+        file.write_text(text, encoding="utf-8")
         return file
 
     def units(self) -> list[Unit]:

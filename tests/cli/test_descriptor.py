@@ -71,6 +71,51 @@ def test_a_mistake_is_one_line_with_its_place(tmp_path: Path, change: tuple[str,
     assert "\n" not in str(error.value)
 
 
+SERVED = GOOD.replace(
+    '[run]\ncommand = "{build}/toy"',
+    """[server]
+user = "nobody"
+environment = { TOYHOST = "{server}" }
+setup = ["{install}/toy-init {server}"]
+start = "{install}/toyd"
+ready = "{install}/toy-ping"
+stop = "{install}/toy-stop"
+[load]
+command = "{install}/toy-load {seconds} {clients}"
+clients = 4""",
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("[load]", "[load]\nclient = 1"), "[load] has no key 'client'"),
+        (('ready = "{install}/toy-ping"', ""), "[server] 'ready' is missing"),
+        (('"{install}/toyd"', "7"), "[server] start must be a string"),
+        (('["{install}/toy-init {server}"]', "[7]"), "[server] setup must be a list of strings"),
+        (('"{server}" }', "7 }"), "[server] environment must be a table of strings"),
+        (("[load]", "[run]"), "[run] has no key 'clients'"),
+        (("[[interval]]", '[run]\ncommand = "x"\n[[interval]]'), "give either [run], or [server] and [load]"),
+        (('kind = "tree"', 'kind = "git"'), "[source] kind = 'git' must be one of tree, debian"),
+        (('kind = "tree"', 'kind = "debian"'), "[source] path is not for kind = 'debian'"),
+        (('path = "src"', ""), "[source] 'path' is missing"),
+    ],
+)
+def test_a_mistake_about_a_server_is_one_line(tmp_path: Path, change: tuple[str, str], message: str) -> None:
+    file = write(tmp_path, SERVED.replace(*change))
+    with pytest.raises(UsageError) as error:
+        descriptors.load(file)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_server_and_its_load(tmp_path: Path) -> None:
+    descriptor = descriptors.load(write(tmp_path, SERVED))
+    assert descriptor.server["user"] == "nobody"
+    assert descriptor.load["clients"] == 4
+    assert not descriptor.run
+
+
 def test_an_entry_that_matches_nothing_names_near_misses(tmp_path: Path) -> None:
     descriptor = descriptors.load(write(tmp_path, GOOD))
     lines = descriptors.unmatched(descriptor, {"interval/0"}, {"serve", "latch_sets", "txn_begin"})
