@@ -105,7 +105,7 @@ class Server:
         """Starts the load, its output in `load.log`; `first` runs in the new process. The caller waits for it."""
         with self.load_log.open("wb") as log:
             command = self.target.command(seconds, options)
-            return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, preexec_fn=first, **self._how())
+            return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, preexec_fn=first, **self.how())
 
     @contextmanager
     def lasting_load(self, options: list[str]) -> Iterator[Callable[[], None]]:
@@ -133,7 +133,7 @@ class Server:
         if status:
             raise VprofError(f"the load failed (status {status}): {_last(self.load_log)} ({self.load_log})")
 
-    def _how(self, session: Session | None = None) -> dict[str, Any]:
+    def how(self, session: Session | None = None) -> dict[str, Any]:
         """Arguments of every process: folder, account, environment. Only with a session it joins that one."""
         environment = dict(os.environ) if session is None else session.environment()
         environment["HOME"] = str(self.folder)
@@ -146,12 +146,12 @@ class Server:
         with self.log.open("wb") as log:
             # A session of its own: a Ctrl-C is for us and the load, and we stop the server in order.
             self._process = subprocess.Popen(
-                command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True, **self._how(session)
+                command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True, **self.how(session)
             )
         ready = self.target.filled(self.target.descriptor.server["ready"])
         deadline = time.monotonic() + _READY_SECONDS
         while True:
-            check = subprocess.Popen(ready, stdout=_NULL, stderr=_NULL, **self._how())
+            check = subprocess.Popen(ready, stdout=_NULL, stderr=_NULL, **self.how())
             while check.poll() is None:
                 self.check()
                 if session and plan:
@@ -168,7 +168,7 @@ class Server:
             return
         stop = self.target.filled(self.target.descriptor.server["stop"])
         try:
-            subprocess.run(stop, stdout=_NULL, stderr=_NULL, timeout=_STOP_SECONDS, **self._how())
+            subprocess.run(stop, stdout=_NULL, stderr=_NULL, timeout=_STOP_SECONDS, **self.how())
             process.wait(timeout=_STOP_SECONDS)
         except subprocess.TimeoutExpired:
             pass
@@ -200,7 +200,7 @@ class Server:
         self.folder.mkdir(mode=0o700)
         if self.account.uid is not None and self.account.gid is not None:
             os.chown(self.folder, self.account.uid, self.account.gid)
-            if subprocess.run(["test", "-w", str(self.folder)], check=False, **self._how()).returncode:
+            if subprocess.run(["test", "-w", str(self.folder)], check=False, **self.how()).returncode:
                 raise UsageError(
                     f"{self.account.name}, who runs the server, cannot enter {self.folder}: "
                     "give --dir a folder below one that others may enter"
@@ -209,7 +209,7 @@ class Server:
     def _steps(self, steps: list[str], log: Any) -> None:
         for step in steps:
             command = self.target.filled(step)
-            done = subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, check=False, **self._how())
+            done = subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, check=False, **self.how())
             if done.returncode:
                 raise VprofError(f"the setup failed: {_last(Path(log.name))} (all of it: {log.name})")
 
