@@ -1,6 +1,9 @@
 #include "drain.h"
 
+#include <signal.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <map>
 
 #include "process.h"
@@ -11,6 +14,10 @@ constexpr uint64_t kPatience_ns = 20000000;
 
 static SlotState state_of(const Slot *slot) {
   return owner_state(slot->owner.load(std::memory_order_acquire));
+}
+
+static uint32_t pid_of(const Slot *slot) {
+  return owner_pid(slot->owner.load(std::memory_order_relaxed));
 }
 
 static bool has_thread(const Slot *slot) {
@@ -27,7 +34,7 @@ void Drain::meet(Slot *slot, Thread &thread, uint32_t pid) {
 void Drain::tell_thread(Slot *slot, Thread &thread) {
   if (thread.told_in_file == recorder_->file_number()) return;
   thread.told_in_file = recorder_->file_number();
-  const uint32_t pid = owner_pid(slot->owner.load(std::memory_order_relaxed));
+  const uint32_t pid = pid_of(slot);
   recorder_->event(JsonObject()
                        .add("event", "thread")
                        .add("uid", thread.uid)
@@ -50,15 +57,31 @@ uint64_t Drain::drain_slot(Slot *slot, Thread &thread) {
   return span.total();
 }
 
+// Whether processes are gone, with one cheap look at each. A zombie is still there: end_dead_processes() finds it.
+class Drain::GoneProcesses {
+ public:
+  bool contains(uint32_t pid) {
+    if (pid != looked_at_) gone_ = kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
+    looked_at_ = pid;
+    return gone_;
+  }
+
+ private:
+  uint32_t looked_at_ = 0;
+  bool gone_ = false;
+};
+
 bool Drain::run(bool everything) {
   bool busy = false;
   const uint64_t now = monotonic_ns();
+  GoneProcesses gone;
   for (uint32_t i = 0; i < arena_->slot_count; ++i) {
     Slot *slot = arena_->slot(i);
     if (!has_thread(slot)) continue;
-    const bool ended = state_of(slot) == SlotState::kEnded;  // then its records are complete
+    // Then its records are complete.
+    const bool ended = state_of(slot) == SlotState::kEnded || gone.contains(pid_of(slot));
     Thread &thread = threads_[i];
-    if (thread.uid == 0) meet(slot, thread, owner_pid(slot->owner.load(std::memory_order_relaxed)));
+    if (thread.uid == 0) meet(slot, thread, pid_of(slot));
     const uint64_t waiting = slot->ring.peek().total();
     const bool filling = waiting >= slot->ring.capacity() / 16;
     busy |= filling || ended;  // threads that come and go need their slots soon

@@ -30,6 +30,8 @@ class Drain {
   bool has_open_frame(uint32_t first, uint32_t count) const;
 
  private:
+  class GoneProcesses;
+
   // What is known of a slot's present thread.
   struct Thread {
     uint32_t uid = 0;  // 0: none

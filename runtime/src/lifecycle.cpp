@@ -66,7 +66,7 @@ static void end_slots_of_former_program() {
 static Creator g_forker;
 
 static void before_fork() {
-  const Slot *slot = t_thread.slot;
+  const Slot *slot = current_slot();
   g_forker = {slot != nullptr ? slot->uid : 0, ticks()};
 }
 
