@@ -27,6 +27,9 @@ from vprof.plan import Plan, SiteIndex
 _SHARED_MEMORY = Path("/dev/shm")
 _NEEDED_BYTES = 192 << 20
 """The arena is fully allocated: with less free shared memory than this it goes to the temporary folder."""
+_ROOMY_BYTES = 1 << 30
+_ROOMY_OPTIONS = ["--slots", "256", "--ring-bytes", str(1 << 20)]
+"""With more than that free: 271 MB, for servers with many connections and bursts while the collector gets no CPU."""
 
 
 class Session:
@@ -46,8 +49,12 @@ class Session:
 
         `user`: the account whose programs join, if it is not ours.
         """
-        directory = Path(tempfile.mkdtemp(prefix="vprof-", dir=_arena_parent())) / "session"
+        free = _free_shared_memory()
+        parent = _SHARED_MEMORY if free > _NEEDED_BYTES else tempfile.gettempdir()
+        directory = Path(tempfile.mkdtemp(prefix="vprof-", dir=parent)) / "session"
         command = [native("lib/vprof/vprof-collector"), "--session", directory, "--output", output or "-", "--hold"]
+        if free > _ROOMY_BYTES:
+            command += _ROOMY_OPTIONS
         if user:
             directory.parent.chmod(0o711)
             command += ["--user", user]
@@ -145,13 +152,12 @@ class Session:
         shutil.rmtree(self.directory.parent, ignore_errors=True)
 
 
-def _arena_parent() -> str:
-    """Shared memory when it has room (no disk traffic), else the temporary folder."""
+def _free_shared_memory() -> int:
+    """Bytes; 0 where there is none that we may write."""
     try:
-        free = shutil.disk_usage(_SHARED_MEMORY).free
+        return shutil.disk_usage(_SHARED_MEMORY).free if os.access(_SHARED_MEMORY, os.W_OK) else 0
     except OSError:
-        free = 0
-    return str(_SHARED_MEMORY) if free > _NEEDED_BYTES and os.access(_SHARED_MEMORY, os.W_OK) else tempfile.gettempdir()
+        return 0
 
 
 def _ranges(numbers: list[int]) -> str:
