@@ -75,7 +75,7 @@ class Target:
                     raise VprofError(f"the build failed: {_cause(log)} (all of it: {log})")
 
     def _annotations(self) -> Path:
-        """The rewriter's file. Build systems see neither it nor the steps: when these change, the build starts afresh."""
+        """The rewriter's file. Build systems see neither it nor the steps: if these change, the build starts afresh."""
         text = self.descriptor.rewriter_json()
         made_from = "\n".join([text, json.dumps(self.descriptor.source), *self.descriptor.build["steps"]])
         stamp = self.folder / "build.stamp"
