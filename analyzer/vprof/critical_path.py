@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, types
-from numba.typed import List
 
 from vprof.columns import i8, i32, i64
 from vprof.errors import InvariantError
-from vprof.model import BLOCKED, EXEC, NONE, QUEUE, Int8, Int32, Int64, Trace
+from vprof.kernels import helper, kernel, roomy
+from vprof.lookup import latest
+from vprof.model import BLOCKED, EXEC, NONE, QUEUE, Created, Int8, Int32, Int64, Segments, Trace
 
 P_EXEC, P_QUEUE, P_SCHED, P_GAP, P_UNKNOWN, P_BLOCKED_UNKNOWN = range(6)
 PIECE_NAMES = ("exec", "queue", "sched", "gap", "unknown", "blocked_unknown")
@@ -61,27 +61,31 @@ class Paths:
 
 
 class _Index(NamedTuple):
-    """The trace as the walk looks it up; *_first are offsets, one longer than what they index."""
+    """The trace as the walk looks it up; *_first are offsets, one longer than what they index.
 
-    thread: Int32
-    interval: Int32
-    ts: Int64
-    te: Int64
-    state: Int8
+    `segments` has one row per S_* and one column per segment, and one more that closes S_WAKES; `wakes` are (waker, t)
+    by (segment, t), `created` (creator, t).
+    """
+
+    segments: Int64
     thread_first: Int64  # thread -> its segments
-    mine: Int64  # rows of labelled segments by (interval, thread, te)
+    mine: Int64  # labelled segments by (interval, thread, te)
     mine_first: Int64  # interval -> its part of `mine`
-    waker: Int32  # wake-ups by (segment, t)
-    wake_t: Int64
-    wake_first: Int64  # segment -> its wake-ups
-    creator: Int32
-    created_t: Int64
-    task_at_start: Int64  # segment -> created-by edge at its start, latest creation; NONE
-    task_at_end: Int64  # queue segment -> created-by edge at its end; NONE
+    wakes: Int64
+    created: Int64
 
 
-_PIECE = types.UniTuple(types.int64, 6)  # type: ignore[no-untyped-call]  # interval, kind, thread, start, stop, wait
-_WAIT = types.UniTuple(types.int64, 8)  # type: ignore[no-untyped-call]  # parent, thread, start, stop, anchored, segment, waker, walk from
+S_THREAD, S_INTERVAL, S_TS, S_TE, S_STATE = range(5)
+S_WAKES = 5
+"""First wake-up of the segment, in `wakes`."""
+S_TASK_AT_START, S_TASK_AT_END = 6, 7
+"""Created-by edge, in `created`, that the segment's start takes up, and that the end of a queue segment takes up."""
+
+W_PARENT, W_THREAD, W_START, W_STOP, W_ANCHORED, W_SEGMENT, W_WAKER, W_FROM = range(8)
+"""Columns of the walk's table of waits: those of `Waits`, the segment that waits, and where its waker's walk starts."""
+
+_ROOM = 4
+"""Rows that one step of the walk may add to a table."""
 
 
 def critical_paths(trace: Trace) -> Paths:
@@ -89,20 +93,24 @@ def critical_paths(trace: Trace) -> Paths:
     index = _index(trace)
     iv = trace.intervals
     rows = np.flatnonzero(~iv.ignore)
-    if trace.has_sync:
-        pieces, waits = _walk_all(index, i64(rows), i32(iv.end_thread), i64(iv.begin), i64(iv.end))
-    else:
-        pieces, waits = _concatenate_all(index, i64(rows), i32(iv.end_thread), i64(iv.begin), i64(iv.end))
-    paths = _as_columns(pieces, waits)
+    wanted = i64(np.stack((rows, iv.end_thread[rows], iv.begin[rows], iv.end[rows])))
+    pieces, waits = (_walk_all if trace.has_sync else _concatenate_all)(index, wanted)
+    paths = _as_columns(pieces.T, waits.T)
     _check_partition(trace, rows, paths.pieces)
     return paths
 
 
 def _as_columns(pieces: Int64, waits: Int64) -> Paths:
-    p = pieces[:, np.lexsort((pieces[3], pieces[0]))] if pieces.shape[1] else pieces
+    p = pieces[:, np.lexsort((pieces[3], pieces[0]))]
     return Paths(
         Pieces(i32(p[0]), i8(p[1]), i32(p[2]), p[3], p[4], i32(p[5])),
-        Waits(i32(waits[0]), i32(waits[1]), waits[2], waits[3], i8(waits[4])),
+        Waits(
+            i32(waits[W_PARENT]),
+            i32(waits[W_THREAD]),
+            i64(waits[W_START]),
+            i64(waits[W_STOP]),
+            i8(waits[W_ANCHORED]),
+        ),
     )
 
 
@@ -125,7 +133,7 @@ def _check_partition(trace: Trace, rows: Int64, p: Pieces) -> None:
 
 
 def _index(trace: Trace) -> _Index:
-    seg, wk, cr = trace.segments, trace.wakeups, trace.created
+    seg, wk = trace.segments, trace.wakeups
     n = len(seg.ts)
     labelled = np.flatnonzero(seg.interval != NONE)
     if trace.has_sync:
@@ -133,122 +141,124 @@ def _index(trace: Trace) -> _Index:
     else:  # concatenation wants time order over all threads
         order = np.lexsort((seg.te[labelled], seg.ts[labelled], seg.interval[labelled]))
     mine = labelled[order]
-    wake = np.lexsort((np.arange(len(wk.t)), wk.t, wk.segment))
-    ts, te, state = i64(seg.ts), i64(seg.te), i8(seg.state)
-    thread_first = i64(np.searchsorted(seg.thread, np.arange(len(trace.threads) + 1)))
-    at_start, at_end = _link_tasks(ts, te, state, thread_first, i32(cr.thread), i64(cr.ts), i64(cr.ts2))
+    wake = np.lexsort((wk.t, wk.segment))
+    segments = np.full((8, n + 1), NONE, np.int64)
+    segments[:S_WAKES, :n] = np.stack((seg.thread, seg.interval, seg.ts, seg.te, seg.state))
+    segments[S_WAKES] = np.searchsorted(wk.segment[wake], np.arange(n + 1))
+    segments[S_TASK_AT_START, :n], segments[S_TASK_AT_END, :n] = _tasks(seg, trace.created)
     return _Index(
-        i32(seg.thread),
-        i32(seg.interval),
-        ts,
-        te,
-        state,
-        thread_first,
+        segments,
+        i64(np.searchsorted(seg.thread, np.arange(len(trace.threads) + 1))),
         i64(mine),
         i64(np.searchsorted(seg.interval[mine], np.arange(len(trace.intervals.begin) + 1))),
-        i32(wk.waker[wake]),
-        i64(wk.t[wake]),
-        i64(np.searchsorted(wk.segment[wake], np.arange(n + 1))),
-        i32(cr.creator),
-        i64(cr.ts),
-        at_start,
-        at_end,
+        i64(np.stack((wk.waker[wake], wk.t[wake]))),
+        i64(np.stack((trace.created.creator, trace.created.ts))),
     )
 
 
-@njit(cache=True)
-def _link_tasks(ts, te, state, thread_first, thread, created, taken):  # type: ignore[no-untyped-def]
-    """Created-by edges by the segment that starts, and the queue segment that ends, when the task was taken."""
-    at_start = np.full(len(ts), NONE, np.int64)
-    at_end = np.full(len(ts), NONE, np.int64)
-    for i in range(len(thread)):
-        a, b = thread_first[thread[i]], thread_first[thread[i] + 1]
-        s = a + np.searchsorted(ts[a:b], taken[i])
-        if s < b and ts[s] == taken[i] and (at_start[s] < 0 or created[i] >= created[at_start[s]]):
-            at_start[s] = i
-        q = s - 1
-        ends = q >= a and te[q] == taken[i] and state[q] == QUEUE
-        if ends and (at_end[q] < 0 or created[i] >= created[at_end[q]]):
-            at_end[q] = i
+def _tasks(seg: Segments, created: Created) -> tuple[Int64, Int64]:
+    """By segment the created-by edge taken at its start, and at its end if it is a queue segment; NONE if none was.
+
+    Of several edges the latest creation wins, among equal ones the last.
+    """
+    at_start, at_end = np.full((2, len(seg.ts)), NONE, np.int64)
+    start = latest(seg.thread, seg.ts, created.thread, created.ts2)
+    queue = np.flatnonzero(seg.state == QUEUE)
+    end = latest(seg.thread[queue], seg.te[queue], created.thread, created.ts2)
+    for edge in np.argsort(created.ts, kind="stable"):
+        s, q = start[edge], end[edge]
+        if s != NONE and seg.ts[s] == created.ts2[edge]:
+            at_start[s] = edge
+        if q != NONE and seg.te[queue[q]] == created.ts2[edge]:
+            at_end[queue[q]] = edge
     return at_start, at_end
 
 
-@njit(cache=True)
-def _walk_all(x, rows, end_thread, begin, end):  # type: ignore[no-untyped-def]
-    pieces = List.empty_list(_PIECE)
-    waits = List.empty_list(_WAIT)
-    for i in rows:
-        w = len(waits)
-        _walk(x, i, end_thread[i], end[i], begin[i], NONE, pieces, waits)
-        while w < len(waits):
-            _, _, lo, _, _, _, waker, e = waits[w]
-            if waker != NONE:
-                _walk(x, i, waker, e, lo, w, pieces, waits)
+@kernel
+def _walk_all(x, intervals):  # type: ignore[no-untyped-def]
+    """`intervals`: rows number, end thread, begin, end. Returns the tables of pieces and of waits."""
+    pieces, waits, count = np.empty((64, 6), np.int64), np.empty((64, 8), np.int64), np.zeros(2, np.int64)
+    for k in range(intervals.shape[1]):
+        w = count[1] - 1
+        interval, thread, lo, e, wait = intervals[0, k], intervals[1, k], intervals[2, k], intervals[3, k], NONE
+        while True:
+            pieces, waits = _walk(x, interval, thread, e, lo, wait, pieces, waits, count)
             w += 1
-    return _table(pieces, 6), _table(waits, 8)
+            while w < count[1] and waits[w, W_WAKER] == NONE:
+                w += 1
+            if w == count[1]:
+                break
+            thread, lo, e, wait = waits[w, W_WAKER], waits[w, W_START], waits[w, W_FROM], w
+    return pieces[: count[0]], waits[: count[1]]
 
 
-@njit(cache=True)
-def _table(rows, width):  # type: ignore[no-untyped-def]
-    out = np.empty((width, len(rows)), np.int64)
-    for i in range(len(rows)):
-        row = rows[i]
-        for j in range(width):
-            out[j, i] = row[j]
-    return out
+@helper
+def _piece(pieces, count, interval, kind, thread, start, stop, wait):  # type: ignore[no-untyped-def]
+    """Adds a piece, unless it is empty."""
+    if start < stop:
+        row = pieces[count[0]]
+        row[0], row[1], row[2], row[3], row[4], row[5] = interval, kind, thread, start, stop, wait
+        count[0] += 1
 
 
-@njit(cache=True)
-def _walk(x, interval, thread, e, lo, wait, pieces, waits):  # type: ignore[no-untyped-def]
+@helper
+def _wait(waits, count, parent, thread, start, stop, anchored, segment, waker, walk_from):  # type: ignore[no-untyped-def]
+    row = waits[count[1]]
+    row[W_PARENT], row[W_THREAD], row[W_START], row[W_STOP] = parent, thread, start, stop
+    row[W_ANCHORED], row[W_SEGMENT], row[W_WAKER], row[W_FROM] = anchored, segment, waker, walk_from
+    count[1] += 1
+
+
+@helper
+def _walk(x, interval, thread, e, lo, wait, pieces, waits, count):  # type: ignore[no-untyped-def]
     """`back` of ALGORITHMS section 2 from (thread, e) down to lo; home is `wait == NONE`."""
     home = wait == NONE
+    segments = x.segments
     while e > lo:
+        pieces, waits = roomy(pieces, count[0], _ROOM), roomy(waits, count[1], _ROOM)
         s = _last_before(x, thread, e)
         before = s
-        if s != NONE and x.te[s] < e:
-            s = NONE
-        if home and s != NONE and x.interval[s] != interval and not (x.interval[s] == NONE and x.state[s] == BLOCKED):
+        if s != NONE and (segments[S_TE, s] < e or (home and not _counts_at_home(segments, s, interval))):
             s = NONE
         if s == NONE:
-            e = _jump(x, interval, thread, e, lo, wait, before, pieces)
+            t = _last_mine(x, interval, thread, e) if home else before
+            stop = lo if t == NONE else max(segments[S_TE, t], lo)
+            _piece(pieces, count, interval, P_GAP if home and t != NONE else P_UNKNOWN, thread, stop, e, wait)
+            e = stop
             continue
-        start = max(x.ts[s], lo)
-        if x.state[s] == EXEC:
-            pieces.append((interval, P_EXEC, thread, start, e, wait))
+        start = max(segments[S_TS, s], lo)
+        if segments[S_STATE, s] == EXEC:
+            _piece(pieces, count, interval, P_EXEC, thread, start, e, wait)
         else:
-            _expand(x, interval, thread, s, start, e, wait, pieces, waits)
+            _expand(x, interval, thread, s, start, e, wait, pieces, waits, count)
         e = start
-        if home and e > lo:
-            thread, e = _follow_task(x, interval, thread, s, e, lo, pieces, waits)
+        if home and e > lo and segments[S_TASK_AT_START, s] != NONE:
+            thread, e = _follow_task(x, interval, thread, s, e, lo, pieces, waits, count)
+    return pieces, waits
 
 
-@njit(cache=True)
+@helper
+def _counts_at_home(segments, s, interval):  # type: ignore[no-untyped-def]
+    """The interval's own segments, and waits that nobody's label covers."""
+    label = segments[S_INTERVAL, s]
+    return label == interval or (label == NONE and segments[S_STATE, s] == BLOCKED)
+
+
+@helper
 def _last_before(x, thread, e):  # type: ignore[no-untyped-def]
     """The thread's last segment that starts before e, NONE if there is none."""
     a, b = x.thread_first[thread], x.thread_first[thread + 1]
-    s = a + np.searchsorted(x.ts[a:b], e) - 1
-    return s if s >= a else NONE
+    first = a
+    while a < b:
+        m = (a + b) // 2
+        if x.segments[S_TS, m] < e:
+            a = m + 1
+        else:
+            b = m
+    return a - 1 if a > first else NONE
 
 
-@njit(cache=True)
-def _jump(x, interval, thread, e, lo, wait, before, pieces):  # type: ignore[no-untyped-def]
-    """No segment counts at e: emits the hole and returns where the walk goes on."""
-    if wait == NONE:
-        t = _last_mine(x, interval, thread, e)
-        kind = P_GAP
-    else:
-        t = before
-        kind = P_UNKNOWN
-    if t == NONE:
-        pieces.append((interval, P_UNKNOWN, thread, lo, e, wait))
-        return lo
-    stop = max(x.te[t], lo)
-    if stop < e:
-        pieces.append((interval, kind, thread, stop, e, wait))
-    return stop
-
-
-@njit(cache=True)
+@helper
 def _last_mine(x, interval, thread, e):  # type: ignore[no-untyped-def]
     """The latest segment of (interval, thread) with te <= e."""
     a, b = x.mine_first[interval], x.mine_first[interval + 1]
@@ -256,107 +266,97 @@ def _last_mine(x, interval, thread, e):  # type: ignore[no-untyped-def]
     while a < b:
         m = (a + b) // 2
         s = x.mine[m]
-        if x.thread[s] < thread or (x.thread[s] == thread and x.te[s] <= e):
+        if x.segments[S_THREAD, s] < thread or (x.segments[S_THREAD, s] == thread and x.segments[S_TE, s] <= e):
             a = m + 1
         else:
             b = m
-    if a == first or x.thread[x.mine[a - 1]] != thread:
+    if a == first or x.segments[S_THREAD, x.mine[a - 1]] != thread:
         return NONE
     return x.mine[a - 1]
 
 
-@njit(cache=True)
-def _expand(x, interval, thread, s, start, e, wait, pieces, waits):  # type: ignore[no-untyped-def]
-    """The waiting segment s over [start, e]: who ended it, and since when it could run."""
-    waker, t = _waker(x, s, e, wait, waits)
-    row = len(waits)
-    if waker == NONE:
-        waits.append((wait, thread, start, e, 0, s, NONE, 0))
-        pieces.append((interval, P_BLOCKED_UNKNOWN, thread, start, e, row))
+@helper
+def _expand(x, interval, thread, s, start, e, wait, pieces, waits, count):  # type: ignore[no-untyped-def]
+    """The waiting segment s over [start, e]: who ended it (the latest usable waker), and since when it could run."""
+    row = count[1]
+    by_task = x.segments[S_STATE, s] == QUEUE
+    task = x.segments[S_TASK_AT_END, s]
+    edges = x.created if by_task else x.wakes
+    k, first = x.segments[S_WAKES, s + 1] - 1, x.segments[S_WAKES, s]
+    if by_task:
+        k, first = task, max(task, 0)
+    while k >= first and not _usable(x, edges[0, k], min(edges[1, k], e), s, wait, waits):
+        k -= 1
+    if k < first:
+        _wait(waits, count, wait, thread, start, e, 0, s, NONE, 0)
+        _piece(pieces, count, interval, P_BLOCKED_UNKNOWN, thread, start, e, row)
         return
-    waits.append((wait, thread, start, e, 0, s, waker if t > start else NONE, t))
-    if max(t, start) < e:
-        pieces.append((interval, P_SCHED, thread, max(t, start), e, row))
+    t = min(edges[1, k], e)
+    _wait(waits, count, wait, thread, start, e, 0, s, edges[0, k] if t > start else NONE, t)
+    _piece(pieces, count, interval, P_SCHED, thread, max(t, start), e, row)
 
 
-@njit(cache=True)
-def _waker(x, s, e, wait, waits):  # type: ignore[no-untyped-def]
-    """(waker, time no later than e) of segment s, the latest usable one; (NONE, 0) if nobody is known."""
-    if x.state[s] == QUEUE:
-        edge = x.task_at_end[s]
-        if edge != NONE:
-            t = min(x.created_t[edge], e)
-            if _usable(x, x.creator[edge], t, s, wait, waits):
-                return np.int64(x.creator[edge]), t
-        return np.int64(NONE), np.int64(0)
-    for k in range(x.wake_first[s + 1] - 1, x.wake_first[s] - 1, -1):
-        t = min(x.wake_t[k], e)
-        if _usable(x, x.waker[k], t, s, wait, waits):
-            return np.int64(x.waker[k]), t
-    return np.int64(NONE), np.int64(0)
-
-
-@njit(cache=True)
+@helper
 def _usable(x, waker, t, s, wait, waits):  # type: ignore[no-untyped-def]
     """False for a self-wake, and for a waker that is waiting at t in a segment whose expansion led here."""
-    if waker == NONE or waker == x.thread[s]:
+    if waker == NONE or waker == x.segments[S_THREAD, s]:
         return False
     while wait != NONE:
-        parent, _, _, _, _, expanded, _, _ = waits[wait]
-        if expanded != NONE and x.thread[expanded] == waker and x.ts[expanded] < t <= x.te[expanded]:
+        expanded = waits[wait, W_SEGMENT]
+        waiting = expanded != NONE and x.segments[S_TS, expanded] < t <= x.segments[S_TE, expanded]
+        if waiting and x.segments[S_THREAD, expanded] == waker:
             return False
-        wait = parent
+        wait = waits[wait, W_PARENT]
     return True
 
 
-@njit(cache=True)
-def _follow_task(x, interval, thread, s, e, lo, pieces, waits):  # type: ignore[no-untyped-def]
-    """At e, the start of home segment s: moves home to the creator of the task that s serves, if there is one.
+@helper
+def _follow_task(x, interval, thread, s, e, lo, pieces, waits, count):  # type: ignore[no-untyped-def]
+    """At e, the start of home segment s: moves home to the creator of the task that s serves.
 
     A creator that did not work for the interval does not become home: it is walked as a waker, down to the previous
     home segment. An edge that does not go back in time is ignored, so e strictly decreases.
     """
-    edge = x.task_at_start[s]
-    if edge == NONE or x.created_t[edge] >= e:
-        return np.int64(thread), e
-    creator, t = np.int64(x.creator[edge]), x.created_t[edge]
+    edge = x.segments[S_TASK_AT_START, s]
+    creator, t = x.created[0, edge], x.created[1, edge]
+    if t >= e:
+        return thread, e
     m = _last_before(x, creator, t)
     floor = lo
-    moves = m != NONE and x.te[m] >= t and x.interval[m] == interval
+    moves = m != NONE and x.segments[S_TE, m] >= t and x.segments[S_INTERVAL, m] == interval
     if not moves:
         previous = _last_mine(x, interval, thread, e)
         if previous != NONE:
-            floor = max(lo, x.te[previous])
-    if max(t, floor) < e:
-        pieces.append((interval, P_QUEUE, thread, max(t, floor), e, NONE))
+            floor = max(lo, x.segments[S_TE, previous])
+    _piece(pieces, count, interval, P_QUEUE, thread, max(t, floor), e, NONE)
     if moves:
         return creator, max(t, lo)
     if t > floor:
-        waits.append((NONE, thread, floor, e, 1, NONE, creator, t))
-    return np.int64(thread), floor
+        _wait(waits, count, NONE, thread, floor, e, 1, NONE, creator, t)
+    return thread, floor
 
 
-@njit(cache=True)
-def _concatenate_all(x, rows, end_thread, begin, end):  # type: ignore[no-untyped-def]
+@kernel
+def _concatenate_all(x, intervals):  # type: ignore[no-untyped-def]
     """Without any sync record: the labelled segments in time order, `gap` between them (TProfiler)."""
-    pieces = List.empty_list(_PIECE)
-    waits = List.empty_list(_WAIT)
-    for i in rows:
-        now, thread, kind = begin[i], np.int64(end_thread[i]), P_UNKNOWN
+    pieces, waits, count = np.empty((64, 6), np.int64), np.empty((64, 8), np.int64), np.zeros(2, np.int64)
+    for row in range(intervals.shape[1]):
+        i, thread, now, end = intervals[0, row], intervals[1, row], intervals[2, row], intervals[3, row]
+        kind = P_UNKNOWN
         for k in range(x.mine_first[i], x.mine_first[i + 1]):
             s = x.mine[k]
-            start, stop = max(x.ts[s], now), min(x.te[s], end[i])
+            start, stop = max(x.segments[S_TS, s], now), min(x.segments[S_TE, s], end)
             if start >= stop:
                 continue
-            thread = np.int64(x.thread[s])
-            if start > now:
-                pieces.append((i, kind, thread, now, start, NONE))
-            if x.state[s] == EXEC:
-                pieces.append((i, P_EXEC, thread, start, stop, NONE))
+            pieces, waits = roomy(pieces, count[0], _ROOM), roomy(waits, count[1], _ROOM)
+            thread = x.segments[S_THREAD, s]
+            _piece(pieces, count, i, kind, thread, now, start, NONE)
+            if x.segments[S_STATE, s] == EXEC:
+                _piece(pieces, count, i, P_EXEC, thread, start, stop, NONE)
             else:
-                waits.append((NONE, thread, start, stop, 0, s, NONE, 0))
-                pieces.append((i, P_BLOCKED_UNKNOWN, thread, start, stop, len(waits) - 1))
+                _piece(pieces, count, i, P_BLOCKED_UNKNOWN, thread, start, stop, count[1])
+                _wait(waits, count, NONE, thread, start, stop, 0, s, NONE, 0)
             now, kind = stop, P_GAP
-        if now < end[i]:
-            pieces.append((i, kind, thread, now, end[i], NONE))
-    return _table(pieces, 6), _table(waits, 8)
+        pieces = roomy(pieces, count[0], _ROOM)
+        _piece(pieces, count, i, kind, thread, now, end, NONE)
+    return pieces[: count[0]], waits[: count[1]]

@@ -10,12 +10,9 @@ rest(f): so all time is at leaves and a parent is the sum of its children, per i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numba import njit, types
-from numba.typed import Dict, List
 
 from vprof.columns import i32, i64
 from vprof.critical_path import (
@@ -25,6 +22,7 @@ from vprof.critical_path import (
     P_SCHED,
     Paths,
 )
+from vprof.kernels import helper, kernel, roomy
 from vprof.model import NONE, Bool, Int32, Int64, Trace
 from vprof.stacks import (
     L_BLOCKED,
@@ -35,16 +33,24 @@ from vprof.stacks import (
     L_UNKNOWN,
     MAX_DEPTH,
     PSEUDO,
+    T_LABEL,
+    T_PARENT,
     Stacks,
     build_stacks,
     child_of,
+    roomy_trie,
     step_at,
-    trie_columns,
 )
 
 ROOT_NAME = "<interval>"
 
-_FOREVER = np.int64(2**63 - 1)
+_FOREVER = 2**63 - 1
+
+_GRAFTS = 1 << 14
+"""How many grafts are remembered."""
+
+B_NODE, B_SINCE, B_UNTIL, B_INNER = range(4)
+"""What the walk knows of a wait: its `[blocked]` node, since and until when it is that, and a link for `_update`."""
 
 
 @dataclass(frozen=True)
@@ -75,58 +81,38 @@ class PathTree:
         return bool(self.pseudo[x] == L_BODY)
 
 
-class _Steps(NamedTuple):
-    time: Int64
-    row: Int64
-    first: Int64
-    parent: Int64
-    node: Int32
-    fe: Int64
-
-
-class _Waits(NamedTuple):
-    parent: Int32
-    thread: Int32
-    start: Int64
-    stop: Int64
-    anchored: Int64
-
-
 def build_path_tree(trace: Trace, paths: Paths) -> PathTree:
     stacks = build_stacks(trace)
-    fe = i64(trace.invocations.fe)
-    steps = _Steps(stacks.step_time, stacks.step_row, stacks.step_first, stacks.parent, stacks.node, fe)
     p, w = paths.pieces, paths.waits
-    waits = _Waits(w.parent, w.thread, i64(w.start), i64(w.stop), i64(w.anchored))
-    piece = (i32(p.interval), p.kind, p.thread, i64(p.start), i64(p.stop), p.wait)
-    interval, node, ns = _place(*piece, waits, steps, stacks.trie)
-    return _finish(trace, stacks, interval, node, ns)
+    pieces = i64(np.stack((p.interval, p.kind, p.thread, p.start, p.stop, p.wait)))
+    waits = i64(np.stack((w.parent, w.thread, w.start, w.stop, w.anchored)))
+    times, trie = _place(pieces, waits, stacks.timeline, stacks.trie)
+    return _finish(trace, replace(stacks, trie=trie), times)
 
 
-def _finish(trace: Trace, stacks: Stacks, interval: Int64, node: Int64, ns: Int64) -> PathTree:
-    """Prunes nodes without time, gives inner nodes' own time a leaf, sums upwards and names the nodes."""
-    parent, label, depth = trie_columns(stacks.trie)
-    used = np.zeros(len(parent), np.bool_)
-    used[node] = True
-    used[0] = True
-    for i in range(len(parent) - 1, 0, -1):  # children come after their parents
-        if used[i]:
-            used[parent[i]] = True
-    used_nodes = np.flatnonzero(used)
+def _finish(trace: Trace, stacks: Stacks, times: Int64) -> PathTree:
+    """Prunes nodes without time, gives inner nodes' own time a leaf, sums upwards and names the nodes.
+
+    `times`: rows (interval, trie node, ns).
+    """
+    parent, label, depth = stacks.trie.nodes[: stacks.trie.used[0]].T
+    interval, node, ns = times.T
+    used = _with_ancestors(node, parent)
     renumber = np.cumsum(used) - 1
-    parent, label = np.where(parent[used] == NONE, NONE, renumber[parent[used]]), label[used]
+    parent, label, depth = np.where(parent[used] == NONE, NONE, renumber[parent[used]]), label[used], depth[used]
     node = renumber[node]
     has_child = np.zeros(len(parent), np.bool_)
     has_child[parent[1:]] = True
     split = np.unique(node[has_child[node]])
-    body = np.full(len(parent), NONE, np.int64)
+    body = np.arange(len(parent))
     body[split] = len(parent) + np.arange(len(split))
-    node = np.where(body[node] == NONE, node, body[node])
+    node = body[node]
     parent = np.r_[parent, split]
     label = np.r_[label, np.full(len(split), L_BODY)]
-    order = np.lexsort((node, interval))
+    order = _by_interval_and_node(interval, node)
     interval, node, ns = interval[order], node[order], ns[order]
-    total = _sum_upwards(i64(interval), i64(node), i64(ns), i64(parent))
+    total = _sum_upwards(i64(np.stack((interval, node, ns))), i64(parent))
+    total = total[_by_interval_and_node(total[:, 0], total[:, 1])]
     function = stacks.label_function[label]
     function[0] = NONE
     site = stacks.label_site[label]
@@ -137,16 +123,43 @@ def _finish(trace: Trace, stacks: Stacks, interval: Int64, node: Int64, ns: Int6
         function,
         site,
         pseudo,
-        _inner(i64(parent), i32(function)),
+        _inner(parent, function),
         _names(trace, parent, function, site, pseudo),
         i32(interval),
         i32(node),
         ns,
-        i32(total[0]),
-        i32(total[1]),
-        total[2],
-        bool(depth[used_nodes].max() == MAX_DEPTH),
+        i32(total[:, 0]),
+        i32(total[:, 1]),
+        i64(total[:, 2]),
+        bool(depth.max() == MAX_DEPTH),
     )
+
+
+def _with_ancestors(node: Int64, parent: Int64) -> Bool:
+    """Marks the root, these nodes, and all nodes above them."""
+    marked = np.zeros(len(parent), np.bool_)
+    marked[0] = True
+    marked[node] = True
+    for x in range(len(parent) - 1, 0, -1):  # children come after their parents
+        if marked[x]:
+            marked[parent[x]] = True
+    return marked
+
+
+def _by_interval_and_node(interval: Int64, node: Int64) -> Int64:
+    return np.argsort(interval * (int(node.max(initial=0)) + 1) + node, kind="stable")
+
+
+def _inner(parent: Int64, function: Int32) -> Bool:
+    """Marks the frames that have their own function above them. All frames climb one level at a time."""
+    inner = np.zeros(len(parent), np.bool_)
+    climbing = np.flatnonzero(function != NONE)
+    above = parent[climbing]
+    while len(climbing):
+        inner[climbing[function[above] == function[climbing]]] = True
+        going_on = (above > 0) & ~inner[climbing]
+        climbing, above = climbing[going_on], parent[above[going_on]]
+    return inner
 
 
 def _names(trace: Trace, parent: Int64, function: Int32, site: Int32, pseudo: Int32) -> list[str]:
@@ -179,158 +192,114 @@ def display_names(trace: Trace) -> list[str]:
     return [n if count[n] == 1 else f"{n} ({p or i})" for i, (n, p) in enumerate(zip(names, places, strict=True))]
 
 
-@njit(cache=True)
-def _inner(parent, function):  # type: ignore[no-untyped-def]
-    inner = np.zeros(len(parent), np.bool_)
-    for i in range(1, len(parent)):
-        p = parent[i]
-        while function[i] != NONE and p != NONE:
-            if function[p] == function[i]:
-                inner[i] = True
-                break
-            p = parent[p]
-    return inner
-
-
-@njit(cache=True)
-def _sum_upwards(interval, node, ns, parent):  # type: ignore[no-untyped-def]
-    """Inclusive times, sorted by (interval, node): every node gets its own time and all time below it."""
-    scratch = _scratch(len(parent))
-    acc, touched, count = scratch
-    seen_in = np.full(len(parent), NONE, np.int64)
-    out, n = np.empty((max(16, 2 * len(ns)), 3), np.int64), 0
-    for k in range(len(ns)):
-        if k > 0 and interval[k] != interval[k - 1]:
-            _give_to_parents(parent, scratch)
-            out, n = _flush(interval[k - 1], scratch, out, n)
-        x = node[k]
-        acc[x] += ns[k]
-        while x != NONE and seen_in[x] != interval[k]:
-            seen_in[x] = interval[k]
-            touched[count[0]] = x
-            count[0] += 1
+@kernel
+def _sum_upwards(own, parent):  # type: ignore[no-untyped-def]
+    """`own`: (interval, node, ns) as columns, by interval. Rows of inclusive times: every node's own time and all below
+    it; by interval, nodes in no order."""
+    sums, touched = np.zeros((len(parent), 2), np.int64), 0
+    out, n = np.zeros((1024, 3), np.int64), 0
+    for k in range(own.shape[1]):
+        x = own[1, k]
+        while x != NONE:
+            touched = _add(x, own[2, k], sums, touched)
             x = parent[x]
-    if len(ns) > 0:
-        _give_to_parents(parent, scratch)
-        out, n = _flush(interval[-1], scratch, out, n)
-    return out[:n].T.copy()
+        if k + 1 == own.shape[1] or own[0, k + 1] != own[0, k]:
+            out = _flush(own[0, k], sums, touched, out, n)
+            n, touched = n + touched, 0
+    return out[:n]
 
 
-@njit(cache=True)
-def _give_to_parents(parent, scratch):  # type: ignore[no-untyped-def]
-    """Adds every touched node's time to its parent's, children first (they have the higher numbers)."""
-    acc, touched, count = scratch
-    nodes = touched[: count[0]]
-    nodes.sort()
-    for j in range(len(nodes) - 1, 0, -1):
-        acc[parent[nodes[j]]] += acc[nodes[j]]
+@helper
+def _add(node, ns, sums, touched):  # type: ignore[no-untyped-def]
+    """`sums`: the time of each node in the current interval and, as a list beside it, the nodes that have some."""
+    if sums[node, 0] == 0:
+        sums[touched, 1] = node
+        touched += 1
+    sums[node, 0] += ns
+    return touched
 
 
-@njit(cache=True)
-def _scratch(n_nodes):  # type: ignore[no-untyped-def]
-    """Times of one interval by node, the nodes that have some, and (in one cell) how many these are."""
-    return np.zeros(n_nodes, np.int64), np.empty(n_nodes, np.int64), np.zeros(1, np.int64)
+@helper
+def _flush(interval, sums, touched, out, n):  # type: ignore[no-untyped-def]
+    """Moves one interval's times to `out` from row n on; returns `out`, larger if need be."""
+    out = roomy(out, n, touched)
+    for j in range(touched):
+        x = sums[j, 1]
+        out[n + j, 0], out[n + j, 1], out[n + j, 2] = interval, x, sums[x, 0]
+        sums[x, 0] = 0
+    return out
 
 
-@njit(cache=True)
-def _add(node, ns, scratch):  # type: ignore[no-untyped-def]
-    acc, touched, count = scratch
-    if acc[node] == 0:
-        touched[count[0]] = node
-        count[0] += 1
-    acc[node] += ns
+@kernel
+def _place(pieces, waits, timeline, trie):  # type: ignore[no-untyped-def]
+    """Puts every nanosecond of the pieces (columns as in `Pieces`) at a node.
 
-
-@njit(cache=True)
-def _flush(interval, scratch, out, n):  # type: ignore[no-untyped-def]
-    """Moves one interval's times to `out` from row n on, nodes ascending; returns `out`, grown if need be, and n."""
-    acc, touched, count = scratch
-    m = count[0]
-    if n + m > len(out):
-        out = np.concatenate((out, np.empty((n + m, 3), np.int64)))
-    touched[:m].sort()
-    for x in touched[:m]:
-        out[n, 0], out[n, 1], out[n, 2] = interval, x, acc[x]
-        acc[x] = 0
-        n += 1
-    count[0] = 0
-    return out, n
-
-
-@njit(cache=True)
-def _place(interval, kind, thread, start, stop, wait, waits, steps, trie):  # type: ignore[no-untyped-def]
-    """Puts every nanosecond of the pieces at a node; returns rows (interval, node, ns), sorted by interval."""
-    grafts = Dict.empty(types.int64, types.int64)
-    below = np.zeros((len(waits.parent), 3), np.int64)
-    time = steps.time
-    scratch = _scratch(1024)
-    out, n = np.empty((1024, 3), np.int64), 0
-    for k in range(len(kind)):
-        if k > 0 and interval[k] != interval[k - 1]:
-            out, n = _flush(interval[k - 1], scratch, out, n)
-        step = step_at(time, steps.first, thread[k], start[k])
-        last = steps.first[thread[k] + 1] - 1
-        t = start[k]
-        while t < stop[k]:
-            node, until = np.int64(0), stop[k]
-            if wait[k] != NONE:
-                _update(wait[k], t, below, waits, steps, grafts, trie)
-                node, until = below[wait[k], 0], min(until, below[wait[k], 2])
-            if kind[k] == P_EXEC:
-                while step < last and time[step + 1] <= t:
+    Returns rows (interval, node, ns), by interval, and the trie.
+    """
+    grafts, path = np.zeros((_GRAFTS, 3), np.int64), np.empty(MAX_DEPTH + 1, np.int64)
+    below = np.zeros((waits.shape[1], 4), np.int64)
+    sums, touched = np.zeros((1024, 2), np.int64), 0
+    out, n = np.zeros((1024, 3), np.int64), 0
+    for k in range(pieces.shape[1]):
+        interval, kind, thread = pieces[0, k], pieces[1, k], pieces[2, k]
+        t, stop, wait = pieces[3, k], pieces[4, k], pieces[5, k]
+        step = step_at(timeline, thread, t)
+        last = timeline.first[thread + 1] - 1
+        while t < stop:
+            trie = roomy_trie(trie)
+            node, until = 0, stop
+            if wait != NONE:
+                _update(wait, t, below, waits, timeline, grafts, path, trie)
+                node, until = below[wait, B_NODE], min(until, below[wait, B_UNTIL])
+            if kind == P_EXEC:
+                while step < last and timeline.steps[0, step + 1] <= t:
                     step += 1
                 if step < last:
-                    until = min(until, time[step + 1])
-                stack = _frame(steps, thread[k], step)
-                node = stack if node == 0 else _graft(node, stack, grafts, trie)
+                    until = min(until, timeline.steps[0, step + 1])
+                node = _graft(node, _frame(timeline, thread, step), grafts, path, trie)
             else:
-                if wait[k] == NONE:
-                    node = _anchor(steps, thread[k], start[k], stop[k])
-                node = child_of(node, _label(kind[k]), trie)
-            if node >= len(scratch[0]):
-                scratch = _larger(scratch, 2 * node)
-            _add(node, until - t, scratch)
+                if wait == NONE:
+                    node = _anchor(timeline, thread, t, stop)
+                node = child_of(node, _label(kind), trie)
+            sums = roomy(sums, len(sums), len(trie.nodes) - len(sums))
+            touched = _add(node, until - t, sums, touched)
             t = until
-    if len(kind) > 0:
-        out, n = _flush(interval[-1], scratch, out, n)
-    return out[:n, 0].copy(), out[:n, 1].copy(), out[:n, 2].copy()
+        if k + 1 == pieces.shape[1] or pieces[0, k + 1] != interval:
+            out = _flush(interval, sums, touched, out, n)
+            n, touched = n + touched, 0
+    return out[:n], trie
 
 
-@njit(cache=True)
-def _update(wait, t, below, waits, steps, grafts, trie):  # type: ignore[no-untyped-def]
-    """Brings below[wait] = (its `[blocked]` node, valid from, valid until) up to time t.
+@helper
+def _update(wait, t, below, waits, timeline, grafts, path, trie):  # type: ignore[no-untyped-def]
+    """Brings the wait's row of `below` up to time t: its `[blocked]` node, from when and until when that holds.
 
     Remembered per wait, and pieces come in order of time: so a chain of n waits inside each other costs n, not n * n.
+    The way in, through the waits that are not up to date, is noted beside it.
     """
-    stale = List.empty_list(types.int64)
-    w = np.int64(wait)
-    while w != NONE and not below[w, 1] <= t < below[w, 2]:
-        stale.append(w)
-        w = np.int64(waits.parent[w])
-    node, until = (np.int64(0), _FOREVER) if w == NONE else (below[w, 0], below[w, 2])
-    for j in range(len(stale) - 1, -1, -1):
-        w = stale[j]
-        if waits.anchored[w]:
-            stack = _anchor(steps, waits.thread[w], waits.start[w], waits.stop[w])
+    w, inner = wait, NONE
+    while w != NONE and not below[w, B_SINCE] <= t < below[w, B_UNTIL]:
+        below[w, B_INNER] = inner
+        w, inner = waits[0, w], w
+    node, until = 0, _FOREVER
+    if w != NONE:
+        node, until = below[w, B_NODE], below[w, B_UNTIL]
+    w = inner
+    while w != NONE:
+        thread = waits[1, w]
+        if waits[4, w]:
+            stack = _anchor(timeline, thread, waits[2, w], waits[3, w])
         else:
-            step = step_at(steps.time, steps.first, waits.thread[w], t)
-            stack = _frame(steps, waits.thread[w], step)
-            until = min(until, _until(steps, waits.thread[w], step))
-        node = child_of(_graft(node, stack, grafts, trie), L_BLOCKED, trie)
-        below[w, 0], below[w, 1], below[w, 2] = node, t, until
+            step = step_at(timeline, thread, t)
+            stack = _frame(timeline, thread, step)
+            if step + 1 < timeline.first[thread + 1]:
+                until = min(until, timeline.steps[0, step + 1])
+        node = child_of(_graft(node, stack, grafts, path, trie), L_BLOCKED, trie)
+        below[w, B_NODE], below[w, B_SINCE], below[w, B_UNTIL] = node, t, until
+        w = below[w, B_INNER]
 
 
-@njit(cache=True)
-def _larger(scratch, n_nodes):  # type: ignore[no-untyped-def]
-    """The scratch table for more nodes."""
-    acc, touched, count = _scratch(n_nodes)
-    acc[: len(scratch[0])] = scratch[0]
-    touched[: len(scratch[1])] = scratch[1]
-    count[0] = scratch[2][0]
-    return acc, touched, count
-
-
-@njit(cache=True)
+@helper
 def _label(kind):  # type: ignore[no-untyped-def]
     if kind == P_QUEUE:
         return L_QUEUE
@@ -339,48 +308,39 @@ def _label(kind):  # type: ignore[no-untyped-def]
     return L_SCHED if kind == P_SCHED else L_UNKNOWN
 
 
-@njit(cache=True)
-def _until(steps, thread, step):  # type: ignore[no-untyped-def]
-    """When the thread's next step begins."""
-    return steps.time[step + 1] if step + 1 < steps.first[thread + 1] else _FOREVER
+@helper
+def _frame(timeline, thread, step):  # type: ignore[no-untyped-def]
+    """The trie node of the stack at this step; the root before the thread's first one."""
+    if step < timeline.first[thread] or timeline.steps[1, step] == NONE:
+        return 0
+    return timeline.frames[1, timeline.steps[1, step]]
 
 
-@njit(cache=True)
-def _frame(steps, thread, step):  # type: ignore[no-untyped-def]
-    """The trie node of the stack at this step."""
-    if step < steps.first[thread] or steps.row[step] == NONE:
-        return np.int64(0)
-    return np.int64(steps.node[steps.row[step]])
-
-
-@njit(cache=True)
-def _anchor(steps, thread, start, stop):  # type: ignore[no-untyped-def]
+@helper
+def _anchor(timeline, thread, start, stop):  # type: ignore[no-untyped-def]
     """The trie node of the thread's frames that are open over all of [start, stop]; the root if there is none."""
-    step = step_at(steps.time, steps.first, thread, start)
-    if step < steps.first[thread]:
-        return np.int64(0)
-    row = steps.row[step]
-    while row != NONE and steps.fe[row] < stop:
-        row = steps.parent[row]
-    return np.int64(0) if row == NONE else np.int64(steps.node[row])
+    step = step_at(timeline, thread, start)
+    row = NONE if step < timeline.first[thread] else timeline.steps[1, step]
+    while row != NONE and timeline.frames[2, row] < stop:
+        row = timeline.frames[0, row]
+    return 0 if row == NONE else timeline.frames[1, row]
 
 
-@njit(cache=True)
-def _graft(onto, stack, grafts, trie):  # type: ignore[no-untyped-def]
-    """The tree node of call stack `stack` below node `onto`; remembered, so that it is walked once."""
+@helper
+def _graft(onto, stack, grafts, path, trie):  # type: ignore[no-untyped-def]
+    """The tree node of call stack `stack` below node `onto`. `grafts` remembers the latest ones, `path` is scratch."""
     if onto == 0 or stack == 0:
         return onto + stack
-    key = (onto << 32) | stack
-    if key in grafts:
-        return grafts[key]
-    _, parent_of, label_of, _ = trie
-    path = List.empty_list(types.int64)
-    s = stack
-    while s != 0:
-        path.append(label_of[s])
-        s = parent_of[s]
+    memo = grafts[(onto * 31 + stack) & (_GRAFTS - 1)]
+    if memo[0] == onto and memo[1] == stack:
+        return memo[2]
+    n, node = 0, stack
+    while node != 0:
+        path[n] = trie.nodes[node, T_LABEL]
+        node = trie.nodes[node, T_PARENT]
+        n += 1
     node = onto
-    for i in range(len(path) - 1, -1, -1):
+    for i in range(n - 1, -1, -1):
         node = child_of(node, path[i], trie)
-    grafts[key] = node
+    memo[0], memo[1], memo[2] = onto, stack, node
     return node

@@ -7,15 +7,14 @@ stack; it is the same trie that `path_tree` grafts waits and wakers onto, so a h
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit, types
-from numba.typed import Dict, List
 
 from vprof.columns import i32, i64
 from vprof.errors import TraceError
-from vprof.model import NONE, Int32, Int64, Trace
+from vprof.kernels import helper, kernel, roomy
+from vprof.model import NONE, Int32, Int64, Invocations, Trace
 
 L_BLOCKED, L_QUEUE, L_GAP, L_SCHED, L_UNKNOWN, L_BODY = range(6)
 PSEUDO = ("[blocked]", "[queue]", "[gap]", "[sched]", "[unknown]", "body")
@@ -26,138 +25,157 @@ MAX_DEPTH = 200
 """Depth of the tree: what lies deeper counts for the node there, so runaway recursion stays readable (and JSON
 loadable)."""
 
-Trie = tuple[Any, Any, Any, Any]
-"""Numba containers: children (parent << 32 | label -> node), and by node its parent, label and depth."""
+T_PARENT, T_LABEL, T_DEPTH = range(3)
+
+
+class Trie(NamedTuple):
+    """A tree of labels that grows: `nodes` has one row of T_* per node, of which used[0] are in use; `slots` finds a
+    node by (parent, label), 0 is a free slot."""
+
+    nodes: Int64
+    slots: Int64
+    used: Int64
+
+
+class Timeline(NamedTuple):
+    """The open frames of every thread over time.
+
+    A thread's steps are the columns first[thread] .. first[thread + 1] of `steps`: (time, the innermost frame that is
+    open from then on, or NONE). A frame is an invocation, a column of `frames`: (the frame around it or NONE, its
+    node in the trie, when it was left).
+    """
+
+    first: Int64
+    steps: Int64
+    frames: Int64
 
 
 @dataclass(frozen=True)
 class Stacks:
-    """`label_function` and `label_site` are by label, NONE for pseudo-labels; `parent` and `node` by invocation.
-
-    A thread's steps lie at step_first[thread] .. step_first[thread + 1]: from step_time on, the innermost open frame is
-    the invocation step_row (NONE: no instrumented frame is open).
-    """
+    """`label_function` and `label_site` are by label, NONE for pseudo-labels."""
 
     trie: Trie
     label_function: Int32
     label_site: Int32
-    parent: Int64
-    node: Int32
-    step_time: Int64
-    step_row: Int64
-    step_first: Int64
+    timeline: Timeline
 
 
 def build_stacks(trace: Trace) -> Stacks:
     """Raises TraceError if invocations of one thread overlap without nesting."""
     inv = trace.invocations
-    n_sites = len(trace.sites) + 1
-    pair, label = np.unique(inv.function.astype(np.int64) * n_sites + inv.site + 1, return_inverse=True)
-    pseudo = np.full(FIRST_FRAME, NONE, np.int64)
-    trie = _new_trie()
+    label, function, site = _labels(inv)
     first = i64(np.searchsorted(inv.thread, np.arange(len(trace.threads) + 1)))
-    bad, *columns = _nest(i64(inv.fs), i64(inv.fe), i32(inv.depth), first, i64(label.ravel() + FIRST_FRAME), trie)
+    bad, trie, timeline = _nest(i64(inv.fs), i64(inv.fe), i64(inv.depth), label, first)
     if bad != NONE:
         name = trace.program.functions[inv.function[bad]]
         raise TraceError(f"calls do not nest on thread {trace.threads[inv.thread[bad]]}: {name} at {inv.fs[bad]} ns")
-    return Stacks(
-        trie,
-        i32(np.r_[pseudo, pair // n_sites]),
-        i32(np.r_[pseudo, pair % n_sites - 1]),
-        *columns,
-    )
+    return Stacks(trie, function, site, timeline)
 
 
-@njit(cache=True)
-def _new_trie():  # type: ignore[no-untyped-def]
-    children = Dict.empty(types.int64, types.int64)
-    parent = List.empty_list(types.int64)
-    label = List.empty_list(types.int64)
-    depth = List.empty_list(types.int64)
-    parent.append(NONE)
-    label.append(NONE)
-    depth.append(0)
-    return children, parent, label, depth
+def _labels(inv: Invocations) -> tuple[Int64, Int32, Int32]:
+    """Each invocation's label, and the function and the call site of every label."""
+    n_sites = int(inv.site.max(initial=NONE)) + 2
+    pair = inv.function.astype(np.int64) * n_sites + (inv.site + 1)
+    seen = np.unique(pair)
+    label = i64(np.searchsorted(seen, pair) + FIRST_FRAME)
+    pseudo = np.full(FIRST_FRAME, NONE, np.int64)
+    return label, i32(np.r_[pseudo, seen // n_sites]), i32(np.r_[pseudo, seen % n_sites - 1])
 
 
-@njit(cache=True)
-def trie_columns(trie):  # type: ignore[no-untyped-def]
-    """(parent, label, depth) by node, as arrays."""
-    _, parent_of, label_of, depth_of = trie
-    parent = np.empty(len(parent_of), np.int64)
-    label = np.empty(len(parent_of), np.int64)
-    depth = np.empty(len(parent_of), np.int64)
-    for i in range(len(parent_of)):
-        parent[i], label[i], depth[i] = parent_of[i], label_of[i], depth_of[i]
-    return parent, label, depth
+@helper
+def roomy_trie(trie):  # type: ignore[no-untyped-def]
+    """The trie with room for one path more than it has."""
+    n = trie.used[0]
+    if n + MAX_DEPTH <= len(trie.nodes):
+        return trie
+    nodes = roomy(trie.nodes, n, MAX_DEPTH)
+    size = len(trie.slots)
+    while size < 2 * len(nodes):
+        size *= 2
+    slots = np.zeros(size, np.int64)
+    for node in range(1, n):
+        slots[_slot(nodes[node, T_PARENT], nodes[node, T_LABEL], nodes, slots)] = node
+    return Trie(nodes, slots, trie.used)
 
 
-@njit(cache=True)
+@helper
+def _slot(node, label, nodes, slots):  # type: ignore[no-untyped-def]
+    """Where the child of `node` with this label is, or is to be put."""
+    mixed = node * 0x1E3779B97F4A7C15 + label * 0x2545F4914F6CDD1D
+    slot = (mixed ^ (mixed >> 29)) & (len(slots) - 1)
+    while slots[slot] != 0 and (nodes[slots[slot], T_PARENT] != node or nodes[slots[slot], T_LABEL] != label):
+        slot = (slot + 1) & (len(slots) - 1)
+    return slot
+
+
+@helper
 def child_of(node, label, trie):  # type: ignore[no-untyped-def]
-    """The child of `node` with this label, made if there is none; `node` itself at MAX_DEPTH."""
-    children, parent_of, label_of, depth_of = trie
-    if depth_of[node] == MAX_DEPTH:
-        return np.int64(node)
-    key = (np.int64(node) << 32) | np.int64(label)
-    if key in children:
-        return children[key]
-    made = np.int64(len(parent_of))
-    children[key] = made
-    parent_of.append(np.int64(node))
-    label_of.append(np.int64(label))
-    depth_of.append(depth_of[node] + 1)
-    return made
+    """The child of `node` with this label, made if there is none; `node` itself at MAX_DEPTH. REQUIRES: room."""
+    depth = trie.nodes[node, T_DEPTH]
+    if depth == MAX_DEPTH:
+        return node
+    slot = _slot(node, label, trie.nodes, trie.slots)
+    if trie.slots[slot] == 0:
+        made = trie.used[0]
+        trie.slots[slot] = made
+        trie.nodes[made, T_PARENT], trie.nodes[made, T_LABEL], trie.nodes[made, T_DEPTH] = node, label, depth + 1
+        trie.used[0] += 1
+    return trie.slots[slot]
 
 
-@njit(cache=True)
-def _nest(fs, fe, depth, first, label, trie):  # type: ignore[no-untyped-def]
-    """Returns (a row that does not nest or NONE, parent, node, step_time, step_row, step_first)."""
+@kernel
+def _nest(fs, fe, depth, label, first):  # type: ignore[no-untyped-def]
+    """Returns (a row that does not nest or NONE, trie, timeline)."""
     n = len(fs)
-    parent = np.full(n, NONE, np.int64)
-    node = np.zeros(n, np.int32)
-    step_time = np.empty(2 * n, np.int64)
-    step_row = np.empty(2 * n, np.int64)
-    step_first = np.zeros(len(first), np.int64)
-    steps = 0
+    trie = Trie(np.full((1, 3), NONE, np.int64), np.zeros(1024, np.int64), np.ones(1, np.int64))
+    trie.nodes[0, T_DEPTH] = 0
+    frames, steps, step_first = np.empty((3, n), np.int64), np.empty((2, 2 * n), np.int64), np.zeros_like(first)
+    base = end = 0
     bad = NONE
     for thread in range(len(first) - 1):
-        base = steps
-        top = np.int64(NONE)
+        top = NONE
         for i in range(first[thread], first[thread + 1]):
             while top != NONE and _over(fs, fe, depth, top, i):
-                steps = _step(step_time, step_row, base, steps, fe[top], parent[top])
-                top = parent[top]
+                end = _step(steps, base, end, fe[top], frames[0, top])
+                top = frames[0, top]
             if top != NONE and fe[i] > fe[top]:
                 bad = i
-            parent[i] = top
-            node[i] = child_of(0 if top == NONE else node[top], label[i], trie)
-            steps = _step(step_time, step_row, base, steps, fs[i], i)
-            top = np.int64(i)
+            trie = roomy_trie(trie)
+            above = 0 if top == NONE else frames[1, top]
+            frames[0, i], frames[1, i], frames[2, i] = top, child_of(above, label[i], trie), fe[i]
+            end = _step(steps, base, end, fs[i], i)
+            top = i
         while top != NONE:
-            steps = _step(step_time, step_row, base, steps, fe[top], parent[top])
-            top = parent[top]
-        step_first[thread + 1] = steps
-    return bad, parent, node, step_time[:steps].copy(), step_row[:steps].copy(), step_first
+            end = _step(steps, base, end, fe[top], frames[0, top])
+            top = frames[0, top]
+        base = end
+        step_first[thread + 1] = end
+    return bad, trie, Timeline(step_first, steps, frames)
 
 
-@njit(cache=True)
+@helper
 def _over(fs, fe, depth, top, i):  # type: ignore[no-untyped-def]
     """Frame `top` has returned when invocation i starts; at equal times the depth tells."""
     return fe[top] <= fs[i] and not (fe[i] <= fe[top] and depth[i] > depth[top])
 
 
-@njit(cache=True)
-def _step(step_time, step_row, base, steps, time, row):  # type: ignore[no-untyped-def]
+@helper
+def _step(steps, base, end, time, row):  # type: ignore[no-untyped-def]
     """Appends a step; a later step at the same time replaces the earlier one."""
-    if steps > base and step_time[steps - 1] == time:
-        steps -= 1
-    step_time[steps] = time
-    step_row[steps] = row
-    return steps + 1
+    if end > base and steps[0, end - 1] == time:
+        end -= 1
+    steps[0, end], steps[1, end] = time, row
+    return end + 1
 
 
-@njit(cache=True)
-def step_at(step_time, step_first, thread, time):  # type: ignore[no-untyped-def]
-    """Index of the thread's step in force at `time`, one before its first step if there is none yet."""
-    a, b = step_first[thread], step_first[thread + 1]
-    return a + np.searchsorted(step_time[a:b], time, side="right") - 1
+@helper
+def step_at(timeline, thread, time):  # type: ignore[no-untyped-def]
+    """The thread's step in force at `time`, one before its first step if there is none yet."""
+    a, b = timeline.first[thread], timeline.first[thread + 1]
+    while a < b:
+        m = (a + b) // 2
+        if timeline.steps[0, m] <= time:
+            a = m + 1
+        else:
+            b = m
+    return a - 1
