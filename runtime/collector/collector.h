@@ -25,8 +25,8 @@ class Collector {
         drain_(arena_, &recorder_),
         switchboard_(arena_, files->switches(), &recorder_, &drain_) {}
 
-  // Begins the first file. Returns "" or what failed.
-  std::string begin(const std::string &path) { return recorder_.begin_file(path); }
+  // Begins the first file; with "-" there is none, as after `rotate -`. Returns "" or what failed.
+  std::string begin(const std::string &path) { return path == "-" ? "" : recorder_.begin_file(path); }
 
   // The reply to one request line, without the newline.
   std::string answer(const std::string &line);

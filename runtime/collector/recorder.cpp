@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "crc32.h"
 #include "elf_meta.h"
 
 namespace vprof {
@@ -68,9 +69,17 @@ void Recorder::announce_plan() {
   event(JsonObject().add("event", "plan").raw("on", sites_on(switches_, used)));
 }
 
+std::optional<Recorder::Metadata> Recorder::read_metadata(const std::string &path) {
+  std::optional<std::string> bytes = read_unit_metadata(path);
+  if (!bytes) return std::nullopt;
+  const uint32_t crc = crc32(0, bytes->data(), bytes->size());
+  return Metadata{std::move(*bytes), crc};
+}
+
 void Recorder::announce_module(uint32_t index) {
   const Module &m = arena_->modules[index];
-  const std::optional<std::string> metadata = read_unit_metadata(m.path);
+  if (metadata_.size() <= index) metadata_.push_back(read_metadata(m.path));
+  const std::optional<Metadata> &metadata = metadata_[index];
   const char *state = m.state == Module::kUnaligned ? "unaligned" : metadata ? "mapped" : "no-metadata";
   event(JsonObject()
             .add("event", "module")
@@ -80,9 +89,7 @@ void Recorder::announce_module(uint32_t index) {
             .add("count", m.count)
             .add("section_addr", m.section_addr)
             .add("state", state));
-  if (!metadata) return;
-  const iovec piece = {const_cast<char *>(metadata->data()), metadata->size()};
-  writer_.chunk(ChunkKind::kUnitMetadata, index, 0, &piece, 1);
+  if (metadata) writer_.metadata(index, metadata->bytes, metadata->crc);
 }
 
 void Recorder::announce_label(uint32_t number) {

@@ -5,6 +5,7 @@
 #ifndef VPROF_RECORDER_H
 #define VPROF_RECORDER_H
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,12 @@ class Recorder {
   void announce_label(uint32_t number);
   void anchor();
 
+  struct Metadata {
+    std::string bytes;
+    uint32_t crc;
+  };
+  static std::optional<Metadata> read_metadata(const std::string &path);
+
   Arena *arena_;
   const unsigned char *switches_;
   std::vector<std::string> command_;
@@ -59,6 +66,8 @@ class Recorder {
   uint64_t files_ = 0;
   uint64_t anchored_ns_ = 0;
   uint32_t modules_told_ = 0;
+  // By module, kept: a file begun under load must not wait until tens of MB are read and summed.
+  std::vector<std::optional<Metadata>> metadata_;
   std::vector<bool> labels_told_;
   uint32_t labels_complete_ = 0;  // all labels up to here are told
 };

@@ -89,29 +89,43 @@ void TraceWriter::give_up() {
   if (ftruncate(fd_, static_cast<off_t>(size_)) != 0) return;  // then a reader stops at the broken chunk
 }
 
-bool TraceWriter::chunk(ChunkKind kind, uint32_t subject, uint64_t base_ticks, const iovec *pieces, int count) {
+// Completes the header: number, length and its own checksum.
+bool TraceWriter::append(ChunkHeader header, std::vector<iovec> payload) {
   if (fd_ < 0 || failed_) return false;
   static char padding[16] = {};
-  ChunkHeader header;
-  std::vector<iovec> all = {{&header, sizeof header}};
-  for (int i = 0; i < count; ++i) {
-    if (pieces[i].iov_len == 0) continue;
-    header.length += pieces[i].iov_len;
-    header.payload_crc = crc32(header.payload_crc, pieces[i].iov_base, pieces[i].iov_len);
-    all.push_back(pieces[i]);
-  }
-  header.kind = static_cast<uint32_t>(kind);
-  header.subject = subject;
+  for (const iovec &piece : payload) header.length += piece.iov_len;
   header.number = chunks_;
-  header.base_ticks = base_ticks;
   header.header_crc = crc32(0, &header, offsetof(ChunkHeader, header_crc));
-  if (header.length % 16 != 0) all.push_back({padding, 16 - header.length % 16});
-  if (!write_all(all)) {
+  payload.insert(payload.begin(), {&header, sizeof header});
+  if (header.length % 16 != 0) payload.push_back({padding, 16 - header.length % 16});
+  if (!write_all(payload)) {
     give_up();
     return false;
   }
   ++chunks_;
   return true;
+}
+
+bool TraceWriter::chunk(ChunkKind kind, uint32_t subject, uint64_t base_ticks, const iovec *pieces, int count) {
+  ChunkHeader header;
+  header.kind = static_cast<uint32_t>(kind);
+  header.subject = subject;
+  header.base_ticks = base_ticks;
+  std::vector<iovec> payload;
+  for (int i = 0; i < count; ++i) {
+    if (pieces[i].iov_len == 0) continue;
+    header.payload_crc = crc32(header.payload_crc, pieces[i].iov_base, pieces[i].iov_len);
+    payload.push_back(pieces[i]);
+  }
+  return append(header, std::move(payload));
+}
+
+bool TraceWriter::metadata(uint32_t module, std::string_view bytes, uint32_t crc) {
+  ChunkHeader header;
+  header.kind = static_cast<uint32_t>(ChunkKind::kUnitMetadata);
+  header.subject = module;
+  header.payload_crc = crc;
+  return append(header, {{const_cast<char *>(bytes.data()), bytes.size()}});
 }
 
 bool TraceWriter::event(std::string_view json) {

@@ -12,6 +12,8 @@
 
 namespace vprof {
 
+struct ChunkHeader;
+
 enum class ChunkKind : uint32_t { kRecords = 1, kEvent = 2, kUnitMetadata = 3 };
 
 class TraceWriter {
@@ -32,8 +34,11 @@ class TraceWriter {
   // error; the file then ends with its last whole chunk and takes nothing more.
   bool chunk(ChunkKind kind, uint32_t subject, uint64_t base_ticks, const iovec *pieces, int count);
   bool event(std::string_view json);
+  // Appends unit metadata whose CRC-32 is known: it is large, and the same in every file of a session.
+  bool metadata(uint32_t module, std::string_view bytes, uint32_t crc);
 
  private:
+  bool append(ChunkHeader header, std::vector<iovec> payload);
   bool write_all(std::vector<iovec> &pieces);
   void give_up();
 

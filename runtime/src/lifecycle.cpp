@@ -63,18 +63,18 @@ static void end_slots_of_former_program() {
   }
 }
 
-static Creator g_forker;
+static __thread Creator t_forker;
 
 static void before_fork() {
   const Slot *slot = current_slot();
-  g_forker = {slot != nullptr ? slot->uid : 0, ticks()};
+  t_forker = {slot != nullptr ? slot->uid : 0, ticks()};
 }
 
 // The child's thread takes a slot of its own on its first record; its open frames are those of the parent and are not
 // followed.
 static void in_forked_child() {
   g_session.pid = static_cast<uint32_t>(getpid());
-  forget_slot(g_forker);
+  forget_slot(t_forker);
 }
 
 bool attach(const char *directory) {

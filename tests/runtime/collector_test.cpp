@@ -77,6 +77,16 @@ TEST(Collector, RotateCompletesOneFileAndGoesOnInTheNext) {
   EXPECT_NE(rotated.events_named("plan")[0].find("\"on\":[["), std::string::npos);
 }
 
+TEST(Collector, RecordsNothingUntilAFileIsNamed) {
+  Recording recording({"--output", "-"});
+  EXPECT_EQ(Running({program("calls"), "10"}, recording.session()).wait(), 0);
+  const std::string reply = recording.ask("rotate " + recording.trace_path());
+  EXPECT_NE(reply.find("\"file\":null"), std::string::npos) << reply;
+  EXPECT_FALSE(std::filesystem::exists("-"));
+  EXPECT_EQ(Running({program("calls"), "10"}, recording.session()).wait(), 0);
+  EXPECT_EQ(recording.finish().of_kind(4).size(), 10u);
+}
+
 TEST(Collector, FilesAreClosedToOthersAndRemovedAtTheEnd) {
   const mode_t old = umask(0);
   Recording recording;

@@ -136,7 +136,7 @@ TEST(Lifecycle, ThreadExitAbandonsItsFrames) {
 
 // More than the collector can take, into a ring too small: what is lost is told, and all intervals keep their times.
 TEST(Lifecycle, AFloodLosesInvocationsButNoInterval) {
-  Recording recording({"--hold", "--ring-bytes", "65536"});
+  Recording recording({"--hold", "--ring-bytes", "262144"});
   const uint64_t wanted = std::stoull(recording.run_with_probes_on({program("lives"), "flood"}));
   const DecodedTrace trace = recording.finish();
   uint64_t lost = sum_over(trace, "loss", "count");

@@ -31,7 +31,8 @@ std::map<uint64_t, uint32_t> check_accounts(const DecodedTrace &trace) {
 
 TEST(Processes, ShortOnesReuseSlotsAndAreAllRecorded) {
   constexpr size_t kProcesses = 2000;
-  Recording recording({"--hold", "--ring-bytes", "4096"});
+  // Some 6,000 end each second: slots enough for a collector that gets no CPU for a while.
+  Recording recording({"--hold", "--ring-bytes", "4096", "--slots", "600"});
   recording.run_with_probes_on({program("processes"), "fork", std::to_string(kProcesses)});
   const DecodedTrace trace = recording.finish();
   check_accounts(trace);
@@ -51,7 +52,7 @@ std::map<uint64_t, uint64_t> dropped_by_uid(const DecodedTrace &trace) {
 // as dropped if the collector was too slow; and nothing but the call that was being made.
 TEST(Processes, EndedAtRandomPointsLoseNoCommittedRecord) {
   constexpr int kTrials = 300;
-  Recording recording({"--hold", "--ring-bytes", "4194304", "--slots", "8"});
+  Recording recording({"--hold", "--ring-bytes", "1048576", "--slots", "100"});
   std::istringstream output(recording.run_with_probes_on({program("processes"), "end", std::to_string(kTrials)}));
   const DecodedTrace trace = recording.finish();
   std::map<uint64_t, uint32_t> uids = check_accounts(trace);
