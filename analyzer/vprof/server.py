@@ -11,6 +11,7 @@ Only processes started here are ever signalled, by their ids. Not thread-safe.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pwd
 import shutil
@@ -78,7 +79,8 @@ class Server:
     def of(cls, target: Target) -> Server:
         """The server, set up: what its setup steps and those of the load make is there. Raises VprofError."""
         server = cls(target, Account.of(target))
-        server._set_up()
+        with server._alone():
+            server._set_up()
         return server
 
     @contextmanager
@@ -87,12 +89,29 @@ class Server:
 
         Raises VprofError when it does not get ready.
         """
+        with self._alone(), self._alive(session, plan):
+            yield
+
+    @contextmanager
+    def _alive(self, session: Session | None = None, plan: Plan | None = None) -> Iterator[None]:
         with _ended_by_signals():
             try:
                 self._start(session, plan)
                 yield
             finally:
                 self._stop()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Two vprofs would share one data folder, and one of them measure the other's server."""
+        with (self.target.folder / "server.lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise VprofError(
+                    f"another vprof runs the server in {self.folder}: wait, or give another --dir"
+                ) from None
+            yield
 
     def check(self) -> None:
         """Raises VprofError if the server has ended by itself."""
@@ -191,7 +210,7 @@ class Server:
         with (self.target.folder / "setup.log").open("wb") as log:
             self._steps(steps, log)
             if load_steps:
-                with self.running():
+                with self._alive():
                     self._steps(load_steps, log)
         marker.write_text(wanted, encoding="utf-8")
 

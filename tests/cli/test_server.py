@@ -125,6 +125,12 @@ def test_a_server_that_ends_by_itself_is_one_line_with_its_last_word(tmp_path: P
         pass
 
 
+def test_two_at_once_are_refused(tmp_path: Path) -> None:
+    target = make(tmp_path)
+    with Server.of(target).running(), pytest.raises(VprofError, match="another vprof runs the server"):
+        Server.of(target)
+
+
 def test_the_load_gets_its_numbers_and_is_started_anew_when_it_ends(tmp_path: Path) -> None:
     server = Server.of(make(tmp_path))
     loads = tmp_path / "work" / "loads"
