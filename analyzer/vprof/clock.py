@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from vprof.columns import groups
 from vprof.model import Bool, Int32, Int64
 
 
@@ -48,54 +48,35 @@ class Clock:
         return cls(np.array(ticks, np.int64), np.array(ns, np.int64), remark)
 
     def to_ns(self, ticks: Int64) -> Int64:
-        """Nanoseconds of each tick value; neighbours in time convert fastest."""
-        converted: Int64 = _to_ns(ticks, self.ticks, self.ns)
-        return converted
+        """Nanoseconds of each tick value."""
+        k = np.searchsorted(self.ticks[1:-1], ticks, "right")
+        slope = np.diff(self.ns) / np.diff(self.ticks)
+        out: Int64 = np.floor((ticks - self.ticks[k]) * slope[k] + 0.5).astype(np.int64)
+        out += self.ns[k]
+        # Rounding must not carry a time past the anchor that follows it.
+        limit = np.r_[self.ns[1:-1], np.iinfo(np.int64).max]
+        np.minimum(out, limit[k], out=out)
+        return out
 
     def one(self, ticks: int) -> int:
         """Nanoseconds of one tick value."""
         return int(self.to_ns(np.array([ticks], np.int64))[0])
 
 
-@njit(cache=True)
-def _to_ns(ticks: Int64, anchor_ticks: Int64, anchor_ns: Int64) -> Int64:
-    out = np.empty(len(ticks), np.int64)
-    last = len(anchor_ticks) - 2
-    k = 0
-    for i in range(len(ticks)):
-        t = ticks[i]
-        while k < last and t >= anchor_ticks[k + 1]:
-            k += 1
-        while k > 0 and t < anchor_ticks[k]:
-            k -= 1
-        slope = (anchor_ns[k + 1] - anchor_ns[k]) / (anchor_ticks[k + 1] - anchor_ticks[k])
-        value = anchor_ns[k] + np.int64(np.floor((t - anchor_ticks[k]) * slope + 0.5))
-        # Rounding must not carry a time past the anchor that follows it.
-        if k < last and value > anchor_ns[k + 1]:
-            value = anchor_ns[k + 1]
-        out[i] = value
-    return out
-
-
-@njit(cache=True)
 def settle(thread: Int32, carries: Bool, t: Int64) -> int:
     """Makes the times of each thread strictly increasing in record order, in place; returns how many went backwards.
 
     `carries` marks the records whose time is the thread's own; others are left as they are. Equal times move up by
-    the least step and do not count: that is the resolution of a nanosecond, not a fault of the clock.
+    the least step and do not count: that is the resolution of a nanosecond, not a fault of the clock. REQUIRES:
+    grouped by thread.
     """
+    rows = np.flatnonzero(carries)
+    owner, wanted = thread[rows], t[rows]
     backwards = 0
-    owner = -1
-    seen = latest = np.int64(0)
-    for i in range(len(t)):
-        if not carries[i]:
-            continue
-        if thread[i] != owner:
-            owner = thread[i]
-            seen = latest = t[i] - 1
-        if t[i] < seen:
-            backwards += 1
-        seen = max(seen, t[i])
-        latest = max(t[i], latest + 1)
-        t[i] = latest
+    for mine in groups(owner):
+        backwards += int(np.count_nonzero(wanted[mine][1:] < np.maximum.accumulate(wanted[mine])[:-1]))
+        # Strictly increasing is: never decreasing after each time went down by its position.
+        steps = np.arange(mine.stop - mine.start)
+        wanted[mine] = np.maximum.accumulate(wanted[mine] - steps) + steps
+    t[rows] = wanted
     return backwards

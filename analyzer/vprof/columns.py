@@ -1,7 +1,9 @@
-"""Columns as compiled kernels want them: contiguous, writable, of one type. So each kernel is compiled once, ever."""
+"""Columns as compiled kernels want them: contiguous, writable, of one type. So each kernel is compiled once, ever. And
+the groups of a column that is sorted or grouped."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,3 +21,9 @@ def i32(column: Any) -> Int32:
 
 def i8(column: Any) -> Int8:
     return np.require(column, np.int8, ["C", "W"])
+
+
+def groups(column: Any) -> list[slice]:
+    """The runs of equal values, in order."""
+    starts = np.flatnonzero(column[1:] != column[:-1]) + 1
+    return [slice(a, b) for a, b in pairwise([0, *starts.tolist(), len(column)]) if a < b]

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from vprof.clock import Clock
+from vprof.columns import groups
 from vprof.model import NONE, Bool, Int32, Int64
 from vprof.nesting import SATURATED, nest, preorder
 from vprof.records import ABANDONED, INVOCATION, LONG_DURATION, LONG_START, Records
@@ -127,42 +127,26 @@ def kept(calls: Calls, keep: Bool) -> Calls:
     )
 
 
-@njit(cache=True)
 def _adopt(parent: Int64, keep: Bool) -> Int64:
     out = parent.copy()
-    for i in range(len(out)):
-        # Parents come first, so theirs is settled already.
-        if out[i] >= 0 and not keep[out[i]]:
-            out[i] = out[out[i]]
+    orphans = np.flatnonzero(out >= 0)
+    while len(orphans := orphans[~keep[out[orphans]]]):
+        out[orphans] = out[out[orphans]]
+        orphans = orphans[out[orphans] >= 0]
     return out
 
 
-@njit(cache=True)
 def labels_at_entry(thread: Int32, start: Int64, label_thread: Int32, label_t: Int64, label: Int32) -> Int32:
     """What the thread worked on when it entered each call; both tables sorted by (thread, time)."""
-    out = np.empty(len(thread), np.int32)
-    row = 0
-    current = NONE
-    for i in range(len(thread)):
-        if i == 0 or thread[i] != thread[i - 1]:
-            current = NONE
-            while row < len(label_t) and label_thread[row] < thread[i]:
-                row += 1
-        while row < len(label_t) and label_thread[row] == thread[i] and label_t[row] <= start[i]:
-            current = label[row]
-            row += 1
-        out[i] = current
+    out = np.full(len(thread), NONE, np.int32)
+    for calls in groups(thread):
+        a, b = np.searchsorted(label_thread, [thread[calls.start], thread[calls.start] + 1])
+        at = np.searchsorted(label_t[a:b], start[calls], "right")
+        out[calls] = np.r_[np.int32(NONE), label[a:b]][at]
     return out
 
 
-@njit(cache=True)
 def observed_edges(parent: Int64, function: Int32, functions: int) -> Int64:
-    """Distinct (caller * functions + callee) of calls that nested directly."""
-    seen = set()
-    for i in range(len(parent)):
-        if parent[i] >= 0:
-            seen.add(np.int64(function[parent[i]]) * functions + function[i])
-    out = np.empty(len(seen), np.int64)
-    for n, edge in enumerate(seen):
-        out[n] = edge
-    return np.sort(out)
+    """Distinct (caller * functions + callee) of calls that nested directly, sorted."""
+    rows = np.flatnonzero(parent >= 0)
+    return np.unique(function[parent[rows]].astype(np.int64) * functions + function[rows])

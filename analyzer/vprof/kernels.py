@@ -24,7 +24,7 @@ def helper(function: Callable[..., Any]) -> Any:
     return _compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
-def _compiled(function: Callable[..., Any], **options: bool) -> Any:
+def _compiled(function: Callable[..., Any], **options: Any) -> Any:
     """Numba would compile a function once more for every constant that some caller passes; here they are int64."""
     compiled: Any = njit(cache=True, error_model="numpy", **options)(function)
     specialize = compiled.get_call_template

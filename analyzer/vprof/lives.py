@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from vprof.model import Int32, Int64
 
@@ -28,7 +27,8 @@ class Lives:
 
     def extend(self, thread: Int32, start: Int64, end: Int64) -> None:
         """Every thread was alive at its starts and ends."""
-        _extend(self.first, self.last, thread, start, end)
+        np.minimum.at(self.first, thread, start)
+        np.maximum.at(self.last, thread, end)
 
     def include(self, thread: int, t: int) -> None:
         self.first[thread] = min(self.first[thread], t)
@@ -37,10 +37,3 @@ class Lives:
     def known(self) -> list[int]:
         """Threads with at least one moment."""
         return [int(thread) for thread in np.flatnonzero(self.first <= self.last)]
-
-
-@njit(cache=True)
-def _extend(first: Int64, last: Int64, thread: Int32, start: Int64, end: Int64) -> None:
-    for i in range(len(thread)):
-        first[thread[i]] = min(first[thread[i]], start[i])
-        last[thread[i]] = max(last[thread[i]], end[i])

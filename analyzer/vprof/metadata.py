@@ -5,11 +5,14 @@ The same bytes come from an ELF file (`read_program`) or from a trace (`parse_un
 
 from __future__ import annotations
 
+import gc
 import json
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
@@ -23,8 +26,7 @@ _HEADER = struct.Struct("<4sIQII")
 _SCHEMA = "vprof-unit/1"
 
 
-@dataclass(frozen=True)
-class Function:
+class Function(NamedTuple):
     """A function defined in a unit. `site` is the index of its switch byte in the unit, or None: then `left` says why.
 
     `calls` are (id of the callee, line), `indirect` are (canonical type of the callee, line).
@@ -41,8 +43,7 @@ class Function:
     indirect: list[tuple[str, int]]
 
 
-@dataclass(frozen=True)
-class Symbol:
+class Symbol(NamedTuple):
     """A function named by a call or whose address is taken, wherever it is defined."""
 
     id: str
@@ -87,6 +88,19 @@ def read_program(path: Path) -> list[Unit]:
     return units
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Parsing makes many objects and no garbage; looking for garbage among them takes as long as the parsing."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+@_uncollected()
 def parse_units(content: bytes, source: str) -> list[Unit]:
     """The units in the bytes of a `.vprof_meta` section; `source` names them in errors. Raises VprofError."""
     units = []
@@ -116,6 +130,7 @@ def _unit(payload: bytes, addr: int, count: int, source: str, at: int) -> Unit:
         if raw["schema"] != _SCHEMA:
             raise ValueError(raw["schema"])
         symbols = [Symbol(s["id"], s["name"], bool(s["noreturn"])) for s in raw["symbols"]]
+        ids = [symbol.id for symbol in symbols]
         return Unit(
             unit=raw["unit"],
             language=raw["language"],
@@ -123,9 +138,9 @@ def _unit(payload: bytes, addr: int, count: int, source: str, at: int) -> Unit:
             reason=raw["reason"],
             switch_addr=addr,
             switch_count=count,
-            functions=[_function(f, symbols) for f in raw["functions"]],
+            functions=[_function(f, ids) for f in raw["functions"]],
             symbols=symbols,
-            taken=[(symbols[index].id, type_) for index, type_ in raw["taken"]],
+            taken=[(ids[index], type_) for index, type_ in raw["taken"]],
             matched=list(raw["matched"]),
             ignore_for_height=list(raw.get("ignore_for_height", [])),
         )
@@ -134,7 +149,7 @@ def _unit(payload: bytes, addr: int, count: int, source: str, at: int) -> Unit:
         raise VprofError(f"{source}: unit metadata at byte {at} is not {_SCHEMA} ({what}): build it again") from None
 
 
-def _function(raw: dict[str, Any], symbols: list[Symbol]) -> Function:
+def _function(raw: dict[str, Any], ids: list[str]) -> Function:
     return Function(
         id=raw["id"],
         name=raw["name"],
@@ -143,6 +158,6 @@ def _function(raw: dict[str, Any], symbols: list[Symbol]) -> Function:
         site=raw["site"],
         left=raw["left"],
         noreturn=bool(raw["noreturn"]),
-        calls=[(symbols[index].id, line) for index, line in raw["calls"]],
+        calls=[(ids[index], line) for index, line in raw["calls"]],
         indirect=[(type_, line) for type_, line in raw["indirect"]],
     )

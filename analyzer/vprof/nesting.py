@@ -7,15 +7,15 @@ of it lies after the later one's start, so neither a skew of the clocks nor a lo
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from vprof.kernels import kernel
 from vprof.model import Int32, Int64
 
 SATURATED = 4095
 """The largest depth a record can hold: rows with it nest by their times alone."""
 
 
-@njit(cache=True)
+@kernel
 def nest(thread: Int32, depth: Int32, start: Int64, end: Int64) -> tuple[Int64, int]:
     """Corrects `start` in place so that rows of a thread nest; returns the span of each row, and the corrections.
 
@@ -51,7 +51,7 @@ def nest(thread: Int32, depth: Int32, start: Int64, end: Int64) -> tuple[Int64, 
     return span, corrected
 
 
-@njit(cache=True)
+@kernel
 def preorder(thread: Int32, span: Int64) -> tuple[Int64, Int64]:
     """Rows in pre-order (outer before inner, else by time), and the row around each or -1, as post-order numbers."""
     n = len(thread)

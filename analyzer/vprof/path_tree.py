@@ -237,41 +237,54 @@ def _place(pieces, waits, timeline, trie):  # type: ignore[no-untyped-def]
     Returns rows (interval, node, ns), by interval, and the trie.
     """
     grafts, path = np.zeros((_GRAFTS, 3), np.int64), np.empty(MAX_DEPTH + 1, np.int64)
+    near = np.full(len(timeline.first), NONE, np.int64)
     below = np.zeros((waits.shape[1], 4), np.int64)
-    sums, touched = np.zeros((1024, 2), np.int64), 0
+    sums, touched = np.zeros((len(trie.nodes), 2), np.int64), 0
     out, n = np.zeros((1024, 3), np.int64), 0
     for k in range(pieces.shape[1]):
-        interval, kind, thread = pieces[0, k], pieces[1, k], pieces[2, k]
-        t, stop, wait = pieces[3, k], pieces[4, k], pieces[5, k]
-        step = step_at(timeline, thread, t)
-        last = timeline.first[thread + 1] - 1
+        kind, thread, wait = pieces[1, k], pieces[2, k], pieces[5, k]
+        t, stop = pieces[3, k], pieces[4, k]
+        home = wait == NONE
+        if home and kind == P_EXEC:
+            touched = _add_steps(timeline, thread, t, stop, near, sums, touched)
+            t = stop
         while t < stop:
             trie = roomy_trie(trie)
             node, until = 0, stop
-            if wait != NONE:
-                _update(wait, t, below, waits, timeline, grafts, path, trie)
+            if not home:
+                _update(wait, t, below, waits, timeline, near, grafts, path, trie)
                 node, until = below[wait, B_NODE], min(until, below[wait, B_UNTIL])
             if kind == P_EXEC:
-                while step < last and timeline.steps[0, step + 1] <= t:
-                    step += 1
-                if step < last:
-                    until = min(until, timeline.steps[0, step + 1])
+                step = step_at(timeline, thread, t, near)
+                until = min(until, _step_end(timeline, thread, step))
                 node = _graft(node, _frame(timeline, thread, step), grafts, path, trie)
             else:
-                if wait == NONE:
-                    node = _anchor(timeline, thread, t, stop)
+                if home:
+                    node = _anchor(timeline, thread, t, stop, near)
                 node = child_of(node, _label(kind), trie)
             sums = roomy(sums, len(sums), len(trie.nodes) - len(sums))
             touched = _add(node, until - t, sums, touched)
             t = until
-        if k + 1 == pieces.shape[1] or pieces[0, k + 1] != interval:
-            out = _flush(interval, sums, touched, out, n)
+        if k + 1 == pieces.shape[1] or pieces[0, k + 1] != pieces[0, k]:
+            out = _flush(pieces[0, k], sums, touched, out, n)
             n, touched = n + touched, 0
     return out[:n], trie
 
 
 @helper
-def _update(wait, t, below, waits, timeline, grafts, path, trie):  # type: ignore[no-untyped-def]
+def _add_steps(timeline, thread, t, stop, near, sums, touched):  # type: ignore[no-untyped-def]
+    """[t, stop] of a home thread that executes: most of the time of most traces."""
+    step, last = step_at(timeline, thread, t, near), timeline.first[thread + 1] - 1
+    while t < stop:
+        until = min(stop, timeline.steps[0, step + 1]) if step < last else stop
+        touched = _add(_frame(timeline, thread, step), until - t, sums, touched)
+        t = until
+        step += 1
+    return touched
+
+
+@helper
+def _update(wait, t, below, waits, timeline, near, grafts, path, trie):  # type: ignore[no-untyped-def]
     """Brings the wait's row of `below` up to time t: its `[blocked]` node, from when and until when that holds.
 
     Remembered per wait, and pieces come in order of time: so a chain of n waits inside each other costs n, not n * n.
@@ -288,12 +301,11 @@ def _update(wait, t, below, waits, timeline, grafts, path, trie):  # type: ignor
     while w != NONE:
         thread = waits[1, w]
         if waits[4, w]:
-            stack = _anchor(timeline, thread, waits[2, w], waits[3, w])
+            stack = _anchor(timeline, thread, waits[2, w], waits[3, w], near)
         else:
-            step = step_at(timeline, thread, t)
+            step = step_at(timeline, thread, t, near)
             stack = _frame(timeline, thread, step)
-            if step + 1 < timeline.first[thread + 1]:
-                until = min(until, timeline.steps[0, step + 1])
+            until = min(until, _step_end(timeline, thread, step))
         node = child_of(_graft(node, stack, grafts, path, trie), L_BLOCKED, trie)
         below[w, B_NODE], below[w, B_SINCE], below[w, B_UNTIL] = node, t, until
         w = below[w, B_INNER]
@@ -317,9 +329,14 @@ def _frame(timeline, thread, step):  # type: ignore[no-untyped-def]
 
 
 @helper
-def _anchor(timeline, thread, start, stop):  # type: ignore[no-untyped-def]
+def _step_end(timeline, thread, step):  # type: ignore[no-untyped-def]
+    return timeline.steps[0, step + 1] if step + 1 < timeline.first[thread + 1] else _FOREVER
+
+
+@helper
+def _anchor(timeline, thread, start, stop, near):  # type: ignore[no-untyped-def]
     """The trie node of the thread's frames that are open over all of [start, stop]; the root if there is none."""
-    step = step_at(timeline, thread, start)
+    step = step_at(timeline, thread, start, near)
     row = NONE if step < timeline.first[thread] else timeline.steps[1, step]
     while row != NONE and timeline.frames[2, row] < stop:
         row = timeline.frames[0, row]

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from vprof.columns import i32
 from vprof.critical_path import PIECE_NAMES, Paths
+from vprof.kernels import kernel
 from vprof.model import NONE, Int64, Trace
 from vprof.path_tree import PathTree, display_names
 from vprof.stacks import L_BLOCKED, L_BODY, PSEUDO
@@ -74,7 +74,7 @@ def _own_times(trace: Trace, out: dict[int, IntervalDetail]) -> None:
             detail.own_times[name] = detail.own_times.get(name, 0) + int(inv.fe[k] - inv.fs[k])
 
 
-@njit(cache=True)
+@kernel
 def _outermost(thread, interval, function, depth):  # type: ignore[no-untyped-def]
     """Calls that do not lie in a call of the same function for the same interval."""
     result = np.ones(len(thread), np.bool_)

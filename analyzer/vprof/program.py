@@ -67,7 +67,7 @@ def read_sites(file: TraceFile, seen: Int64) -> Sites:
 
 def _dormant(unit: Unit) -> Unit:
     """The unit without sites: it counts for the call graph alone."""
-    return replace(unit, functions=[replace(function, site=None) for function in unit.functions])
+    return replace(unit, functions=[function._replace(site=None) for function in unit.functions])
 
 
 def _numbers(module: dict[str, Any], units: list[Unit]) -> list[tuple[int, str]]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from vprof.chunks import RecordChunk
@@ -94,24 +93,12 @@ def _carries_time(kind: NDArray[np.uint8]) -> Bool:
     return carries[kind]
 
 
-@njit(cache=True)
 def _decode(words: Words, lengths: Int64, base: Words) -> tuple[NDArray[np.uint8], NDArray[np.uint16], Int64]:
     """Kind, aux and full ticks of each record: the value nearest to its chunk's base that has its low 48 bits."""
-    n = len(words)
-    kind = np.empty(n, np.uint8)
-    aux = np.empty(n, np.uint16)
-    ticks = np.empty(n, np.int64)
-    low48 = np.uint64((1 << 48) - 1)
-    row = 0
-    for chunk in range(len(lengths)):
-        origin = base[chunk]
-        for _ in range(lengths[chunk]):
-            word = words[row, 0]
-            kind[row] = word >> np.uint64(60)
-            aux[row] = (word >> np.uint64(48)) & np.uint64(0xFFF)
-            ahead = np.int64(((word & low48) - (origin & low48)) & low48)
-            if ahead >= 1 << 47:
-                ahead -= 1 << 48
-            ticks[row] = np.int64(origin) + ahead
-            row += 1
-    return kind, aux, ticks
+    head = words[:, 0]
+    kind = (head >> np.uint64(60)).astype(np.uint8)
+    aux = (head >> np.uint64(48)).astype(np.uint16) & np.uint16(0xFFF)
+    origin = np.repeat(base, lengths)
+    # Shifted up, the difference of the low 48 bits wraps as a signed number does.
+    ahead = ((head - origin) << np.uint64(16)).view(np.int64) >> 16
+    return kind, aux, origin.view(np.int64) + ahead

@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from vprof.intervals import Labels
+from vprof.kernels import helper, kernel
 from vprof.lives import Lives
 from vprof.model import BLOCKED, EXEC, NONE, Bool, Int32, Int64, Segments
 from vprof.nesting import SATURATED, nest, preorder
@@ -63,7 +63,7 @@ def cut(lives: Lives, labels: Labels, number: Int32, waits: Waits) -> Cut:
     return Cut(Segments(*columns[:5]), columns[5])
 
 
-@njit(cache=True)
+@helper
 def _painter(stack: Int64, top: int, known: Bool, released: Bool) -> int:
     """Which of the open waits (outermost first) explains that the thread stands still; -1: it executes."""
     for level in range(top):
@@ -75,7 +75,7 @@ def _painter(stack: Int64, top: int, known: Bool, released: Bool) -> int:
     return -1
 
 
-@njit(cache=True)
+@kernel
 def _pieces(
     order: Int64, thread: Int32, begin: Int64, end: Int64, known: Bool, t: Int64
 ) -> tuple[Int32, Int64, Int64, Int64]:
@@ -115,7 +115,7 @@ def _pieces(
     return owner[:n], start[:n], stop[:n], of[:n]
 
 
-@njit(cache=True)
+@kernel
 def _cut(
     life_start: Int64,
     life_end: Int64,

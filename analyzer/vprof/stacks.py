@@ -169,13 +169,21 @@ def _step(steps, base, end, time, row):  # type: ignore[no-untyped-def]
 
 
 @helper
-def step_at(timeline, thread, time):  # type: ignore[no-untyped-def]
-    """The thread's step in force at `time`, one before its first step if there is none yet."""
+def step_at(timeline, thread, time, near):  # type: ignore[no-untyped-def]
+    """The thread's step in force at `time`, one before its first step if there is none yet. `near[thread]` is the step
+    that was asked for last: the search goes on from there."""
     a, b = timeline.first[thread], timeline.first[thread + 1]
+    steps, last = timeline.steps[0], near[thread]
+    if a <= last < b and steps[last] <= time:
+        a, width = last + 1, 1
+        while a + width < b and steps[a + width] <= time:
+            a, width = a + width + 1, 2 * width
+        b = min(b, a + width)
     while a < b:
         m = (a + b) // 2
-        if timeline.steps[0, m] <= time:
+        if steps[m] <= time:
             a = m + 1
         else:
             b = m
+    near[thread] = a - 1
     return a - 1
