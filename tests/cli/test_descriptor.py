@@ -52,7 +52,10 @@ def test_entries_reach_the_rewriter_unchanged(tmp_path: Path) -> None:
     ("change", "message"),
     [
         (('event = "begin"', 'event = "start"'), "event = 'start' must be one of begin, end, abort, on_behalf"),
-        (('event = "begin"', 'event = "abort"\ntype = "txn->name"'), "number 1: type is only for event = begin and end"),
+        (
+            ('event = "begin"', 'event = "abort"\ntype = "txn->name"'),
+            "number 1: type is only for event = begin and end",
+        ),
         (('id = "txn->id"', ""), "[[interval]] number 1: 'id' is missing"),
         (("[[interval]]", "[interval]"), "write [[interval]], with two brackets"),
         (("[[sync]]", "[[synch]]"), "unknown key 'synch', did you mean 'sync'?"),
