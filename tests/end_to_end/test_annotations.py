@@ -7,7 +7,6 @@ from elftools.elf.elffile import ELFFile
 
 from vprof.paths import annotation_file, native
 
-
 MAPPINGS = {"mmap", "mmap64", "munmap", "mremap", "shmat", "shmdt"}
 """Interposed to know shared memory: no primitives."""
 
