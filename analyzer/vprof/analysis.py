@@ -19,7 +19,8 @@ from vprof.model import Int64, Trace
 from vprof.path_tree import PathTree, build_path_tree, display_names
 from vprof.per_interval import IntervalDetail, details
 from vprof.planner import Expansion, expansions, next_functions
-from vprof.stacks import MAX_DEPTH
+from vprof.stacks import MAX_DEPTH, build_stacks
+from vprof.unknown import UnknownWait, unknown_waits
 from vprof.variance_tree import VarianceTree, build_variance_tree
 
 WARN_LOST = 0.01
@@ -54,6 +55,7 @@ class Analysis:
 
     `events`: (interval, latency) of the few intervals that hold half of the variance, if that is why there are no 95 %
     intervals. `next` are the functions to switch on, `expansions` why: of the k best factors that are no end points.
+    `unknown` is where waits end without anybody known to have ended them, most time first.
     `lost_share` is the part of the intervals, or of their variance if that is more, that lost records took away.
     """
 
@@ -71,6 +73,7 @@ class Analysis:
     next: list[str]
     lost_share: float
     warnings: list[str]
+    unknown: list[UnknownWait]
     types: statistics.TypeSplit | None = None
     per_interval: dict[str, IntervalDetail] = field(default_factory=dict)
 
@@ -92,7 +95,8 @@ def analyze(trace: Trace, options: AnalysisOptions | None = None) -> Analysis:
         raise VprofError(diagnose(excluded))
     latency = iv.end[rows] - iv.begin[rows]
     paths = critical_paths(trace)
-    path_tree = build_path_tree(trace, paths)
+    stacks = build_stacks(trace)
+    path_tree = build_path_tree(trace, paths, stacks)
     tail = statistics.tail_of(latency)
     tree = build_variance_tree(path_tree, rows, latency, tail[1] if tail else None)
     lost = statistics.lost_share(latency, trace.excluded_latencies)
@@ -118,6 +122,7 @@ def analyze(trace: Trace, options: AnalysisOptions | None = None) -> Analysis:
         next=[names[f] for f in next_functions(grow)],
         lost_share=lost,
         warnings=_warnings(lost, options, path_tree),
+        unknown=unknown_waits(trace, paths, stacks),
         types=statistics.split_by_type(latency, iv.type[rows], trace.types) if options.by_type else None,
         per_interval=_details(trace, paths, path_tree, rows) if options.intervals else {},
     )

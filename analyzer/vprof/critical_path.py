@@ -43,8 +43,10 @@ class Pieces:
 class Waits:
     """Windows [start, stop] in which `thread` waited and somebody else's work counts.
 
-    `parent` is the wait of the walk that met this one, NONE on the home path. `anchored`: not a blocked segment but the
+    `parent` is the wait of the walk that met this one, NONE on the home path. `anchored`: not a waiting segment but the
     time before a task came from a creator that did not work for the interval; it hangs where `[queue]` would.
+    `segment` is the segment that waits (NONE if anchored), `waker` the thread that ended the wait at `ended`, or made
+    the task (NONE if nobody is known: `ended` is 0).
     """
 
     parent: Int32
@@ -52,6 +54,9 @@ class Waits:
     start: Int64
     stop: Int64
     anchored: Int8
+    segment: Int64
+    waker: Int32
+    ended: Int64
 
 
 @dataclass(frozen=True)
@@ -81,8 +86,8 @@ S_WAKES = 5
 S_TASK_AT_START, S_TASK_AT_END = 6, 7
 """Created-by edge, in `created`, that the segment's start takes up, and that the end of a queue segment takes up."""
 
-W_PARENT, W_THREAD, W_START, W_STOP, W_ANCHORED, W_SEGMENT, W_WAKER, W_FROM = range(8)
-"""Columns of the walk's table of waits: those of `Waits`, the segment that waits, and where its waker's walk starts."""
+W_PARENT, W_THREAD, W_START, W_STOP, W_ANCHORED, W_SEGMENT, W_WAKER, W_ENDED = range(8)
+"""Columns of `Waits` in the walk's table."""
 
 _ROOM = 4
 """Rows that one step of the walk may add to a table."""
@@ -110,6 +115,9 @@ def _as_columns(pieces: Int64, waits: Int64) -> Paths:
             i64(waits[W_START]),
             i64(waits[W_STOP]),
             i8(waits[W_ANCHORED]),
+            i64(waits[W_SEGMENT]),
+            i32(waits[W_WAKER]),
+            i64(waits[W_ENDED]),
         ),
     )
 
@@ -184,11 +192,11 @@ def _walk_all(x, intervals):  # type: ignore[no-untyped-def]
         while True:
             pieces, waits = _walk(x, interval, thread, e, lo, wait, pieces, waits, count)
             w += 1
-            while w < count[1] and waits[w, W_WAKER] == NONE:
+            while w < count[1] and (waits[w, W_WAKER] == NONE or waits[w, W_ENDED] <= waits[w, W_START]):
                 w += 1
             if w == count[1]:
                 break
-            thread, lo, e, wait = waits[w, W_WAKER], waits[w, W_START], waits[w, W_FROM], w
+            thread, lo, e, wait = waits[w, W_WAKER], waits[w, W_START], waits[w, W_ENDED], w
     return pieces[: count[0]], waits[: count[1]]
 
 
@@ -202,10 +210,10 @@ def _piece(pieces, count, interval, kind, thread, start, stop, wait):  # type: i
 
 
 @helper
-def _wait(waits, count, parent, thread, start, stop, anchored, segment, waker, walk_from):  # type: ignore[no-untyped-def]
+def _wait(waits, count, parent, thread, start, stop, anchored, segment, waker, ended):  # type: ignore[no-untyped-def]
     row = waits[count[1]]
     row[W_PARENT], row[W_THREAD], row[W_START], row[W_STOP] = parent, thread, start, stop
-    row[W_ANCHORED], row[W_SEGMENT], row[W_WAKER], row[W_FROM] = anchored, segment, waker, walk_from
+    row[W_ANCHORED], row[W_SEGMENT], row[W_WAKER], row[W_ENDED] = anchored, segment, waker, ended
     count[1] += 1
 
 
@@ -292,7 +300,7 @@ def _expand(x, interval, thread, s, start, e, wait, pieces, waits, count):  # ty
         _piece(pieces, count, interval, P_BLOCKED_UNKNOWN, thread, start, e, row)
         return
     t = min(edges[1, k], e)
-    _wait(waits, count, wait, thread, start, e, 0, s, edges[0, k] if t > start else NONE, t)
+    _wait(waits, count, wait, thread, start, e, 0, s, edges[0, k], t)
     _piece(pieces, count, interval, P_SCHED, thread, max(t, start), e, row)
 
 

@@ -29,7 +29,10 @@ def read_waits(records: Records, clock: Clock) -> Waits:
     """BLOCKED records with their peers. A peer that never wrote a record is a thread of `records.uids` all the same."""
     rows = records.rows(BLOCKED, OBJECT, PEER)
     begin = clock.to_ns(records.word[rows].astype(np.int64))
-    return Waits.of(records.thread[rows], begin, records.t[rows], _peers(records, rows + 2), records.t[rows + 2])
+    class_ = records.aux[rows].astype(np.int8)
+    return Waits.of(
+        records.thread[rows], begin, records.t[rows], _peers(records, rows + 2), records.t[rows + 2], class_
+    )
 
 
 def _peers(records: Records, rows: Int64) -> Int32:

@@ -170,7 +170,8 @@ def _segments(items: list[Any], threads: _Names, labels: _Names, notes: list[str
                 f"segments of thread {threads.all()[a[0]]} overlap: one ends at {a[2]}, one starts at {b[1]}"
             )
     c = np.array(real, np.int64).reshape(-1, 5).T
-    return Segments(c[0].astype(np.int32), c[3].astype(np.int32), c[1], c[2], c[4].astype(np.int8))
+    thread, label, state = c[0].astype(np.int32), c[3].astype(np.int32), c[4].astype(np.int8)
+    return Segments(thread, label, c[1], c[2], state, object_class=np.zeros(len(real), np.int8))
 
 
 def _invocations(items: list[Any], threads: _Names, labels: _Names, functions: _Names, sites: _Names) -> Invocations:

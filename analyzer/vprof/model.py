@@ -26,16 +26,32 @@ EXEC, BLOCKED, QUEUE = 0, 1, 2
 
 STATE_NAMES = ("exec", "blocked", "queue")
 
+OBJECT_CLASSES = (
+    "",
+    "mutex",
+    "condition variable",
+    "semaphore",
+    "thread join",
+    "primitive of the program",
+    "read-write lock",
+    "barrier",
+)
+"""What a blocked segment waited for, by the numbers of runtime/TRACE_FORMAT.md section 2.1; 0: not known."""
+
 
 @dataclass(frozen=True)
 class Segments:
-    """`<tid, sid|none, ts, te, state>`, sorted by (thread, ts); segments of one thread do not overlap; ts < te."""
+    """`<tid, sid|none, ts, te, state>`, sorted by (thread, ts); segments of one thread do not overlap; ts < te.
+
+    `object_class`: what a blocked segment waited for, an index into OBJECT_CLASSES.
+    """
 
     thread: Int32
     interval: Int32
     ts: Int64
     te: Int64
     state: Int8
+    object_class: Int8
 
 
 @dataclass(frozen=True)

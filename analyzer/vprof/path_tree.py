@@ -36,7 +36,6 @@ from vprof.stacks import (
     T_LABEL,
     T_PARENT,
     Stacks,
-    build_stacks,
     child_of,
     roomy_trie,
     step_at,
@@ -81,8 +80,8 @@ class PathTree:
         return bool(self.pseudo[x] == L_BODY)
 
 
-def build_path_tree(trace: Trace, paths: Paths) -> PathTree:
-    stacks = build_stacks(trace)
+def build_path_tree(trace: Trace, paths: Paths, stacks: Stacks) -> PathTree:
+    """`stacks`: the trace's, of `build_stacks`. Its trie grows."""
     p, w = paths.pieces, paths.waits
     pieces = i64(np.stack((p.interval, p.kind, p.thread, p.start, p.stop, p.wait)))
     waits = i64(np.stack((w.parent, w.thread, w.start, w.stop, w.anchored)))

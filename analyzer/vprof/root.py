@@ -105,7 +105,8 @@ def _relabel(trace: Trace, intervals: Intervals) -> tuple[Segments, Wakeups]:
     thread_of = i32(seg.thread[rows])
     last_part = np.searchsorted(rows, np.arange(len(seg.ts)), side="right") - 1
     wakeups = replace(trace.wakeups, segment=i32(last_part[trace.wakeups.segment]))
-    return Segments(thread_of, _label(intervals, thread_of, ts), ts, te, seg.state[rows]), wakeups
+    label = _label(intervals, thread_of, ts)
+    return Segments(thread_of, label, ts, te, seg.state[rows], seg.object_class[rows]), wakeups
 
 
 def _cut(ts: Int64, te: Int64, cuts: Int64) -> tuple[Int64, Int64, Int64]:

@@ -16,7 +16,7 @@ import numpy as np
 from vprof.intervals import Labels
 from vprof.kernels import helper, kernel
 from vprof.lives import Lives
-from vprof.model import BLOCKED, EXEC, NONE, Bool, Int32, Int64, Segments
+from vprof.model import BLOCKED, EXEC, NONE, Bool, Int8, Int32, Int64, Segments
 from vprof.nesting import SATURATED, nest, preorder
 
 
@@ -33,17 +33,18 @@ class Waits:
     end: Int64
     waker: Int32
     t: Int64
+    object_class: Int8
     span: Int64
     corrected: int
 
     @classmethod
-    def of(cls, thread: Int32, begin: Int64, end: Int64, waker: Int32, t: Int64) -> Waits:
+    def of(cls, thread: Int32, begin: Int64, end: Int64, waker: Int32, t: Int64, object_class: Int8) -> Waits:
         """Makes the waits of a thread nest and puts the wake-ups inside them."""
         begin = begin.copy()
         span, corrected = nest(thread, np.full(len(thread), SATURATED, np.int32), begin, end)
         inside = np.maximum(begin, np.minimum(t, end - 1))
         moved = (waker != NONE) & (np.abs(inside - t) > 1)
-        return cls(thread, begin, end, waker, inside, span, corrected + int(np.count_nonzero(moved)))
+        return cls(thread, begin, end, waker, inside, object_class, span, corrected + int(np.count_nonzero(moved)))
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,10 @@ def cut(lives: Lives, labels: Labels, number: Int32, waits: Waits) -> Cut:
     order, _ = preorder(waits.thread, waits.span)
     thread, start, end, wait = _pieces(order, waits.thread, waits.begin, waits.end, waits.waker != NONE, waits.t)
     value = np.where(labels.instance != NONE, number[labels.instance], NONE) if len(number) else labels.instance
-    columns = _cut(lives.first, lives.last, labels.thread, labels.t, value.astype(np.int32), thread, start, end, wait)
-    return Cut(Segments(*columns[:5]), columns[5])
+    owner, label, ts, te, state, of = _cut(
+        lives.first, lives.last, labels.thread, labels.t, value.astype(np.int32), thread, start, end, wait
+    )
+    return Cut(Segments(owner, label, ts, te, state, np.r_[waits.object_class, np.int8(0)][of]), of)
 
 
 @helper

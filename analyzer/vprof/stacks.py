@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vprof.columns import i32, i64
+from vprof.columns import groups, i32, i64
 from vprof.errors import TraceError
 from vprof.kernels import helper, kernel, roomy
 from vprof.model import NONE, Int32, Int64, Invocations, Trace
@@ -58,6 +58,17 @@ class Stacks:
     label_function: Int32
     label_site: Int32
     timeline: Timeline
+
+    def innermost(self, thread: Int32, t: Int64) -> Int64:
+        """The invocation that was the innermost one of the thread at that time, NONE if none was open."""
+        first, (times, rows) = self.timeline.first, self.timeline.steps
+        found = np.full(len(t), NONE, np.int64)
+        order = np.argsort(thread, kind="stable")
+        for group in groups(thread[order]):
+            asked = order[group]
+            a, b = first[thread[asked[0]]], first[thread[asked[0]] + 1]
+            found[asked] = np.r_[NONE, rows[a:b]][np.searchsorted(times[a:b], t[asked], "right")]
+        return found
 
 
 def build_stacks(trace: Trace) -> Stacks:

@@ -12,7 +12,7 @@ from vprof.analysis import AnalysisOptions, analyze
 from vprof.critical_path import PIECE_NAMES, critical_paths
 from vprof.json_trace import trace_from_dict
 from vprof.path_tree import PathTree, build_path_tree
-from vprof.stacks import L_BODY
+from vprof.stacks import L_BODY, build_stacks
 
 DETAILS = AnalysisOptions(intervals=True)
 
@@ -39,7 +39,7 @@ def test_wild_histories_match_the_reference(seed: int) -> None:
     history = histories.random_history(seed)
     trace = trace_from_dict(history)
     paths = critical_paths(trace)
-    tree = build_path_tree(trace, paths)
+    tree = build_path_tree(trace, paths, build_stacks(trace))
     expected = reference.paths(history)
     p = paths.pieces
     for i, sid in enumerate(trace.interval_ids):

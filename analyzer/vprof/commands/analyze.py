@@ -32,6 +32,9 @@ FORMATS = ("text", "json", "dot", "svg")
     help="How strongly to prefer functions deep in the call graph.",
 )
 @click.option("--intervals", is_flag=True, help="Add every interval's critical path and times (json only).")
+@click.option(
+    "--path", metavar="ID", help="Show one interval's critical path instead: an id, slowest or median (text, json)."
+)
 @click.option("--by-type", is_flag=True, help="Split the variance by type of interval.")
 @click.option(
     "--format", "fmt", default="text", show_default=True, type=click.Choice(FORMATS), help="Form of the report."
@@ -45,6 +48,7 @@ def command(
     min_share: float,
     specificity_exp: int,
     intervals: bool,
+    path: str | None,
     by_type: bool,
     fmt: str,
     output: Path | None,
@@ -60,6 +64,7 @@ def command(
       vprof analyze run.trace
       vprof analyze run.trace --root handle_request -k 5
       vprof analyze run.trace --format svg -o tree.svg
+      vprof analyze run.trace --path slowest
     """
     from vprof.analysis import AnalysisOptions, analyze
     from vprof.load import load_trace
@@ -68,8 +73,13 @@ def command(
 
     if intervals and fmt != "json":
         raise UsageError("--intervals needs --format json")
-    options = AnalysisOptions(k, min_share, specificity_exp, intervals, by_type, force)
-    analysis = analyze(merge([load_trace(path, root) for path in traces]), options)
+    if path and fmt not in ("text", "json"):
+        raise UsageError("--path needs --format text or json")
+    trace = merge([load_trace(file, root) for file in traces])
+    if path:
+        _write(_one_path(trace, path, fmt), output)
+        return
+    analysis = analyze(trace, AnalysisOptions(k, min_share, specificity_exp, intervals, by_type, force))
     if fmt == "text" and output is None:
         print_analysis(analysis)
     else:
@@ -83,6 +93,14 @@ def _render(analysis, fmt: str) -> str:  # type: ignore[no-untyped-def]
 
     renderers = {"text": text.render, "json": json.render, "dot": dot.render, "svg": dot.render_svg}
     return renderers[fmt](analysis)
+
+
+def _one_path(trace, wanted: str, fmt: str) -> str:  # type: ignore[no-untyped-def]
+    from vprof.interval_path import interval_path
+    from vprof.report import path
+
+    found = interval_path(trace, wanted)
+    return path.render_json(found) if fmt == "json" else path.render(found)
 
 
 def _write(report: str, output: Path | None) -> None:

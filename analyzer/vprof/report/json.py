@@ -9,6 +9,8 @@
     events        the few intervals that hold half of the variance, if shares have no ci95 because of them
     no_ranking    why factors is empty by rule, else ""
     next          functions to switch on; expansions: [{factor, function, children}] says why
+    unknown       waits nobody is known to have ended, most time first: function (the innermost one that waited),
+                  waker_known, count, total_ns, share (of the time of all intervals)
     loss          what the reader counted, and lost_share
     distortion    the probes' own cost, null: not measured in this trace
     warnings, notes   one-line remarks
@@ -56,6 +58,7 @@ def analysis_json(analysis: Analysis) -> dict[str, Any]:
         "no_ranking": analysis.no_ranking,
         "next": analysis.next,
         "expansions": grow,
+        "unknown": [asdict(u) for u in analysis.unknown],
         "loss": {**analysis.trace.loss, "lost_share": analysis.lost_share},
         "distortion": None,
         "warnings": analysis.warnings,

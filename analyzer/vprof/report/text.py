@@ -27,6 +27,9 @@ _WIDEST = 120
 _PLAIN_WIDTH = 100
 _SHORTEST_NAME = 12
 _MOST_EVENTS = 10
+_MOST_UNKNOWN = 5
+_MUCH_UNKNOWN = 0.01
+"""Share of the intervals' time from which on unexplained waits are listed."""
 
 
 def print_analysis(analysis: Analysis) -> None:
@@ -51,6 +54,7 @@ def _show(analysis: Analysis, console: Console) -> None:
     _tree(analysis, console)
     _factors(analysis, console)
     _types(analysis, console)
+    _unknown(analysis, console)
     _next(analysis, console)
     _remarks(analysis, console)
 
@@ -149,6 +153,21 @@ def _types(analysis: Analysis, console: Console) -> None:
     if total > 0:
         within, between = percent(split.within_ns2 / total), percent(split.between_ns2 / total)
         _line(console, f"{within} of the variance lies within types, {between} between them (inherent work)")
+
+
+def _unknown(analysis: Analysis, console: Console) -> None:
+    """Only where it matters: the sites that hold most of the waits whose end nothing explains."""
+    if sum(u.share for u in analysis.unknown) < _MUCH_UNKNOWN:
+        return
+    _heading(console, "Waits that nobody is known to have ended")
+    table = _table("", "share of time", "total", "waits", "each")
+    for u in [u for u in analysis.unknown if u.share >= _MUCH_UNKNOWN / 10][:_MOST_UNKNOWN]:
+        where = u.function or "outside probed functions"
+        title = Text(f"{where}, waker not recorded" if u.waker_known else where)
+        total, each = duration(u.total_ns), duration(u.total_ns / u.count)
+        table.add_row(title, percent(u.share), total, str(u.count), each)
+    _print_table(console, table)
+    _line(console, "I/O, a timeout, or a primitive that the descriptor lacks: look at what these functions call", "dim")
 
 
 def _next(analysis: Analysis, console: Console) -> None:

@@ -1,0 +1,188 @@
+"""One interval's critical path as a person reads it: what filled its time, in which function, and who made it wait.
+
+    Trace + interval  ->  [critical_path.py, stacks.py]  ->  Step tree: waits hold what their wakers did meanwhile
+
+Executing time belongs to the innermost call that takes a visible part of the interval; what is shorter counts for its
+caller or for the step before it, and runs of waits that are all shorter become one step of kind "short".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+import numpy as np
+
+from vprof.critical_path import P_BLOCKED_UNKNOWN, P_EXEC, PIECE_NAMES, critical_paths
+from vprof.errors import UsageError
+from vprof.model import NONE, OBJECT_CLASSES, QUEUE, Trace
+from vprof.path_tree import display_names
+from vprof.stacks import Stacks, build_stacks
+
+VISIBLE = 0.005
+"""Smallest part of the interval that a step of its own may take."""
+
+SLOWEST, MEDIAN = "slowest", "median"
+
+
+@dataclass
+class Step:
+    """[start, stop) in ns since the interval's begin. `kind`: exec, sched, gap, unknown, queue, blocked, or short.
+
+    `stack`: functions with a probe, outermost first. A wait (blocked, queue) says what for (`object_class`, "" if not
+    known) and which thread ended it, in which function (None, "": nobody is known); `steps` is what the waker did.
+    """
+
+    kind: str
+    thread: str
+    start: int
+    stop: int
+    stack: list[str]
+    object_class: str = ""
+    ended_by: str | None = None
+    ended_in: str = ""
+    steps: list[Step] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class IntervalPath:
+    interval: str
+    type: str
+    latency_ns: int
+    steps: list[Step]
+
+
+def interval_path(trace: Trace, wanted: str) -> IntervalPath:
+    """`wanted`: an interval's id, "slowest" or "median". Raises UsageError when there is no such interval."""
+    row = _row(trace, wanted)
+    iv = trace.intervals
+    ignore = np.ones(len(iv.ignore), np.bool_)
+    ignore[row] = False
+    steps = _Builder(replace(trace, intervals=replace(iv, ignore=ignore)), row).steps()
+    return IntervalPath(trace.interval_ids[row], trace.types[iv.type[row]], int(iv.end[row] - iv.begin[row]), steps)
+
+
+def _row(trace: Trace, wanted: str) -> int:
+    iv = trace.intervals
+    rows = np.flatnonzero(~iv.ignore)
+    if wanted in (SLOWEST, MEDIAN) and len(rows):
+        by_latency = rows[np.argsort(iv.end[rows] - iv.begin[rows], kind="stable")]
+        return int(by_latency[-1] if wanted == SLOWEST else by_latency[(len(rows) - 1) // 2])
+    for row in rows:
+        if trace.interval_ids[row] == wanted:
+            return int(row)
+    some = ", ".join(trace.interval_ids[row] for row in rows[:3])
+    known = f"ids look like {some}" if some else "there is none to analyze"
+    raise UsageError(f"no interval {wanted} in this trace: {known}; or ask for {SLOWEST} or {MEDIAN}")
+
+
+class _Builder:
+    """Nests the pieces of one interval's path in its waits."""
+
+    def __init__(self, trace: Trace, row: int) -> None:
+        self.trace = trace
+        self.begin = int(trace.intervals.begin[row])
+        self.visible = VISIBLE * int(trace.intervals.end[row] - self.begin)
+        self.paths = critical_paths(trace)
+        self.stacks: Stacks = build_stacks(trace)
+        self.names = display_names(trace)
+
+    def steps(self) -> list[Step]:
+        p = self.paths.pieces
+        home: list[Step] = []
+        waits: dict[int, Step] = {}
+        for k in range(len(p.kind)):
+            where = self._inside(int(p.wait[k]), waits, home)
+            if p.kind[k] == P_EXEC:
+                where += self._calls(int(p.thread[k]), int(p.start[k]), int(p.stop[k]))
+            elif p.kind[k] != P_BLOCKED_UNKNOWN:  # that is the wait itself
+                kind, thread, start = PIECE_NAMES[p.kind[k]], int(p.thread[k]), int(p.start[k])
+                where.append(self._step(kind, thread, start, int(p.stop[k]), self._stack(thread, start)))
+        return self._shortened(home)
+
+    def _inside(self, wait: int, waits: dict[int, Step], home: list[Step]) -> list[Step]:
+        """The steps of a wait, of the home path if it is NONE. Makes the wait's own step, and those around it, when
+        they come up first."""
+        chain = []
+        while wait != NONE and wait not in waits:
+            chain.append(wait)
+            wait = int(self.paths.waits.parent[wait])
+        steps = home if wait == NONE else waits[wait].steps
+        for inner in reversed(chain):
+            waits[inner] = self._wait(inner)
+            steps.append(waits[inner])
+            steps = waits[inner].steps
+        return steps
+
+    def _wait(self, w: int) -> Step:
+        waits, segments = self.paths.waits, self.trace.segments
+        segment, waker = int(waits.segment[w]), int(waits.waker[w])
+        queue = segment == NONE or segments.state[segment] == QUEUE
+        kind, thread, start = "queue" if queue else "blocked", int(waits.thread[w]), int(waits.start[w])
+        step = self._step(kind, thread, start, int(waits.stop[w]), self._stack(thread, start))
+        if not queue:
+            step.object_class = OBJECT_CLASSES[segments.object_class[segment]]
+        if waker != NONE:
+            step.ended_by = self.trace.threads[waker]
+            step.ended_in = "".join(self._stack(waker, int(waits.ended[w]))[-1:])
+        return step
+
+    def _step(self, kind: str, thread: int, start: int, stop: int, stack: list[str]) -> Step:
+        return Step(kind, self.trace.threads[thread], start - self.begin, stop - self.begin, stack)
+
+    def _stack(self, thread: int, t: int) -> list[str]:
+        return self._functions(int(self.stacks.innermost(np.array([thread], np.int32), np.array([t]))[0]))
+
+    def _functions(self, call: int) -> list[str]:
+        """The call's function and those around it, outermost first."""
+        found = []
+        while call != NONE:
+            found.append(self.names[self.trace.invocations.function[call]])
+            call = int(self.stacks.timeline.frames[0, call])
+        return found[::-1]
+
+    def _calls(self, thread: int, start: int, stop: int) -> list[Step]:
+        """An executing piece, cut where the innermost visible call changes."""
+        first, (times, rows) = self.stacks.timeline.first, self.stacks.timeline.steps
+        a, b = first[thread], first[thread + 1]
+        i = int(a + np.searchsorted(times[a:b], start, "right"))
+        cuts = [start, *times[i : a + np.searchsorted(times[a:b], stop)].tolist(), stop]
+        calls = [NONE if i == a else int(rows[i - 1]), *rows[i : i + len(cuts) - 2].tolist()]
+        steps: list[Step] = []
+        before = None
+        for call, (t, until) in zip(calls, pairwise(cuts), strict=True):
+            shown = self._visible(call, start, stop)
+            if steps and shown == before:
+                steps[-1].stop = until - self.begin
+            else:
+                steps.append(self._step("exec", thread, t, until, self._functions(shown)))
+            before = shown
+        return steps
+
+    def _visible(self, call: int, start: int, stop: int) -> int:
+        """The innermost call around that takes long enough within the piece."""
+        fs, fe = self.trace.invocations.fs, self.trace.invocations.fe
+        while call != NONE and min(fe[call], stop) - max(fs[call], start) < min(self.visible, stop - start):
+            call = int(self.stacks.timeline.frames[0, call])
+        return call
+
+    def _shortened(self, steps: list[Step]) -> list[Step]:
+        """Joins neighbours that say the same, and those that are too short to be seen."""
+        out: list[Step] = []
+        for step in steps:
+            step.steps = self._shortened(step.steps)
+            last = out[-1] if out else None
+            if last and self._is_same_work(last, step):
+                last.stop = step.stop
+            elif last and self._is_short(step) and (last.kind == "short" or self._is_short(last)):
+                out[-1] = Step("short", last.thread, last.start, step.stop, [])
+            else:
+                out.append(step)
+        return out
+
+    def _is_short(self, step: Step) -> bool:
+        return step.stop - step.start < self.visible
+
+    def _is_same_work(self, last: Step, step: Step) -> bool:
+        executes = (last.kind, last.thread) == (step.kind, step.thread) == ("exec", step.thread)
+        return executes and (last.stack == step.stack or self._is_short(step))
