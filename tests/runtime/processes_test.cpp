@@ -52,7 +52,8 @@ std::map<uint64_t, uint64_t> dropped_by_uid(const DecodedTrace &trace) {
 // as dropped if the collector was too slow; and nothing but the call that was being made.
 TEST(Processes, EndedAtRandomPointsLoseNoCommittedRecord) {
   constexpr int kTrials = 300;
-  Recording recording({"--hold", "--ring-bytes", "1048576", "--slots", "100"});
+  // A slot for each, so that none goes unrecorded while a busy machine gives the collector no CPU.
+  Recording recording({"--hold", "--ring-bytes", "262144", "--slots", "320"});
   std::istringstream output(recording.run_with_probes_on({program("processes"), "end", std::to_string(kTrials)}));
   const DecodedTrace trace = recording.finish();
   std::map<uint64_t, uint32_t> uids = check_accounts(trace);
