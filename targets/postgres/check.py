@@ -4,7 +4,7 @@
     dormant   no session
     off       a session attached, no function probe on; intervals and waits are recorded
     100       100 functions of the backend on
-    all       every site on
+    all       every site on (the trace takes some 20 GB meanwhile)
 
 Run it where `vprof instrument --target postgres` was run; what the tests print is kept in .vprof/postgres/check/MODE.
 Exit code 1 if a test failed.
@@ -76,14 +76,17 @@ def run(target: Target, mode: str, output: Path) -> Result:
         environment = {key: value for key, value in os.environ.items() if key != "VPROF_SESSION"}
         return judged(mode, start(command, output, account, environment), output, begin)
     plan = plan_of(target, mode)
-    with Session.start(None, account.name) as session:
+    trace = output.with_suffix(".trace")
+    with Session.start(trace, account.name) as session:
         process = start(command, output, account, session.environment())
         while process.poll() is None:
             session.follow(plan)
             time.sleep(0.01)
-        stats = session.stats()
         result = judged(mode, process, output, begin)
-    result.records, result.dropped, result.intervals = stats["records"], stats["dropped"], stats["intervals"]
+        result.intervals = session.stats()["intervals"]
+        totals = session.stop()
+    result.records, result.dropped = totals["records"], totals["dropped"]
+    trace.unlink()
     return result
 
 
