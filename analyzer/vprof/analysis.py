@@ -56,7 +56,7 @@ class Analysis:
     `events`: (interval, latency) of the few intervals that hold half of the variance, if that is why there are no 95 %
     intervals. `next` are the functions to switch on, `expansions` why: of the k best factors that are no end points.
     `unknown` is where waits end without anybody known to have ended them, most time first.
-    `lost_share` is the part of the intervals, or of their variance if that is more, that lost records took away.
+    `lost`: what lost records took away.
     """
 
     trace: Trace
@@ -71,7 +71,7 @@ class Analysis:
     no_ranking: str
     expansions: list[Expansion]
     next: list[str]
-    lost_share: float
+    lost: statistics.Lost
     warnings: list[str]
     unknown: list[UnknownWait]
     types: statistics.TypeSplit | None = None
@@ -80,7 +80,7 @@ class Analysis:
     @property
     def refused(self) -> bool:
         """Too much was lost to rank."""
-        return self.lost_share > REFUSE_LOST and not self.options.force
+        return self.lost.share > REFUSE_LOST and not self.options.force
 
 
 def analyze(trace: Trace, options: AnalysisOptions | None = None) -> Analysis:
@@ -99,7 +99,7 @@ def analyze(trace: Trace, options: AnalysisOptions | None = None) -> Analysis:
     path_tree = build_path_tree(trace, paths, stacks)
     tail = statistics.tail_of(latency)
     tree = build_variance_tree(path_tree, rows, latency, tail[1] if tail else None)
-    lost = statistics.lost_share(latency, trace.excluded_latencies)
+    lost = statistics.lost(latency, trace.excluded_latencies)
     no_ranking = _why_not(tree, lost, options)
     ranking = [] if no_ranking else rank(trace, tree, options.specificity_exp)
     chosen = select(ranking, options.k, options.min_share)
@@ -120,7 +120,7 @@ def analyze(trace: Trace, options: AnalysisOptions | None = None) -> Analysis:
         no_ranking=no_ranking,
         expansions=grow,
         next=[names[f] for f in next_functions(grow)],
-        lost_share=lost,
+        lost=lost,
         warnings=_warnings(lost, options, path_tree),
         unknown=unknown_waits(trace, paths, stacks),
         types=statistics.split_by_type(latency, iv.type[rows], trace.types) if options.by_type else None,
@@ -146,12 +146,9 @@ def _details(trace: Trace, paths: Paths, tree: PathTree, rows: Int64) -> dict[st
     return {trace.interval_ids[i]: detail for i, detail in details(trace, paths, tree, rows).items()}
 
 
-def _why_not(tree: VarianceTree, lost: float, options: AnalysisOptions) -> str:
-    if lost > REFUSE_LOST and not options.force:
-        return (
-            f"{100 * lost:.0f} % of the intervals or of their variance was lost with dropped records: "
-            "no ranking (record with larger rings or a smaller plan, or insist with --force)"
-        )
+def _why_not(tree: VarianceTree, lost: statistics.Lost, options: AnalysisOptions) -> str:
+    if lost.share > REFUSE_LOST and not options.force:
+        return f"{lost}: no ranking (record with larger rings or a smaller plan, or insist with --force)"
     if tree.total_variance <= 0:
         n = len(tree.latency_ns)
         return (
@@ -162,12 +159,12 @@ def _why_not(tree: VarianceTree, lost: float, options: AnalysisOptions) -> str:
     return ""
 
 
-def _warnings(lost: float, options: AnalysisOptions, tree: PathTree) -> list[str]:
+def _warnings(lost: statistics.Lost, options: AnalysisOptions, tree: PathTree) -> list[str]:
     found = []
     if tree.folded:
         found.append(f"the tree is folded at {MAX_DEPTH} levels: deeper calls and waits count for the level there")
-    if lost > WARN_LOST and (lost <= REFUSE_LOST or options.force):
-        found.append(f"{100 * lost:.1f} % of the intervals or of their variance was lost: the ranking is biased")
+    if lost.share > WARN_LOST and (lost.share <= REFUSE_LOST or options.force):
+        found.append(f"{lost}: the ranking is biased")
     return found
 
 

@@ -162,7 +162,8 @@ def _inner(parent: Int64, function: Int32) -> Bool:
 
 
 def _names(trace: Trace, parent: Int64, function: Int32, site: Int32, pseudo: Int32) -> list[str]:
-    """`f@site`, `[blocked]`, `body(f)`; functions that share a name are told apart by their place."""
+    """`f@site`, `[blocked]`, `body(f)`, `[waker]` (a waker's time outside functions with probes); functions that share
+    a name are told apart by their place."""
     functions = display_names(trace)
     program = trace.program
     whole = bool(program.complete.all())
@@ -171,6 +172,8 @@ def _names(trace: Trace, parent: Int64, function: Int32, site: Int32, pseudo: In
     for i in range(len(parent)):
         if i == 0:
             plain.append(ROOT_NAME)
+        elif pseudo[i] == L_BODY and pseudo[parent[i]] == L_BLOCKED:
+            plain.append("[waker]")
         elif pseudo[i] == L_BODY:
             p = int(parent[i])
             all_on = whole if function[p] == NONE else bool(program.complete[function[p]])

@@ -123,7 +123,7 @@ def cut_blocks(begin_ns: Int64, latency_ns: Int64) -> Blocks | NoBlocks:
     if effective >= MIN_EFFECTIVE and sums.max() <= MAX_BLOCK_SHARE * sums.sum():
         return blocks
     few = events(centred**2)
-    return NoBlocks(f"driven by {len(few)} events (n_eff {effective:.0f})", few)
+    return NoBlocks(f"driven by {len(few)} event{'s' * (len(few) > 1)} (n_eff {effective:.0f})", few)
 
 
 def events(squares: Float) -> Int64:
@@ -182,12 +182,28 @@ class ShareIntervals:
         return np.bincount(self._blocks.of, x, self._blocks.count).astype(np.float64)
 
 
-def lost_share(latency_ns: Int64, lost_ns: Int64) -> float:
-    """How much of the picture is missing: the lost intervals' part of the count, or of Var(L) over all, if that is
-    more."""
-    if not len(lost_ns):
-        return 0.0
+@dataclass(frozen=True)
+class Lost:
+    """`count` of `total` intervals were left out because records were lost; they hold `of_variance` of Var(L)."""
+
+    count: int
+    total: int
+    of_variance: float
+
+    @property
+    def share(self) -> float:
+        """How much of the picture is missing: of the intervals, or of their variance if that is more."""
+        return max(self.count / self.total, self.of_variance)
+
+    def __str__(self) -> str:
+        what = "touches lost records and was" if self.count == 1 else "touch lost records and were"
+        held = f"{100 * self.of_variance:.1f} % of the variance"
+        return f"{self.count} of {self.total} intervals {what} left out, with {held}"
+
+
+def lost(latency_ns: Int64, lost_ns: Int64) -> Lost:
+    """`latency_ns` of the analyzed intervals, `lost_ns` of those left out because of loss."""
     everything = np.concatenate((latency_ns, lost_ns)).astype(np.float64)
     squares = (everything - everything.mean()) ** 2
     of_variance = squares[len(latency_ns) :].sum() / squares.sum() if squares.sum() > 0 else 0.0
-    return max(len(lost_ns) / len(everything), float(of_variance))
+    return Lost(len(lost_ns), len(everything), float(of_variance))

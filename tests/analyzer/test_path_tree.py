@@ -85,7 +85,7 @@ def test_an_unmeasured_waker_is_part_of_the_tree_but_no_factor() -> None:
         root="main",
     )
     analysis = analyze(trace)
-    lines = ["<interval> 40", "  lock 40", "    [blocked] 40", "      [sched] 6", "      body([blocked]) 34"]
+    lines = ["<interval> 40", "  lock 40", "    [blocked] 40", "      [sched] 6", "      [waker] 34"]
     assert tree_text(analysis) == lines
     assert hand.ranking(analysis) == {"lock": 400.0, "[sched]": 16.0}
 

@@ -46,7 +46,7 @@ def test_rare_stalls_are_named_instead_of_an_interval() -> None:
     latency[[700, 2900]] = 100_000, 150_000
     answer = statistics.cut_blocks(np.arange(5000) * 200, latency)
     assert isinstance(answer, statistics.NoBlocks)
-    assert (answer.reason, list(answer.events)) == ("driven by 1 events (n_eff 2)", [2900])
+    assert (answer.reason, list(answer.events)) == ("driven by 1 event (n_eff 2)", [2900])
 
 
 def test_a_handful_of_equal_stalls_is_too_few_too() -> None:
@@ -75,6 +75,18 @@ def test_the_report_is_the_same_every_time() -> None:
     rng = np.random.default_rng(1)
     a, b = rng.integers(1, 90, 600), rng.integers(1, 50, 600)
     assert two_functions(a, b).factors[0].ci95 == two_functions(a, b).factors[0].ci95
+
+
+def test_one_lost_interval_can_hold_much_of_the_variance() -> None:
+    lost = statistics.lost(np.tile([90, 110], 500), np.array([1000]))
+    assert str(lost) == "1 of 1001 intervals touches lost records and was left out, with 88.9 % of the variance"
+    assert lost.share == lost.of_variance
+
+
+def test_many_lost_intervals_matter_though_they_are_usual_ones() -> None:
+    lost = statistics.lost(np.tile([90, 110], 45), np.full(10, 100))
+    assert str(lost).startswith("10 of 100 intervals touch lost records and were left out, with 0.0 %")
+    assert lost.share == 0.1
 
 
 def two_functions(a: Int64, b: Int64) -> Analysis:

@@ -91,6 +91,6 @@ def test_lost_intervals_warn_and_then_refuse() -> None:
         return analyze(trace, AnalysisOptions(**options))
 
     assert with_loss(0).warnings == []
-    assert with_loss(1).warnings[0].startswith("2.0 % of the intervals")
+    assert with_loss(1).warnings[0].startswith("1 of 51 intervals touches lost records")
     assert with_loss(20).refused and with_loss(20).ranking == []
     assert with_loss(20, force=True).ranking != []

@@ -59,7 +59,7 @@ def analysis_json(analysis: Analysis) -> dict[str, Any]:
         "next": analysis.next,
         "expansions": grow,
         "unknown": [asdict(u) for u in analysis.unknown],
-        "loss": {**analysis.trace.loss, "lost_share": analysis.lost_share},
+        "loss": {**analysis.trace.loss, "lost_share": analysis.lost.share},
         "distortion": None,
         "warnings": analysis.warnings,
         "notes": analysis.trace.notes,

@@ -67,7 +67,7 @@ def _summary(analysis: Analysis, console: Console) -> None:
     quantiles = (("p50", s.p50_ns), ("p95", s.p95_ns), ("p99", s.p99_ns), ("p99.9", s.p999_ns), ("max", s.max_ns))
     _line(console, "         " + "  ".join(f"{name} {duration(ns)}" for name, ns in quantiles))
     if analysis.excluded:
-        _line(console, "left out " + ", ".join(f"{n} {reason}" for reason, n in sorted(analysis.excluded.items())))
+        _line(console, "left out " + ", ".join(f"{n} ({reason})" for reason, n in sorted(analysis.excluded.items())))
 
 
 def _tree(analysis: Analysis, console: Console) -> None:
@@ -186,7 +186,7 @@ def _remarks(analysis: Analysis, console: Console) -> None:
     loss = analysis.trace.loss
     remarks = [*analysis.warnings, *analysis.trace.notes]
     if loss.get("dropped"):
-        remarks.append(f"{loss['dropped']} records were dropped")
+        remarks.append(f"{loss['dropped']} of {loss['written']} records were dropped")
     if remarks:
         _heading(console, "Remarks")
     for remark in remarks:
