@@ -10,9 +10,11 @@ Not thread-safe: one thread talks to the collector.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -27,6 +29,7 @@ from vprof.plan import Plan, SiteIndex
 _SHARED_MEMORY = Path("/dev/shm")
 _NEEDED_BYTES = 192 << 20
 """The arena is fully allocated: with less free shared memory than this it goes to the temporary folder."""
+_PR_SET_PDEATHSIG = 1
 _ROOMY_BYTES = 1 << 30
 _ROOMY_OPTIONS = ["--slots", "256", "--ring-bytes", str(1 << 20)]
 """With more than that free: 271 MB, for servers with many connections and bursts while the collector gets no CPU."""
@@ -58,13 +61,15 @@ class Session:
         if user:
             directory.parent.chmod(0o711)
             command += ["--user", user]
-        # A session of its own keeps a Ctrl-C meant for the program from ending the collector before its last drain.
+        # A session of its own keeps a Ctrl-C meant for the program from ending the collector before its last drain;
+        # should we be killed, it drains, completes the file and ends.
         collector = subprocess.Popen(
             [str(part) for part in command],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            preexec_fn=_end_with_parent,
         )
         session = cls(directory, collector)
         assert collector.stdout and collector.stderr
@@ -158,6 +163,11 @@ def _free_shared_memory() -> int:
         return shutil.disk_usage(_SHARED_MEMORY).free if os.access(_SHARED_MEMORY, os.W_OK) else 0
     except OSError:
         return 0
+
+
+def _end_with_parent() -> None:
+    """In the collector's process: SIGTERM when the process that started it is gone."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _ranges(numbers: list[int]) -> str:

@@ -6,6 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -80,6 +82,33 @@ def test_the_status_of_the_program_is_passed_on(requests: Path, tmp_path: Path) 
     done = vprof("record", "--sites", "all", "-o", tmp_path / "run.trace", "--", "sh", "-c", f"{requests}; exit 7")
     assert done.returncode == 7
     assert "the program ended with status 7" in done.stderr
+
+
+def test_a_killed_record_leaves_a_whole_trace_and_no_collector(requests: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "run.trace"
+    record = ["record", "--sites", "all", "-o", trace, "--", "sh", "-c", f"{requests}; sleep 30"]
+    command = [sys.executable, "-c", "from vprof.cli import main; main()", *map(str, record)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    assert process.stdout and process.stdout.readline() == "1\n"  # the program is through, its shell is not
+    process.kill()
+    process.wait()
+    wait_for(lambda: collectors_of(trace) == [])
+    subprocess.run(["pkill", "--session", str(process.pid)], check=True)  # the shell we left behind
+    analysis = json.loads(vprof("analyze", trace, "--root", "handle_request", "--format", "json").stdout)
+    assert analysis["intervals"]["count"] == 400
+    assert not any("ends inside" in note for note in analysis["notes"])
+
+
+def collectors_of(trace: Path) -> list[str]:
+    done = subprocess.run(["pgrep", "-f", f"vprof-collector.*{trace}"], capture_output=True, text=True)
+    return done.stdout.split()
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_a_trace_cut_short_is_analyzed_up_to_the_cut(requests: Path, tmp_path: Path) -> None:
