@@ -85,7 +85,13 @@ def build_path_tree(trace: Trace, paths: Paths, stacks: Stacks) -> PathTree:
     p, w = paths.pieces, paths.waits
     pieces = i64(np.stack((p.interval, p.kind, p.thread, p.start, p.stop, p.wait)))
     waits = i64(np.stack((w.parent, w.thread, w.start, w.stop, w.anchored)))
-    times, trie = _place(pieces, waits, stacks.timeline, stacks.trie)
+    near = np.full(len(trace.threads), NONE, np.int64)
+    scratch = (
+        np.zeros((len(w.thread), 4), np.int64),
+        np.zeros((_GRAFTS, 3), np.int64),
+        np.empty(MAX_DEPTH + 1, np.int64),
+    )
+    times, trie = _place(pieces, waits, stacks.timeline, near, *scratch, stacks.trie)
     return _finish(trace, replace(stacks, trie=trie), times)
 
 
@@ -233,14 +239,11 @@ def _flush(interval, sums, touched, out, n):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _place(pieces, waits, timeline, trie):  # type: ignore[no-untyped-def]
+def _place(pieces, waits, timeline, near, below, grafts, path, trie):  # type: ignore[no-untyped-def]
     """Puts every nanosecond of the pieces (columns as in `Pieces`) at a node.
 
     Returns rows (interval, node, ns), by interval, and the trie.
     """
-    grafts, path = np.zeros((_GRAFTS, 3), np.int64), np.empty(MAX_DEPTH + 1, np.int64)
-    near = np.full(len(timeline.first), NONE, np.int64)
-    below = np.zeros((waits.shape[1], 4), np.int64)
     sums, touched = np.zeros((len(trie.nodes), 2), np.int64), 0
     out, n = np.zeros((1024, 3), np.int64), 0
     for k in range(pieces.shape[1]):

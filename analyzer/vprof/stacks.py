@@ -76,11 +76,19 @@ def build_stacks(trace: Trace) -> Stacks:
     inv = trace.invocations
     label, function, site = _labels(inv)
     first = i64(np.searchsorted(inv.thread, np.arange(len(trace.threads) + 1)))
-    bad, trie, timeline = _nest(i64(inv.fs), i64(inv.fe), i64(inv.depth), label, first)
+    n = len(label)
+    timeline = Timeline(np.zeros_like(first), np.empty((2, 2 * n), np.int64), np.empty((3, n), np.int64))
+    bad, trie = _nest(i64(inv.fs), i64(inv.fe), i64(inv.depth), label, first, _new_trie(), timeline)
     if bad != NONE:
         name = trace.program.functions[inv.function[bad]]
         raise TraceError(f"calls do not nest on thread {trace.threads[inv.thread[bad]]}: {name} at {inv.fs[bad]} ns")
     return Stacks(trie, function, site, timeline)
+
+
+def _new_trie() -> Trie:
+    """The root alone."""
+    root = np.array([[NONE, NONE, 0]], np.int64)
+    return Trie(root, np.zeros(1024, np.int64), np.ones(1, np.int64))
 
 
 def _labels(inv: Invocations) -> tuple[Int64, Int32, Int32]:
@@ -135,12 +143,9 @@ def child_of(node, label, trie):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _nest(fs, fe, depth, label, first):  # type: ignore[no-untyped-def]
-    """Returns (a row that does not nest or NONE, trie, timeline)."""
-    n = len(fs)
-    trie = Trie(np.full((1, 3), NONE, np.int64), np.zeros(1024, np.int64), np.ones(1, np.int64))
-    trie.nodes[0, T_DEPTH] = 0
-    frames, steps, step_first = np.empty((3, n), np.int64), np.empty((2, 2 * n), np.int64), np.zeros_like(first)
+def _nest(fs, fe, depth, label, first, trie, timeline):  # type: ignore[no-untyped-def]
+    """Fills the timeline; returns (a row that does not nest or NONE, trie)."""
+    frames, steps = timeline.frames, timeline.steps
     base = end = 0
     bad = NONE
     for thread in range(len(first) - 1):
@@ -160,8 +165,8 @@ def _nest(fs, fe, depth, label, first):  # type: ignore[no-untyped-def]
             end = _step(steps, base, end, fe[top], frames[0, top])
             top = frames[0, top]
         base = end
-        step_first[thread + 1] = end
-    return bad, trie, Timeline(step_first, steps, frames)
+        timeline.first[thread + 1] = end
+    return bad, trie
 
 
 @helper
