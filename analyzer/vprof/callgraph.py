@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
-from vprof.metadata import Unit
+from vprof.metadata import Unit, uncollected
 from vprof.model import Int32
 
 Graph = list[list[int]]
@@ -51,6 +51,7 @@ class CallGraph:
         return self.number[id_]
 
 
+@uncollected()
 def build(units: Iterable[Unit]) -> CallGraph:
     """Merges units. A function defined in several (a header's) has the calls of all its copies."""
     graph = CallGraph()
@@ -205,14 +206,15 @@ def ancestors(graph: Graph, functions: Iterable[int]) -> set[int]:
 def probed_children(graph: CallGraph, calls: Graph, f: int) -> set[int]:
     """Functions with a site that f enters next: callees and candidates, or what those without a site enter.
 
-    Functions without source have nothing below them and no site: they do not count.
+    Functions without source have nothing below them and no site: they do not count; error and exit functions
+    (`ignored`) neither.
     """
     seen: set[int] = set()
     todo = [*calls[f], *graph.candidates[f]]
     children = set()
     while todo:
         callee = todo.pop()
-        if callee in seen:
+        if callee in seen or graph.ignored[callee]:
             continue
         seen.add(callee)
         if graph.sited[callee]:

@@ -89,8 +89,8 @@ def read_program(path: Path) -> list[Unit]:
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
-    """Parsing makes many objects and no garbage; looking for garbage among them takes as long as the parsing."""
+def uncollected() -> Iterator[None]:
+    """No garbage collection meanwhile: what makes many objects and no garbage spends half its time on the search."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -100,7 +100,7 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-@_uncollected()
+@uncollected()
 def parse_units(content: bytes, source: str) -> list[Unit]:
     """The units in the bytes of a `.vprof_meta` section; `source` names them in errors. Raises VprofError."""
     units = []
