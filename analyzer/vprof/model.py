@@ -115,7 +115,7 @@ class Program:
     through functions without one or through pointers (candidates by type). `height[f]`, see callgraph.py;
     `root_height` is the largest height over all thread entry functions seen. `on[f]`: the probe of f was on.
     `complete[f]`: all children of f were on, so time outside them is body(f), not rest(f). `switchable[f]`: f has a
-    site (None: all have), so the planner may propose it.
+    site and is no error or exit function (None: true of all), so the planner may propose it.
     """
 
     functions: list[str]

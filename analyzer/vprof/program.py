@@ -110,7 +110,7 @@ def describe(
         root_height=max((int(height[f]) for f in above), default=0),
         on=is_on,
         complete=np.array([f in children and all(is_on[c] for c in children[f]) for f in range(len(is_on))], np.bool_),
-        switchable=np.array(graph.sited, np.bool_),
+        switchable=np.array(graph.sited, np.bool_) & ~np.array(graph.ignored, np.bool_),
     )
     return program, _recursion(counted, program.functions)
 

@@ -42,7 +42,8 @@ static_assert(sizeof(ChunkHeader) == 48);
 std::string TraceWriter::open(const std::string &path, uint64_t number, const uint8_t session_id[16]) {
   fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd_ < 0) return "cannot write " + path + ": " + strerror(errno);
-  fchmod(fd_, 0600);  // an older file may have been open to others
+  struct stat st;
+  if (fstat(fd_, &st) == 0 && S_ISREG(st.st_mode)) fchmod(fd_, 0600);  // an older file may have been open to others
   path_ = path;
   failed_ = false;
   chunks_ = 0;

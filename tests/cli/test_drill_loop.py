@@ -51,7 +51,9 @@ def test_it_expands_to_the_leaf_that_varies_and_confirms_it() -> None:
     _, findings = drill.confirm()
     assert findings[0].ranked.factor.functions == ["CopyData"]
     assert findings[0].confirmed
-    assert replay.plans[-1] == ALL
+    # Unlock never varies: it is off again in the confirmation.
+    assert [step.dropped for step in steps] == [[], [], ["Unlock"]]
+    assert replay.plans[-2:] == [ALL, ALL - {"Unlock"}]
 
 
 def test_it_stops_at_the_most_steps() -> None:
@@ -59,6 +61,24 @@ def test_it_stops_at_the_most_steps() -> None:
     drill = Drill(frozenset({"txn"}), replay, DrillOptions(max_steps=2))
     assert [bool(step.expanded) for step in drill.steps()] == [True, True]
     assert len(replay.plans) == 2
+
+
+def test_a_step_that_cannot_be_ranked_ends_the_exploration_and_is_not_built_upon() -> None:
+    class Lossy(Replay):
+        """The third plan records so much that its step is refused."""
+
+        def __call__(self, functions: frozenset[str], seconds: float) -> Analysis:
+            analysis = super().__call__(functions, seconds)
+            if functions == ALL:
+                return replace(analysis, no_ranking="too much was lost", ranking=[], factors=[])
+            return analysis
+
+    replay = Lossy()
+    drill = Drill(frozenset({"txn"}), replay, DrillOptions())
+    assert [step.no_ranking for step in drill.steps()] == ["", "", "too much was lost"]
+    _, findings = drill.confirm()
+    assert replay.plans[-1] == {"txn", "Execute", "WriteLog"}
+    assert findings[0].confirmed
 
 
 def test_what_fresh_data_do_not_show_again_is_not_confirmed() -> None:

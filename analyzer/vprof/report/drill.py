@@ -11,7 +11,7 @@ from vprof.report.json import analysis_json
 
 def print_step(step: Step) -> None:
     """One line of what was measured, one per expansion; printed as the steps happen."""
-    summary = step.analysis.summary
+    summary = step.summary
     print(
         f"step {step.number}: {summary.count} intervals, mean {summary.mean_ns / 1e6:.3f} ms, "
         f"sd {summary.stddev_ns / 1e6:.3f} ms, {len(step.plan)} functions on",
@@ -19,6 +19,8 @@ def print_step(step: Step) -> None:
     )
     for function, children in step.expanded.items():
         print(f"  {function} -> {', '.join(children)}", flush=True)
+    if step.dropped:
+        print(f"  off again: {', '.join(step.dropped)}", flush=True)
 
 
 def print_end(drill: Drill) -> None:
@@ -27,7 +29,7 @@ def print_end(drill: Drill) -> None:
     if last.expanded:
         print(f"stopped after {last.number} steps (--max-steps): {', '.join(last.expanded)} not looked into")
     else:
-        reason = last.analysis.no_ranking or "every factor above the threshold is an end point"
+        reason = last.no_ranking or "every factor above the threshold is an end point"
         print(f"done: {reason}; confirming", flush=True)
 
 
@@ -51,9 +53,11 @@ def as_json(steps: list[Step], fresh: Analysis, findings: list[Finding]) -> dict
             {
                 "number": step.number,
                 "on": sorted(step.plan),
-                "intervals": step.analysis.summary.count,
-                "variance_ns2": step.analysis.summary.variance_ns2,
+                "intervals": step.summary.count,
+                "variance_ns2": step.summary.variance_ns2,
+                "no_ranking": step.no_ranking,
                 "expanded": step.expanded,
+                "dropped": step.dropped,
             }
             for step in steps
         ],
