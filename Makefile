@@ -8,7 +8,7 @@ BIN := $(CURDIR)/$(VENV)/bin
 # Golden rewrites and their inputs are as odd as users' code.
 FORMATTED = $(filter-out tests/instrumenter/rewrites/%,$(shell git ls-files '*.cpp' '*.h' '*.c'))
 
-.PHONY: setup native warm demo test lint format bench-runtime clean
+.PHONY: setup native warm demo test test-postgres lint format bench-runtime clean
 
 # What is missing: Debian packages, the Python environment, the native parts below build/, all installed into .venv/.
 setup: native warm
@@ -50,6 +50,13 @@ test: setup lint
 	cmake --build $(BUILD)
 	ctest --test-dir $(BUILD) --output-on-failure
 	$(BIN)/python -m pytest
+
+# PostgreSQL from its Debian source package: builds it (some 10 minutes once), then some 10 minutes of tests. As root, run it in
+# a folder that the account `nobody` may enter.
+test-postgres: setup
+	$(BIN)/vprof instrument --target postgres
+	$(BIN)/python -m pytest -o addopts=-q tests/postgres
+	$(BIN)/python targets/postgres/check.py dormant off 100
 
 lint: .stamps/venv
 	clang-format-19 --dry-run --Werror $(FORMATTED)

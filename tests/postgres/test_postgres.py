@@ -1,6 +1,6 @@
 """PostgreSQL, built by `vprof instrument --target postgres` in this folder: what its descriptor promises.
 
-Skipped where it was not built; `make test-postgres` builds it.
+Not part of `make test`: `make test-postgres` builds PostgreSQL first.
 """
 
 import json
@@ -12,11 +12,6 @@ import pytest
 
 from vprof import callgraph
 from vprof.target import Target
-
-pytestmark = pytest.mark.skipif(
-    not Path(".vprof/postgres/install/bin/postgres").exists(), reason="needs `vprof instrument --target postgres`"
-)
-
 
 def vprof(*arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from vprof.cli import main; main()", *map(str, arguments)]
