@@ -13,6 +13,7 @@ import pytest
 from vprof import callgraph
 from vprof.target import Target
 
+
 def vprof(*arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from vprof.cli import main; main()", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=300)
