@@ -13,6 +13,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -54,12 +55,11 @@ class Session:
         """
         free = _free_shared_memory()
         parent = _SHARED_MEMORY if free > _NEEDED_BYTES else tempfile.gettempdir()
-        directory = Path(tempfile.mkdtemp(prefix="vprof-", dir=parent)) / "session"
+        directory = Path(parent) / f"vprof-{secrets.token_hex(8)}"
         command = [native("lib/vprof/vprof-collector"), "--session", directory, "--output", output or "-", "--hold"]
         if free > _ROOMY_BYTES:
             command += _ROOMY_OPTIONS
         if user:
-            directory.parent.chmod(0o711)
             command += ["--user", user]
         # A session of its own keeps a Ctrl-C meant for the program from ending the collector before its last drain;
         # should we be killed, it drains, completes the file and ends.
@@ -154,7 +154,7 @@ class Session:
         for pipe in (self._collector.stdout, self._collector.stderr):
             if pipe:
                 pipe.close()
-        shutil.rmtree(self.directory.parent, ignore_errors=True)
+        shutil.rmtree(self.directory, ignore_errors=True)
 
 
 def _free_shared_memory() -> int:

@@ -101,5 +101,5 @@ def read_units(path: Path) -> list[dict[str, Any]]:
 @pytest.fixture
 def shop(tmp_path: Path) -> Workshop:
     if not (PREFIX / "bin/vprof-cc").exists():
-        pytest.skip(f"no vprof-cc below {PREFIX}: run `make setup` or set VPROF_PREFIX")
+        pytest.fail(f"no vprof-cc below {PREFIX}: run `make setup` or set VPROF_PREFIX")
     return Workshop(tmp_path)
