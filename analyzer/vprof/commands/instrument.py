@@ -46,8 +46,8 @@ def command(name: str, folder: Path | None, form: str) -> None:
 
 
 def summarize(units: list[Unit]) -> dict[str, Any]:
-    """Counts of units, functions, sites and reasons, as printed and as JSON."""
-    functions = [function for unit in units for function in unit.functions]
+    """Counts of units, functions, sites and reasons, as printed and as JSON; a header's function counts once."""
+    functions = {function.id: function for unit in units for function in unit.functions}.values()
     left = Counter(function.left for function in functions if function.left)
     return {
         "instrumented": sum(unit.status == "instrumented" for unit in units),
