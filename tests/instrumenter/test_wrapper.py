@@ -49,8 +49,6 @@ def pair(shop: Workshop) -> Workshop:
     ],
 )
 def test_ways_to_compile_and_link(pair: Workshop, options: str) -> None:
-    if "lld" in options and not shutil.which("ld.lld") and not shutil.which("ld.lld-19"):
-        pytest.skip("lld is not installed")
     words = options.split()
     for name in ("main", "work"):
         pair.cc(*words, "-c", f"{name}.c")
