@@ -18,10 +18,14 @@ from vprof.errors import VprofError
 _FIELDS = "$(ORIGIN)|$(REPO_URI)|$(RELEASE)|$(COMPONENT)"
 
 
+class SourceUnavailableError(VprofError):
+    """This machine cannot get the package: no Debian, no network, or not in the mirror."""
+
+
 def fetch(package: str, version: str, tree: Path, work: Path, log: IO[str]) -> None:
     """Unpacks the source package, with its patches, as the folder `tree`; done already if it says this version.
 
-    `work` holds apt's lists and downloads. Raises VprofError with the reason.
+    `work` holds apt's lists and downloads. Raises SourceUnavailableError, or VprofError with the reason.
     """
     stamp = tree / ".vprof-version"
     wanted = f"{package} {version}"
@@ -67,7 +71,7 @@ def _entries() -> list[str]:
             check=False,
         )
     except FileNotFoundError:
-        raise VprofError("apt-get is not there: a target of kind 'debian' needs a Debian system") from None
+        raise SourceUnavailableError("apt-get is not there: a target of kind 'debian' needs a Debian system") from None
     rows = {tuple(line.split("|")) for line in done.stdout.splitlines()}
     lines = [
         f"deb-src {uri} {release} {component}"
@@ -75,12 +79,15 @@ def _entries() -> list[str]:
         if origin == "Debian" and "-" not in release
     ]
     if not lines:
-        raise VprofError("apt knows no Debian suite: run `apt-get update` first")
+        raise SourceUnavailableError("apt knows no Debian suite: run `apt-get update` first")
     return lines
 
 
 def _apt(arguments: list[str], work: Path, log: IO[str]) -> None:
-    _checked(["apt-get", "-q", *arguments], work, log)
+    try:
+        _checked(["apt-get", "-q", *arguments], work, log)
+    except VprofError as error:
+        raise SourceUnavailableError(str(error)) from None
 
 
 def _checked(command: list[str], work: Path, log: IO[str]) -> None:

@@ -62,17 +62,21 @@ class Target:
         self.folder.mkdir(parents=True, exist_ok=True)
         log = self.folder / "build.log"
         with log.open("w", encoding="utf-8") as output:
-            source = self.descriptor.source
-            if source["kind"] == "debian":
-                progress(f"fetching {source['package']} {source['version']}")
-                fetch(source["package"], source["version"], self.source_dir, self.folder / "apt", output)
-            environment = {**os.environ, "VPROF_DESCRIPTOR": str(self._annotations())}
+            self.fetch(progress, output)
+            environment = {**_without_make(), "VPROF_DESCRIPTOR": str(self._annotations())}
             steps = self.descriptor.build["steps"]
             for number, step in enumerate(steps, 1):
                 command = self.filled(step)
                 progress(f"build step {number} of {len(steps)}: {shlex.join(command)[:80]}")
                 if not _run(command, self.build_dir, environment, output):
                     raise VprofError(f"the build failed: {_cause(log)} (all of it: {log})")
+
+    def fetch(self, progress: Progress, log: IO[str]) -> None:
+        """Makes the source be there. Raises SourceUnavailableError (vprof/source.py), or VprofError."""
+        source = self.descriptor.source
+        if source["kind"] == "debian":
+            progress(f"fetching {source['package']} {source['version']}")
+            fetch(source["package"], source["version"], self.source_dir, self.folder / "apt", log)
 
     def _annotations(self) -> Path:
         """The rewriter's file. Build systems see neither it nor the steps: if these change, the build starts afresh."""
@@ -131,6 +135,11 @@ class Target:
             return [word.format(**values) for word in shlex.split(template)]
         except (KeyError, IndexError, ValueError) as error:
             raise UsageError(f"{self.descriptor.file}: cannot fill in '{template}': {error}") from None
+
+
+def _without_make() -> dict[str, str]:
+    """Our environment; a build started by some `make` is no part of that one (PostgreSQL looks at MAKELEVEL)."""
+    return {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
 
 
 def _run(command: list[str], folder: Path, environment: dict[str, str], log: IO[str]) -> bool:

@@ -1,0 +1,147 @@
+"""A target's instrumented build, made once and kept outside the checkout for the next run of the tests.
+
+    installed tools (VPROF_PREFIX, else .venv)  -> CACHE/TARGET-KEY/prefix   copies that the server's account can reach
+    descriptor, its source, prefix/bin/vprof-cc -> CACHE/TARGET-KEY/.vprof   by `vprof instrument`
+
+The key covers what determines the build: the rewriter and what it compiles and links in, the descriptor, the compiler.
+The runtime library and the collector are not in it: a kept build links the library dynamically from `prefix`, into
+which they are copied each time, so the runtime that is tested is the installed one. A build without its stamp is made
+afresh; `CACHE/lock` is held from then to the end of the tests, for one run replaces what another would be running.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from vprof.target import Target
+
+KEPT = 2
+"""Builds of one target that stay, the latest used: a change and what it is compared with."""
+
+_NOT_IN_THE_BUILD = {"libvprof.so", "libvprof.a", "vprof-collector"}
+_BUILD_SECONDS = 3000
+
+
+@dataclass(frozen=True)
+class Built:
+    """A complete build of a target (a known name, or its folder): what `vprof` does in `folder` uses it."""
+
+    name: str
+    folder: Path
+
+    @property
+    def prefix(self) -> Path:
+        return self.folder / "prefix"
+
+    @property
+    def target(self) -> Target:
+        return Target.load(self.name, self.folder / ".vprof" / Path(self.name).name)
+
+    def how(self) -> dict:
+        """Arguments of a process that uses this build."""
+        return {"cwd": self.folder, "env": {**os.environ, "VPROF_PREFIX": str(self.prefix)}, "text": True}
+
+    def vprof(self, *arguments: object, timeout: int = 300) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(command(*arguments), capture_output=True, timeout=timeout, **self.how())
+
+
+def command(*arguments: object) -> list[str]:
+    """The command line of `vprof` in this Python."""
+    return [sys.executable, "-c", "from vprof.cli import main; main()", *map(str, arguments)]
+
+
+def cache_folder() -> Path:
+    """VPROF_CACHE, else the system's place for root (servers run as another account there), else the user's."""
+    if "VPROF_CACHE" in os.environ:
+        return Path(os.environ["VPROF_CACHE"]).resolve()
+    if os.geteuid() == 0:
+        return Path("/var/cache/vprof")
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "vprof"
+
+
+@contextmanager
+def built(name: str, cache: Path, tools: Path, say: Callable[[str], None]) -> Iterator[Built]:
+    """The build of a target, for the caller alone until the way out; made if it is not there.
+
+    Raises SourceUnavailableError when the source cannot be fetched, VprofError when `vprof instrument` fails.
+    """
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / "lock").open("w") as lock:
+        _wait_for(lock.fileno(), say)
+        found = Built(name, cache / f"{Path(name).name}-{_key(Target.load(name), tools)}")
+        stamp = found.folder / "complete"
+        if not stamp.exists():
+            shutil.rmtree(found.folder, ignore_errors=True)
+        _install(tools, found.prefix)
+        if not stamp.exists():
+            _make(found, say)
+        stamp.touch()
+        _remove_old(found, cache)
+        yield found
+
+
+def _wait_for(lock: int, say: Callable[[str], None]) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        say("waiting for another run of these tests")
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+
+def _key(target: Target, tools: Path) -> str:
+    compiler = os.environ.get("VPROF_REAL_CC", "clang-19")
+    version = subprocess.run([*compiler.split(), "--version"], capture_output=True, check=True).stdout
+    descriptor = target.descriptor
+    texts = [descriptor.rewriter_json(), json.dumps(descriptor.source), json.dumps(descriptor.build)]
+    digest = hashlib.sha256(version + "\0".join(texts).encode())
+    for file in _tool_files(tools):
+        if file.name not in _NOT_IN_THE_BUILD:
+            digest.update(file.name.encode() + hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()[:16]
+
+
+def _tool_files(tools: Path) -> list[Path]:
+    return [tools / "bin/vprof-cc", tools / "bin/vprof-c++", *sorted((tools / "lib/vprof").iterdir())]
+
+
+def _install(tools: Path, prefix: Path) -> None:
+    """Replaces each file as a whole: a process that has the old one mapped keeps it."""
+    for file in _tool_files(tools):
+        copy = prefix / file.relative_to(tools)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(file, copy.with_name("new"))
+        copy.with_name("new").rename(copy)
+
+
+def _make(found: Built, say: Callable[[str], None]) -> None:
+    target = found.target
+    target.folder.mkdir(parents=True)
+    with (target.folder / "fetch.log").open("w", encoding="utf-8") as log:
+        target.fetch(say, log)
+    say(f"building {target.descriptor.name} in {found.folder}, once; it is kept there")
+    done = found.vprof("instrument", "--target", found.name, timeout=_BUILD_SECONDS)
+    if done.returncode:
+        raise RuntimeError(f"vprof instrument: {done.stderr.strip()}")
+    say(done.stdout.strip())
+
+
+def _remove_old(used: Built, cache: Path) -> None:
+    others = [folder for folder in cache.glob(f"{Path(used.name).name}-*") if folder != used.folder]
+    others.sort(key=_last_use, reverse=True)
+    for folder in others[KEPT - 1 :]:
+        shutil.rmtree(folder)
+
+
+def _last_use(folder: Path) -> float:
+    stamp = folder / "complete"
+    return stamp.stat().st_mtime if stamp.exists() else 0

@@ -1,0 +1,139 @@
+"""The cache of builds: made once, again when what determines it changes; the runtime is always the installed one."""
+
+import os
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+from build_cache import Built, built, cache_folder
+
+DESCRIPTOR = """
+name = "toy"
+roots = ["main"]
+[source]
+kind = "tree"
+path = "."
+[build]
+steps = ["sh -c 'echo made >> ../../../made'", "{cc} {source}/toy.c -o toy"]
+programs = ["toy"]
+[run]
+command = "{build}/toy"
+"""
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Path:
+    folder = tmp_path / "toy"
+    folder.mkdir()
+    (folder / "target.toml").write_text(DESCRIPTOR)
+    (folder / "toy.c").write_text("int main(void) { return 0; }\n")
+    return folder
+
+
+@pytest.fixture
+def tools(tmp_path: Path, installed: Path) -> Path:
+    """A copy of the installed tools that a test may change."""
+    for part in ("bin/vprof-cc", "bin/vprof-c++"):
+        (tmp_path / "tools" / part).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(installed / part, tmp_path / "tools" / part)
+    shutil.copytree(installed / "lib/vprof", tmp_path / "tools/lib/vprof")
+    return tmp_path / "tools"
+
+
+def use(toy: Path, tools: Path) -> Built:
+    with built(str(toy), toy.parent / "cache", tools, print) as found:
+        return found
+
+
+def times_made(found: Built) -> int:
+    return len((found.folder / "made").read_text().splitlines())
+
+
+def test_a_build_is_made_once(toy: Path, tools: Path) -> None:
+    first = use(toy, tools)
+    assert use(toy, tools) == first
+    assert times_made(first) == 1
+
+
+def test_other_steps_are_another_build(toy: Path, tools: Path) -> None:
+    first = use(toy, tools)
+    (toy / "target.toml").write_text(DESCRIPTOR.replace("echo made", "echo made anew"))
+    assert use(toy, tools).folder != first.folder
+
+
+def test_another_rewriter_is_another_build(toy: Path, tools: Path) -> None:
+    first = use(toy, tools)
+    with (tools / "lib/vprof/vprof-rewrite").open("ab") as rewriter:
+        rewriter.write(b"changed")
+    assert use(toy, tools).folder != first.folder
+
+
+def test_a_kept_build_gets_the_runtime_that_is_installed_now(toy: Path, tools: Path) -> None:
+    first = use(toy, tools)
+    with (tools / "lib/vprof/libvprof.so").open("ab") as runtime:
+        runtime.write(b"changed")
+    second = use(toy, tools)
+    assert second == first
+    assert times_made(second) == 1
+    assert (second.prefix / "lib/vprof/libvprof.so").read_bytes().endswith(b"changed")
+
+
+def test_a_build_that_was_interrupted_starts_afresh(toy: Path, tools: Path) -> None:
+    found = use(toy, tools)
+    (found.folder / "complete").unlink()
+    (found.folder / "left").touch()
+    use(toy, tools)
+    assert times_made(found) == 1
+    assert not (found.folder / "left").exists()
+
+
+def test_two_builds_are_kept_the_latest_used(toy: Path, tools: Path) -> None:
+    def with_steps(text: str) -> Path:
+        (toy / "target.toml").write_text(DESCRIPTOR.replace("echo made", f"echo {text}"))
+        return use(toy, tools).folder
+
+    first, second = with_steps("first"), with_steps("second")
+    os.utime(second / "complete", (0, 0))
+    assert with_steps("first") == first
+    third = with_steps("third")
+    assert {folder for folder in (first, second, third) if folder.exists()} == {first, third}
+
+
+def test_a_second_run_waits_for_the_first(toy: Path, tools: Path) -> None:
+    said: list[str] = []
+    waits = threading.Event()
+
+    def say(line: str) -> None:
+        said.append(line)
+        waits.set()
+
+    def second() -> None:
+        with built(str(toy), toy.parent / "cache", tools, say):
+            said.append("second has it")
+
+    with built(str(toy), toy.parent / "cache", tools, print):
+        thread = threading.Thread(target=second)
+        thread.start()
+        assert waits.wait(60)
+        said.append("first still has it")
+    thread.join(60)
+    assert said == ["waiting for another run of these tests", "first still has it", "second has it"]
+
+
+def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("VPROF_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert cache_folder() == tmp_path / "vprof"
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert cache_folder() == Path("/var/cache/vprof")
+    monkeypatch.setenv("VPROF_CACHE", str(tmp_path / "mine"))
+    assert cache_folder() == tmp_path / "mine"
+
+
+def test_a_build_below_make_is_a_build_of_its_own(toy: Path, tools: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAKELEVEL", "1")
+    monkeypatch.setenv("MAKEFLAGS", "n")
+    (toy / "target.toml").write_text(DESCRIPTOR.replace("echo made", "echo level:$MAKELEVEL flags:$MAKEFLAGS"))
+    assert (use(toy, tools).folder / "made").read_text() == "level: flags:\n"
