@@ -10,7 +10,7 @@
 #include <x86intrin.h>
 
 extern unsigned char __start_vprof_switch[] __attribute__((visibility("hidden")));
-void __vprof_enter(uint32_t site, void *frame);
+unsigned short *__vprof_enter(uint32_t site, void *frame);
 void __vprof_leave(void *frame);
 
 __attribute__((section("vprof_switch"), used)) static unsigned char switches[16];

@@ -14,12 +14,12 @@ from vprof.clock import Clock
 from vprof.columns import groups
 from vprof.model import NONE, Bool, Int32, Int64
 from vprof.nesting import SATURATED, nest, preorder
-from vprof.records import ABANDONED, INVOCATION, LONG_DURATION, LONG_START, Records
+from vprof.records import ABANDONED, INVOCATION, LONG_DURATION, LONG_START, Records, UInt16
 
 
 @dataclass(frozen=True)
 class Calls:
-    """Invocations sorted by (thread, start, depth); `number` is a site number.
+    """Invocations sorted by (thread, start, depth); `number` is a site number, `call` the caller's call number.
 
     `parent` is the row of the innermost recorded call around it, or NONE. `abandoned` calls were left by longjmp or
     thread exit (their end is an upper bound), `open` ones were not left before the end of the file.
@@ -27,6 +27,7 @@ class Calls:
 
     thread: Int32
     number: Int64
+    call: UInt16
     start: Int64
     end: Int64
     depth: Int32
@@ -40,6 +41,7 @@ class Calls:
 class _PostOrder:
     thread: Int32
     number: Int64
+    call: UInt16
     start: Int64
     end: Int64
     depth: Int32
@@ -50,7 +52,8 @@ def read_calls(records: Records, clock: Clock, open_events: list[dict[str, Any]]
     rows = np.flatnonzero((records.kind == INVOCATION) | (records.kind == ABANDONED))
     closed = _PostOrder(
         thread=records.thread[rows],
-        number=records.high(rows),
+        number=records.site(rows),
+        call=records.call(rows),
         start=_starts(records, rows, clock),
         end=records.t[rows],
         depth=records.aux[rows].astype(np.int32),
@@ -66,6 +69,7 @@ def read_calls(records: Records, clock: Clock, open_events: list[dict[str, Any]]
     return Calls(
         thread=calls.thread[order],
         number=calls.number[order],
+        call=calls.call[order],
         start=start[order],
         end=calls.end[order],
         depth=calls.depth[order],
@@ -87,15 +91,16 @@ def _starts(records: Records, rows: Int64, clock: Clock) -> Int64:
 
 
 def _open_frames(records: Records, clock: Clock, events: list[dict[str, Any]], file_end: int) -> _PostOrder:
-    """Frames nobody left, innermost first."""
+    """Frames nobody left, innermost first. Those of version 1 have no call number."""
     threads = {uid: index for index, uid in enumerate(records.uids)}
     rows = [
-        (threads[event["uid"]], number, clock.one(start_ticks), min(depth, SATURATED))
+        (threads[event["uid"]], number, call[0] if call else 0, clock.one(start_ticks), min(depth, SATURATED))
         for event in events
-        for depth, (number, start_ticks) in reversed(list(enumerate(event["frames"])))
+        for depth, (number, start_ticks, *call) in reversed(list(enumerate(event["frames"])))
     ]
-    thread, number, start, depth = np.array(rows, np.int64).reshape(-1, 4).T
-    return _PostOrder(thread.astype(np.int32), number, start, np.full(len(rows), file_end), depth.astype(np.int32))
+    thread, number, call, start, depth = np.array(rows, np.int64).reshape(-1, 5).T
+    end = np.full(len(rows), file_end)
+    return _PostOrder(thread.astype(np.int32), number, call.astype(np.uint16), start, end, depth.astype(np.int32))
 
 
 def _joined(first: _PostOrder, then: _PostOrder) -> _PostOrder:
@@ -104,7 +109,7 @@ def _joined(first: _PostOrder, then: _PostOrder) -> _PostOrder:
     order = np.argsort(thread, kind="stable")
     columns = (
         np.concatenate([getattr(first, name), getattr(then, name)])[order]
-        for name in ("number", "start", "end", "depth")
+        for name in ("number", "call", "start", "end", "depth")
     )
     return _PostOrder(thread[order], *columns)
 
@@ -117,6 +122,7 @@ def kept(calls: Calls, keep: Bool) -> Calls:
     return Calls(
         thread=calls.thread[keep],
         number=calls.number[keep],
+        call=calls.call[keep],
         start=calls.start[keep],
         end=calls.end[keep],
         depth=calls.depth[keep],

@@ -21,10 +21,12 @@ _TIMELESS = (LONG_START, OBJECT, PEER, COUNT)
 """Kinds whose time field is not a moment of the thread that wrote them."""
 LONG_DURATION = 0xFFFFFFFF
 PEER_UNKNOWN, PEER_TIME_UNKNOWN = 1, 2
+SITE_BITS = 22
 ABORTED = 1
 """aux of INTERVAL_END: this bit, and the label number of the type above it."""
 
 Words = NDArray[np.uint64]
+UInt16 = NDArray[np.uint16]
 
 
 @dataclass(frozen=True)
@@ -59,9 +61,13 @@ class Records:
         """Low half of w1."""
         return (self.word[rows] & np.uint64(0xFFFFFFFF)).astype(np.int64)
 
-    def high(self, rows: Int64) -> Int64:
-        """High half of w1."""
-        return (self.word[rows] >> np.uint64(32)).astype(np.int64)
+    def site(self, rows: Int64) -> Int64:
+        """Site numbers of invocations."""
+        return (self.word[rows] >> np.uint64(32)).astype(np.int64) & ((1 << SITE_BITS) - 1)
+
+    def call(self, rows: Int64) -> UInt16:
+        """Call numbers of invocations; zeros in a trace of version 1."""
+        return (self.word[rows] >> np.uint64(32 + SITE_BITS)).astype(np.uint16)
 
 
 def read_records(chunks: list[RecordChunk], uids: list[int], clock: Clock) -> Records:

@@ -17,7 +17,7 @@ struct __vprof_probe {
 
 extern unsigned char __vprof_start[] __asm__("__start_vprof_switch")
     __attribute__((__weak__, __visibility__("hidden")));
-extern void __vprof_enter(unsigned int, void *) __attribute__((__weak__));
+extern unsigned short *__vprof_enter(unsigned int, void *) __attribute__((__weak__));
 extern void __vprof_leave(void *) __attribute__((__weak__));
 
 #define __VPROF_COLD static __attribute__((__cold__, __noinline__, __nodebug__, __unused__, __preserve_most__))
@@ -32,12 +32,28 @@ __VPROF_COLD void __vprof_left(void *frame) {
   __vprof_leave(frame);
 }
 
+/* As __vprof_entered; returns where the calls of this invocation are numbered. */
+__VPROF_COLD volatile unsigned short *__vprof_entered_caller(volatile unsigned char *sw, unsigned short *frame) {
+  unsigned short *call =
+      __vprof_enter(*(unsigned int *)(void *)(__vprof_start + 8) + (unsigned int)(sw - __vprof_start), frame);
+  return call ? call : frame;
+}
+
 /* The entry test reads without volatile, so that it is one instruction; nothing can be known of the byte anyway. */
 __VPROF_INLINE struct __vprof_probe __vprof_in(unsigned int site, void *frame) {
   struct __vprof_probe probe;
   probe.sw = &__vprof_sw[site];
   probe.frame = frame;
   if (__builtin_expect(*(unsigned char *)probe.sw == 1, 0)) __vprof_entered(probe.sw, frame);
+  return probe;
+}
+
+__VPROF_INLINE struct __vprof_probe __vprof_in_caller(unsigned int site, unsigned short *frame,
+                                                      volatile unsigned short **call) {
+  struct __vprof_probe probe;
+  probe.sw = &__vprof_sw[site];
+  probe.frame = frame;
+  if (__builtin_expect(*(unsigned char *)probe.sw == 1, 0)) *call = __vprof_entered_caller(probe.sw, frame);
   return probe;
 }
 
@@ -49,6 +65,17 @@ __VPROF_INLINE void __vprof_out(const struct __vprof_probe *probe) {
 #define __VPROF_PROBE(i)                                 \
   char __vprof_frame __attribute__((__uninitialized__)); \
   const struct __vprof_probe __vprof_probe_ __attribute__((__cleanup__(__vprof_out))) = __vprof_in(i, &__vprof_frame);
+
+/* As __VPROF_PROBE, for a function that numbers its calls: __vprof_call is where, the frame variable itself while the
+ * probe is off. */
+#define __VPROF_PROBE_CALLS(i)                                                          \
+  unsigned short __vprof_frame __attribute__((__uninitialized__));                      \
+  volatile unsigned short *__vprof_call = &__vprof_frame;                               \
+  const struct __vprof_probe __vprof_probe_ __attribute__((__cleanup__(__vprof_out))) = \
+      __vprof_in_caller(i, &__vprof_frame, &__vprof_call);
+
+/* Goes before a numbered call: the calls that follow, until the next number, are made at place k (1..1023). */
+#define __VPROF_CALL_NUMBER(k) ((void)(*__vprof_call = (k)))
 
 /* Descriptor hooks: calls of vprof/vprof.h under names of our own, so that the program may include that header. */
 typedef unsigned long __vprof_u64;

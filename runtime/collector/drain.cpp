@@ -95,9 +95,12 @@ static std::string frames_json(const Slot *slot) {
   JsonArray frames;
   const uint32_t depth = std::min(slot->depth.load(std::memory_order_acquire), kMaxFrames);
   for (uint32_t d = 0; d < depth; ++d)
-    if (slot->frames[d].address.load(std::memory_order_acquire) != kNoFrame)
-      frames.add("[" + std::to_string(slot->frames[d].site.load(std::memory_order_relaxed)) + "," +
-                 std::to_string(slot->frames[d].start.load(std::memory_order_relaxed)) + "]");
+    if (slot->frames[d].address.load(std::memory_order_acquire) != kNoFrame) {
+      const uint64_t tag = slot->frames[d].tag.load(std::memory_order_relaxed);
+      frames.add("[" + std::to_string(site_of(tag)) + "," +
+                 std::to_string(slot->frames[d].start.load(std::memory_order_relaxed)) + "," +
+                 std::to_string(call_of(tag)) + "]");
+    }
   return frames.str();
 }
 
@@ -182,7 +185,7 @@ bool Drain::has_open_frame(uint32_t first, uint32_t count) const {
     const Slot *slot = arena_->slot(i);
     const uint32_t depth = state_of(slot) == SlotState::kLive ? std::min(slot->depth.load(), kMaxFrames) : 0;
     for (uint32_t d = 0; d < depth; ++d)
-      if (slot->frames[d].site.load(std::memory_order_relaxed) - first < count) return true;
+      if (site_of(slot->frames[d].tag.load(std::memory_order_relaxed)) - first < count) return true;
   }
   return false;
 }

@@ -21,11 +21,12 @@
 
 namespace vprof {
 
-constexpr char kArenaMagic[8] = {'V', 'P', 'R', 'O', 'F', 'A', 'R', '1'};
+constexpr char kArenaMagic[8] = {'V', 'P', 'R', 'O', 'F', 'A', 'R', '2'};
 constexpr uint32_t kPage = 4096;
 constexpr uint32_t kMaxFrames = 1024;
 constexpr uint32_t kMaxModules = 256;
-constexpr uint32_t kMaxSites = 4u << 20;     // bytes of `switches`
+constexpr uint32_t kMaxSites = 4u << 20;  // bytes of `switches`
+static_assert(kMaxSites <= 1u << kSiteBits);
 constexpr uint32_t kSwitchHeaderBytes = 64;  // PROBE_ABI.md: no sites in the first bytes of a module's range
 
 // An instrumented executable or library. Entries are appended under `module_lock` and then never change, but for
@@ -49,7 +50,7 @@ constexpr uint64_t kNoFrame = ~uint64_t{0};
 struct alignas(32) Frame {
   std::atomic<uint64_t> address;
   std::atomic<uint64_t> start;  // ticks
-  std::atomic<uint64_t> site;
+  std::atomic<uint64_t> tag;    // call_tag()
 };
 
 // A slot's owner word: pid and state. The state only goes round: free -> claimed -> live -> ended -> (collector) free.
@@ -106,6 +107,10 @@ struct Arena {
 
   Slot *slot(uint32_t i) {
     return reinterpret_cast<Slot *>(reinterpret_cast<char *>(this) + slots_offset() + size_t{i} * slot_stride);
+  }
+
+  uint32_t index_of(const Slot *s) {
+    return static_cast<uint32_t>((reinterpret_cast<const char *>(s) - reinterpret_cast<char *>(slot(0))) / slot_stride);
   }
 
   static constexpr size_t round_to_page(size_t n) { return (n + kPage - 1) / kPage * kPage; }

@@ -6,7 +6,7 @@
 
 namespace vprof {
 
-constexpr uint32_t kTraceVersion = 1;  // section 1.1
+constexpr uint32_t kTraceVersion = 2;  // section 1.1
 
 // Section 2: one record; a thread's event is one to three consecutive records.
 struct Record {
@@ -47,6 +47,19 @@ constexpr Record make_record(Kind kind, uint64_t time, uint32_t aux, uint64_t w1
   return {(time & kTimeMask) | uint64_t{aux < kMaxAux ? aux : kMaxAux} << 48 | static_cast<uint64_t>(kind) << 60, w1};
 }
 
+// The upper half of w1 of INVOCATION and ABANDONED: the site, and the caller's call number (PROBE_ABI.md).
+constexpr unsigned kSiteBits = 22;
+constexpr uint16_t kMaxCallNumber = 1023;
+constexpr uint64_t call_tag(uint32_t site, uint16_t call) {
+  return uint64_t{site} << 32 | uint64_t{call} << (32 + kSiteBits);
+}
+constexpr uint32_t site_of(uint64_t w1) {
+  return static_cast<uint32_t>(w1 >> 32) & ((1u << kSiteBits) - 1);
+}
+constexpr uint32_t call_of(uint64_t w1) {
+  return static_cast<uint32_t>(w1 >> (32 + kSiteBits));
+}
+
 // aux of INTERVAL_END. `label` is the number of the type, 0 = as at the begin.
 constexpr uint32_t end_aux(bool aborted, uint32_t label) {
   return (aborted ? 1 : 0) | label << 1;
@@ -66,7 +79,8 @@ constexpr uint64_t time_of(Record r, uint64_t near) {
 }
 
 // Section 8, the worked bytes.
-static_assert(make_record(Kind::kInvocation, 0x1400, 2, uint64_t{7} << 32 | 0x400).w0 == 0x1002000000001400);
+static_assert(make_record(Kind::kInvocation, 0x1400, 2, call_tag(7, 3) | 0x400).w0 == 0x1002000000001400);
+static_assert((call_tag(7, 3) | 0x400) == 0x00c0000700000400);
 static_assert(make_record(Kind::kIntervalEnd, 0x1500, 0, 5).w0 == 0x4000000000001500);
 
 }  // namespace vprof

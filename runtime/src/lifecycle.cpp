@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "thread.h"
+#include "shadow_stack.h"
 
 namespace vprof {
 
@@ -43,7 +43,7 @@ static bool map_session(int directory) {
   void *switches = nullptr;
   if (memcmp(arena->magic, kArenaMagic, sizeof kArenaMagic) == 0 && arena->size == arena_size)
     switches = map_private_file(directory, "switches", kMaxSites, &switches_size);
-  if (switches == nullptr) {
+  if (switches == nullptr || !renew_call_numbers(arena)) {
     munmap(arena, arena_size);
     return false;
   }
@@ -71,9 +71,10 @@ static void before_fork() {
 }
 
 // The child's thread takes a slot of its own on its first record; its open frames are those of the parent and are not
-// followed.
+// followed. Without memory for call numbers of its own it goes on with its copy of the parent's.
 static void in_forked_child() {
   g_session.pid = static_cast<uint32_t>(getpid());
+  renew_call_numbers(g_session.arena);
   forget_slot(t_forker);
 }
 

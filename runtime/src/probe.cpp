@@ -9,25 +9,26 @@
 namespace vprof {
 
 // Only as tail calls: then their frame begins where that of the probed function ends.
-__attribute__((noinline)) static void enter_slowly(uint32_t site, void *frame) {
+__attribute__((noinline)) static uint16_t *enter_slowly(uint32_t site, void *frame) {
   Slot *slot = current_slot();
-  if (slot == nullptr) return;
+  if (slot == nullptr) return nullptr;
   // The caller's stack pointer: above the return address and the saved frame pointer.
   const uint64_t stack_pointer = reinterpret_cast<uint64_t>(__builtin_frame_address(0)) + 16;
-  enter(slot, site, reinterpret_cast<uint64_t>(frame), stack_pointer);
+  return enter(slot, site, reinterpret_cast<uint64_t>(frame), stack_pointer);
 }
 
 __attribute__((noinline)) static void leave_slowly(void *frame) {
   if (t_thread.slot != nullptr) leave(t_thread.slot, reinterpret_cast<uint64_t>(frame), ticks());
 }
 
-extern "C" __attribute__((visibility("default"))) void __vprof_enter(uint32_t site, void *frame) {
+extern "C" __attribute__((visibility("default"))) uint16_t *__vprof_enter(uint32_t site, void *frame) {
   Slot *slot = t_thread.slot;
   const auto now = [] { return read_clock(Clock::kTsc); };
-  if (__builtin_expect(slot != nullptr && g_session.clock == Clock::kTsc, 1) &&
-      __builtin_expect(enter_quickly(slot, site, reinterpret_cast<uint64_t>(frame), now), 1))
-    return;
-  enter_slowly(site, frame);
+  if (__builtin_expect(slot != nullptr && g_session.clock == Clock::kTsc, 1)) {
+    uint16_t *call = enter_quickly(slot, site, reinterpret_cast<uint64_t>(frame), now);
+    if (__builtin_expect(call != nullptr, 1)) return call;
+  }
+  return enter_slowly(site, frame);
 }
 
 extern "C" __attribute__((visibility("default"))) void __vprof_leave(void *frame) {

@@ -10,6 +10,7 @@ namespace vprof {
 struct Session {
   Arena *arena;             // null: dormant
   unsigned char *switches;  // the whole file `switches`
+  uint16_t *call_numbers;   // this process's own, kMaxFrames per slot (shadow_stack.h)
   Clock clock;
   uint32_t pid;  // of this process, also after fork
 };

@@ -1,13 +1,24 @@
 #include "shadow_stack.h"
 
+#include <sys/mman.h>
+
 namespace vprof {
+
+bool renew_call_numbers(const Arena *arena) {
+  const size_t bytes = size_t{arena->slot_count} * kMaxFrames * sizeof(uint16_t);
+  void *numbers = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (numbers == MAP_FAILED) return false;
+  g_session.call_numbers = static_cast<uint16_t *>(numbers);
+  return true;
+}
 
 // Closes frame number `depth` (0 = outermost), the topmost one, at `now`.
 static void close_top(Slot *slot, uint32_t depth, uint64_t now, Kind kind) {
   Frame &f = slot->frames[depth];
   const bool filled = f.address.load(std::memory_order_relaxed) != kNoFrame;
   const uint64_t start = f.start.load(std::memory_order_relaxed);
-  const uint64_t site = f.site.load(std::memory_order_relaxed);
+  const uint64_t tag = f.tag.load(std::memory_order_relaxed);
+  clear_call(depth);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   f.address.store(kNoFrame, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -15,11 +26,11 @@ static void close_top(Slot *slot, uint32_t depth, uint64_t now, Kind kind) {
   if (__builtin_expect(!filled, 0)) return;
   const uint64_t duration = now > start ? now - start : 0;  // clocks of two CPUs may differ by a little
   if (__builtin_expect(duration < kLongDuration, 1)) {
-    record(slot, make_record(kind, now, depth, site << 32 | duration), Space::kNormal, now);
+    record(slot, make_record(kind, now, depth, tag | duration), Space::kNormal, now);
     return;
   }
   const Record event[2] = {make_record(Kind::kLongStart, now, 0, start),
-                           make_record(kind, now, depth, site << 32 | kLongDuration)};
+                           make_record(kind, now, depth, tag | kLongDuration)};
   record(slot, event, 2, Space::kNormal, now);
 }
 
@@ -49,14 +60,13 @@ static void abandon_dead(Slot *slot, uint64_t address, uint64_t stack_pointer, u
   }
 }
 
-void enter(Slot *slot, uint64_t site, uint64_t address, uint64_t stack_pointer) {
-  if (enter_quickly(slot, site, address, ticks)) return;
+uint16_t *enter(Slot *slot, uint32_t site, uint64_t address, uint64_t stack_pointer) {
+  if (uint16_t *call = enter_quickly(slot, site, address, ticks)) return call;
   abandon_dead(slot, address, stack_pointer, ticks());
   const uint32_t depth = slot->depth.load(std::memory_order_relaxed);
-  if (depth == kMaxFrames)
-    slot->ring.drop(1, ticks());
-  else
-    push_frame(slot, depth, site, address, ticks);
+  if (depth != kMaxFrames) return push_frame(slot, depth, site, address, ticks);
+  slot->ring.drop(1, ticks());
+  return nullptr;
 }
 
 void leave(Slot *slot, uint64_t address, uint64_t now) {

@@ -10,6 +10,11 @@
 // found them. Entries above `depth` always have the address kNoFrame, so enter first counts its entry, which a handler
 // then takes for an open frame high up, and fills it after, its address last. An entry that a handler's siglongjmp left
 // unfilled is dropped silently later: that call never began.
+//
+// Call numbers (PROBE_ABI.md): t_thread.calls[d] belongs to frame d, is written by the program through what enter
+// returned, and is 0 above `depth`. They lie in memory of the process's own, not in the session's: a forked child still
+// stores through the pointers it has inherited, and must not reach its parent's frames, nor those of the slot's next
+// thread. So the child gets new ones, and the inherited ones are never unmapped.
 #ifndef VPROF_SHADOW_STACK_H
 #define VPROF_SHADOW_STACK_H
 
@@ -17,8 +22,12 @@
 
 namespace vprof {
 
-// The complete functions. `address` is the frame of PROBE_ABI.md, `stack_pointer` the caller's.
-void enter(Slot *slot, uint64_t site, uint64_t address, uint64_t stack_pointer);
+// New call numbers for the process, all 0. False: no memory, nothing has changed.
+bool renew_call_numbers(const Arena *arena);
+
+// The complete functions. `address` is the frame of PROBE_ABI.md, `stack_pointer` the caller's. enter() returns the
+// place of the frame's call number; null: too deep, not recorded.
+uint16_t *enter(Slot *slot, uint32_t site, uint64_t address, uint64_t stack_pointer);
 void leave(Slot *slot, uint64_t address, uint64_t now);
 
 // Closes all open frames as abandoned.
@@ -27,26 +36,32 @@ void abandon_all(Slot *slot, uint64_t now);
 // push() of a record that found no room at once, and the end of its writing.
 void finish_record(Slot *slot, Record r, uint64_t now);
 
+inline void clear_call(uint32_t depth) {
+  *static_cast<volatile uint16_t *>(t_thread.calls + depth) = 0;
+}
+
 template <typename Now>
-inline void push_frame(Slot *slot, uint32_t depth, uint64_t site, uint64_t address, Now now) {
+inline uint16_t *push_frame(Slot *slot, uint32_t depth, uint32_t site, uint64_t address, Now now) {
+  uint16_t *call = t_thread.calls + depth;
+  const uint16_t number = depth != 0 ? *static_cast<volatile uint16_t *>(call - 1) & kMaxCallNumber : 0;
   slot->depth.store(depth + 1, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   Frame &f = slot->frames[depth];
-  f.site.store(site, std::memory_order_relaxed);
+  f.tag.store(call_tag(site, number), std::memory_order_relaxed);
   f.start.store(now(), std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   f.address.store(address, std::memory_order_relaxed);
+  return call;
 }
 
-// The usual case of enter(): an open frame above, room for one more. False: nothing done.
+// The usual case of enter(): an open frame above, room for one more. Null: nothing done.
 template <typename Now>
-inline bool enter_quickly(Slot *slot, uint64_t site, uint64_t address, Now now) {
+inline uint16_t *enter_quickly(Slot *slot, uint32_t site, uint64_t address, Now now) {
   const uint32_t depth = slot->depth.load(std::memory_order_relaxed);
   if (depth != 0 && __builtin_expect(slot->frames[depth - 1].address.load(std::memory_order_relaxed) <= address, 0))
-    return false;
-  if (__builtin_expect(depth == kMaxFrames, 0)) return false;
-  push_frame(slot, depth, site, address, now);
-  return true;
+    return nullptr;
+  if (__builtin_expect(depth == kMaxFrames, 0)) return nullptr;
+  return push_frame(slot, depth, site, address, now);
 }
 
 // The usual case of leave(): the frame is on top, the call was short, no record is being written. False: nothing done.
@@ -58,8 +73,9 @@ inline bool leave_quickly(Slot *slot, uint64_t address, uint64_t now) {
   const uint64_t duration = now - f.start.load(std::memory_order_relaxed);
   if (__builtin_expect(duration >= kLongDuration, 0)) return false;  // also if the clock went backwards
   if (__builtin_expect(slot->writing.load(std::memory_order_relaxed) != 0, 0)) return false;
-  const Record r = make_record(Kind::kInvocation, now, depth, f.site.load(std::memory_order_relaxed) << 32 | duration);
+  const Record r = make_record(Kind::kInvocation, now, depth, f.tag.load(std::memory_order_relaxed) | duration);
   slot->writing.store(address, std::memory_order_relaxed);
+  clear_call(depth);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   f.address.store(kNoFrame, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);

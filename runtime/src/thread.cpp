@@ -58,6 +58,7 @@ Slot *claim_slot() {
     slot->owner.store(slot_owner(SlotState::kLive, pid), std::memory_order_release);
     if (t_thread.creator.uid != 0) write_created(slot, t_thread.creator);
     pthread_setspecific(g_end_key, slot);  // an early key: its place is in the thread, nothing is allocated
+    t_thread.calls = g_session.call_numbers + size_t{g_session.arena->index_of(slot)} * kMaxFrames;
     t_thread.slot = slot;
   }
   std::atomic_signal_fence(std::memory_order_seq_cst);

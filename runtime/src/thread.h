@@ -20,8 +20,9 @@ struct Creator {
 
 struct ThreadState {
   Slot *slot;
-  bool refused;   // no slot was free, or the thread has ended
-  bool claiming;  // a signal handler's probe in the middle of the claim must not claim again
+  uint16_t *calls;  // the slot's call numbers, by depth (shadow_stack.h)
+  bool refused;     // no slot was free, or the thread has ended
+  bool claiming;    // a signal handler's probe in the middle of the claim must not claim again
   uint8_t ending_rounds;
   uint32_t missed;  // records of handlers that interrupted the claim
   Creator creator;

@@ -9,7 +9,7 @@ struct switch_header {
 };
 
 __attribute__((section("vprof_switch"), aligned(4096), used)) static struct switch_header header = {
-    .magic = {'V', 'P', 'R', 'O', 'F', 'S', 'W', '1'}};
+    .magic = {'V', 'P', 'R', 'O', 'F', 'S', 'W', '2'}};
 
 extern unsigned char __start_vprof_switch[] __attribute__((visibility("hidden")));
 extern unsigned char __stop_vprof_switch[] __attribute__((visibility("hidden")));

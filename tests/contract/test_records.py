@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from tuples import Load, Tuples
-from writer import Thread, Writer
+from pathlib import Path
 
+import numpy as np
+from tuples import Load, Tuples
+from writer import LONG, Thread, Writer, header
+
+from vprof.chunks import read_chunks
+from vprof.clock import Clock
+from vprof.invocations import Calls, read_calls
 from vprof.model import EXEC
+from vprof.records import read_records
+
+SITES = 1 << 22
 
 
 def test_worked_bytes_of_section_8() -> None:
     thread = Thread(1)
-    thread.invocation(7, 0x1000, 0x1400, depth=2)
+    thread.invocation(7, 0x1000, 0x1400, depth=2, call=3)
     thread.end(5, 0x1500)
-    expected = "00 14 00 00 00 00 02 10 00 04 00 00 07 00 00 00 00 15 00 00 00 00 00 40 05 00 00 00 00 00 00 00"
+    expected = "00 14 00 00 00 00 02 10 00 04 00 00 07 00 c0 00 00 15 00 00 00 00 00 40 05 00 00 00 00 00 00 00"
     assert b"".join(thread.records) == bytes.fromhex(expected)
 
 
 def test_worked_bytes_are_read_as_they_are_explained(load: Load) -> None:
     writer = Writer()
     writer.thread(1).records += [
-        bytes.fromhex("00140000000002100004000007000000"),
+        bytes.fromhex("0014000000000210000400000700c000"),
         bytes.fromhex("00150000000000400500000000000000"),
     ]
     writer.threads[0].times += [0x1400, 0x1500]
@@ -162,6 +171,40 @@ def test_open_frames_are_calls_to_the_end_of_the_file(load: Load) -> None:
         ("site 2", 90, 450, 1),
         ("site 3", 100, 120, 2),
     ]
+
+
+def calls_of(path: Path) -> Calls:
+    file = read_chunks(path)
+    clock = Clock.of("tsc", file.of("anchor"))
+    return read_calls(read_records(file.chunks, [1], clock), clock, file.of("open"), 1000)
+
+
+def test_calls_carry_the_number_of_their_place_in_the_caller(tmp_path: Path) -> None:
+    writer = Writer()
+    thread = writer.thread(1)
+    thread.invocation(SITES - 1, 20, 30, depth=1, call=1)
+    thread.abandoned(SITES - 1, 40, 50, depth=1, call=1023)
+    thread.invocation(SITES - 2, 60, 60 + LONG, depth=1, call=2)
+    thread.invocation(5, 10, 100 + LONG, depth=0)
+    writer.event("open", uid=1, ticks=440, frames=[[6, 200 + LONG, 0], [7, 300 + LONG, 9]])
+    calls = calls_of(writer.save(tmp_path / "run.trace"))
+    assert calls.call.dtype == np.uint16
+    assert list(zip(calls.number, calls.call, strict=True)) == [
+        (5, 0),
+        (SITES - 1, 1),
+        (SITES - 1, 1023),
+        (SITES - 2, 2),
+        (6, 0),
+        (7, 9),
+    ]
+
+
+def test_a_trace_of_version_1_has_no_call_numbers(tmp_path: Path) -> None:
+    writer = Writer(header=header(version=1))
+    writer.thread(1).invocation(3, 20, 30)
+    writer.event("open", uid=1, ticks=440, frames=[[6, 50]])
+    calls = calls_of(writer.save(tmp_path / "run.trace"))
+    assert list(zip(calls.number, calls.call, strict=True)) == [(3, 0), (6, 0)]
 
 
 def test_a_lost_parent_does_not_move_its_children(load: Load) -> None:

@@ -22,7 +22,7 @@ LOW48 = (1 << 48) - 1
 LONG = 0xFFFFFFFF
 
 
-def header(version: int = 1, number: int = 0, session: bytes = bytes(range(16))) -> bytes:
+def header(version: int = 2, number: int = 0, session: bytes = bytes(range(16))) -> bytes:
     head = struct.pack("<8sIIQ16s20x", b"VPROFTRC", version, 64, number, session)
     return head + struct.pack("<I", zlib.crc32(head))
 
@@ -45,15 +45,15 @@ class Thread:
         self.records: list[bytes] = []
         self.cuts: list[int] = []
 
-    def invocation(self, site: int, enter: int, leave: int, depth: int = 0, kind: int = 1) -> None:
-        duration = leave - enter
+    def invocation(self, site: int, enter: int, leave: int, depth: int = 0, kind: int = 1, call: int = 0) -> None:
+        duration, place = leave - enter, site << 32 | call << 54
         if duration >= LONG:
-            self._add(leave, record(2, leave, 0, enter), record(kind, leave, depth, LONG | site << 32))
+            self._add(leave, record(2, leave, 0, enter), record(kind, leave, depth, LONG | place))
         else:
-            self._add(leave, record(kind, leave, depth, duration | site << 32))
+            self._add(leave, record(kind, leave, depth, duration | place))
 
-    def abandoned(self, site: int, enter: int, noticed: int, depth: int = 0) -> None:
-        self.invocation(site, enter, noticed, depth, kind=14)
+    def abandoned(self, site: int, enter: int, noticed: int, depth: int = 0, call: int = 0) -> None:
+        self.invocation(site, enter, noticed, depth, kind=14, call=call)
 
     def begin(self, id_: int, t: int, label: int = 0) -> None:
         self._add(t, record(3, t, label, id_))

@@ -5,10 +5,11 @@
 
 enum { MAX_DEPTH = 64 };
 static void *frames[MAX_DEPTH];
+static unsigned short call_numbers[MAX_DEPTH];
 static int depth;
 
 void __vprof_register(unsigned char *start, unsigned char *stop);
-void __vprof_enter(uint32_t site, void *frame);
+unsigned short *__vprof_enter(uint32_t site, void *frame);
 void __vprof_leave(void *frame);
 
 void __vprof_register(unsigned char *start, unsigned char *stop) {
@@ -21,10 +22,12 @@ static void print(const char *what, unsigned long long value) {
 }
 
 /* As the real runtime: frames below the new one on the stack were abandoned (longjmp). */
-void __vprof_enter(uint32_t site, void *frame) {
+unsigned short *__vprof_enter(uint32_t site, void *frame) {
   while (depth > 0 && frames[depth - 1] <= frame) --depth;
   print("site", site);
-  frames[depth++] = frame;
+  frames[depth] = frame;
+  call_numbers[depth] = 0;
+  return &call_numbers[depth++];
 }
 
 void __vprof_leave(void *frame) {

@@ -21,7 +21,7 @@ std::ostream &operator<<(std::ostream &out, const Exit &e) {
 
 std::vector<Exit> take_exits(Slot *slot) {
   std::vector<Exit> exits;
-  for (const Record &r : take_records(slot)) exits.push_back({kind_of(r), r.w1 >> 32, aux_of(r)});
+  for (const Record &r : take_records(slot)) exits.push_back({kind_of(r), site_of(r.w1), aux_of(r)});
   return exits;
 }
 
@@ -33,8 +33,8 @@ Exit abandoned(uint64_t site, uint32_t depth) {
 }
 
 // A call whose frame variable is at `address`, entered with the stack pointer just below it.
-void enter_at(Slot *slot, uint64_t site, uint64_t address) {
-  enter(slot, site, address, address - 64);
+uint16_t *enter_at(Slot *slot, uint32_t site, uint64_t address) {
+  return enter(slot, site, address, address - 64);
 }
 
 TEST(ShadowStack, CallsNest) {
@@ -138,6 +138,60 @@ TEST(ShadowStack, CallsDeeperThanTheLimitAreCountedAsDropped) {
   });
 }
 
+std::vector<uint32_t> take_call_numbers(Slot *slot) {
+  std::vector<uint32_t> numbers;
+  for (const Record &r : take_records(slot)) numbers.push_back(call_of(r.w1));
+  return numbers;
+}
+
+TEST(ShadowStack, ACallCarriesTheNumberItsCallerHasStored) {
+  on_new_thread([](Slot *slot) {
+    uint16_t *number = enter_at(slot, 1, 0xf000);
+    EXPECT_EQ(*number, 0u);
+    for (const uint16_t place : {0, 1, 1023}) {
+      *number = place;
+      EXPECT_EQ(*enter_at(slot, kMaxSites - 1, 0xe000), 0u);
+      leave(slot, 0xe000, ticks());
+    }
+    leave(slot, 0xf000, ticks());
+    EXPECT_EQ(take_call_numbers(slot), (std::vector<uint32_t>{0, 1, 1023, 0}));
+  });
+}
+
+TEST(ShadowStack, OnlyTenBitsOfACallNumberCount) {
+  on_new_thread([](Slot *slot) {
+    *enter_at(slot, 1, 0xf000) = 0xffff;
+    enter_at(slot, 2, 0xe000);
+    leave(slot, 0xe000, ticks());
+    const Record r = take_records(slot).at(0);
+    EXPECT_EQ(site_of(r.w1), 2u);
+    EXPECT_EQ(call_of(r.w1), kMaxCallNumber);
+    leave(slot, 0xf000, ticks());
+  });
+}
+
+// Neither a return nor an abandoned call leaves its number to the next one at that depth.
+TEST(ShadowStack, ACallNumberEndsWithItsCall) {
+  on_new_thread([](Slot *slot) {
+    *enter_at(slot, 1, 0xf000) = 5;
+    leave(slot, 0xf000, ticks());
+    EXPECT_EQ(*enter_at(slot, 1, 0xf000), 0u);
+    *enter_at(slot, 2, 0xe000) = 6;
+    leave(slot, 0xf000, ticks());
+    EXPECT_EQ(*enter_at(slot, 1, 0xf000), 0u);
+    EXPECT_EQ(*enter_at(slot, 2, 0xe000), 0u);
+    abandon_all(slot, ticks());
+  });
+}
+
+TEST(ShadowStack, ACallThatIsTooDeepHasNoPlaceForANumber) {
+  on_new_thread([](Slot *slot) {
+    for (uint64_t d = 0; d < kMaxFrames; ++d) EXPECT_NE(enter_at(slot, 1, 0x1000000 - 0x100 * d), nullptr);
+    EXPECT_EQ(enter_at(slot, 1, 0x1000000 - 0x100 * kMaxFrames), nullptr);
+    abandon_all(slot, ticks());
+  });
+}
+
 TEST(ShadowStack, LongCallsKeepTheirFullStart) {
   on_new_thread([](Slot *slot) {
     enter_at(slot, 9, 0xf000);
@@ -147,7 +201,7 @@ TEST(ShadowStack, LongCallsKeepTheirFullStart) {
     ASSERT_EQ(records.size(), 2u);
     EXPECT_EQ(kind_of(records[0]), Kind::kLongStart);
     EXPECT_EQ(records[0].w1, start);
-    EXPECT_EQ(records[1].w1, uint64_t{9} << 32 | kLongDuration);
+    EXPECT_EQ(records[1].w1, call_tag(9, 0) | kLongDuration);
   });
 }
 

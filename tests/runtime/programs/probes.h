@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 extern unsigned char __start_vprof_switch[] __attribute__((visibility("hidden")));
-void __vprof_enter(uint32_t site, void *frame);
+unsigned short *__vprof_enter(uint32_t site, void *frame);
 void __vprof_leave(void *frame);
 
 /* This unit's switch bytes. */
