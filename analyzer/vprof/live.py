@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vprof.analysis import Analysis, AnalysisOptions, analyze
+from vprof.control import Note
 from vprof.errors import VprofError
 from vprof.load import load_trace
 from vprof.plan import Plan
@@ -33,6 +34,10 @@ class LiveProgram:
     options: AnalysisOptions
     plan: Plan
     count: int = 0
+
+    def __post_init__(self) -> None:
+        """The steps switch the probes, nobody else."""
+        self.session.write_note(Note(owner="vprof drill"))
 
     def wait_until_joined(self) -> None:
         """Returns when the program has joined with its plan on. Raises VprofError when it ends first or never joins."""

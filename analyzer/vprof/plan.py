@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -29,7 +29,7 @@ class Plan:
 
     @classmethod
     def parse(cls, text: str) -> Plan:
-        """From `--sites`: `all`, a plan file, or names and globs with commas between. Raises UsageError."""
+        """From what a user gave: `all`, a plan file, or names and globs with commas between. Raises UsageError."""
         if text == "all":
             return cls.of(["*"])
         file = Path(text)
@@ -37,7 +37,7 @@ class Plan:
             return cls._read(file)
         patterns = [part.strip() for part in text.split(",") if part.strip()]
         if not patterns:
-            raise UsageError("--sites is empty: give `all`, names or globs with commas between, or a plan file")
+            raise UsageError("no sites named: give `all`, names or globs with commas between, or a plan file")
         return cls.of(patterns)
 
     @classmethod
@@ -52,11 +52,38 @@ class Plan:
         return cls.of(functions)
 
 
+class Switched:
+    """Patterns switched on and off one after the other: for each function the last that matches it decides.
+
+    It grows with the number of different patterns, not with that of switchings.
+    """
+
+    def __init__(self, rules: Mapping[str, bool] | None = None) -> None:
+        self.rules = dict(rules or {})
+
+    @classmethod
+    def of(cls, plan: Plan, on: bool = True) -> Switched:
+        return cls(dict.fromkeys(sorted(plan.patterns), on))
+
+    def then(self, later: Switched) -> Switched:
+        """These, then the later ones on top."""
+        return Switched({p: on for p, on in self.rules.items() if p not in later.rules} | later.rules)
+
+    def choose(self, names: Iterable[str]) -> set[str]:
+        """Those of the names that are on at the end."""
+        known, found = set(names), set[str]()
+        for pattern, on in self.rules.items():
+            matching = _matching([pattern], known)
+            found = found | matching if on else found - matching
+        return found
+
+
 class SiteIndex:
     """The sites of the modules of one session: names to site numbers (runtime/TRACE_FORMAT.md section 3)."""
 
     def __init__(self) -> None:
         self._numbers: dict[int, dict[str, list[int]]] = {}
+        self._paths: dict[int, str] = {}
 
     def add(self, module: dict[str, Any]) -> None:
         """Takes in a mapped module, as the reply to `modules` describes it."""
@@ -67,11 +94,26 @@ class SiteIndex:
                 if function.site is not None:
                     names[function.name].append(unit.switch_addr + function.site + shift)
         self._numbers[module["index"]] = names
+        self._paths[module["index"]] = module["path"]
 
     def numbers(self, plan: Plan, module: int | None = None) -> list[int]:
         """Sorted site numbers of the plan in one module, or in all."""
         chosen = self._numbers.values() if module is None else [self._numbers[module]]
         return sorted(number for names in chosen for name in _matching(plan.patterns, names) for number in names[name])
+
+    def switched(self, switched: Switched, module: int) -> list[int]:
+        """Sorted site numbers of one module that are on at the end."""
+        names = self._numbers[module]
+        return sorted(number for name in switched.choose(names) for number in names[name])
+
+    def sites(self) -> Iterator[tuple[str, str, list[int]]]:
+        """(function, path of its module, its site numbers there), sorted."""
+        rows = [
+            (name, self._paths[module], numbers)
+            for module, names in self._numbers.items()
+            for name, numbers in names.items()
+        ]
+        return iter(sorted(rows))
 
     def functions(self) -> set[str]:
         return {name for names in self._numbers.values() for name in names}

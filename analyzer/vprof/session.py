@@ -1,4 +1,4 @@
-"""A live session: starts the collector, talks to it, switches plans, cleans up. Protocol: runtime/SESSION.md.
+"""A session that we own: starts the collector, keeps the plan on in what joins, cleans up.
 
     with Session.start(Path("run.trace")) as session:
         program = subprocess.Popen(command, env=session.environment())
@@ -11,23 +11,22 @@ Not thread-safe: one thread talks to the collector.
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from vprof.control import Control
 from vprof.errors import VprofError
 from vprof.paths import native
-from vprof.plan import Plan, SiteIndex
+from vprof.plan import Plan, Switched
+from vprof.sessions import PREFIX, SHARED_MEMORY
 
-_SHARED_MEMORY = Path("/dev/shm")
 _NEEDED_BYTES = 192 << 20
 """The arena is fully allocated: with less free shared memory than this it goes to the temporary folder."""
 _PR_SET_PDEATHSIG = 1
@@ -36,16 +35,12 @@ _ROOMY_OPTIONS = ["--slots", "256", "--ring-bytes", str(1 << 20)]
 """With more than that free: 271 MB, for servers with many connections and bursts while the collector gets no CPU."""
 
 
-class Session:
-    """One collector. `modules` are those that joined so far, `sites` knows every site of them."""
+class Session(Control):
+    """One collector, and the plan of its programs."""
 
     def __init__(self, directory: Path, collector: subprocess.Popen[str]) -> None:
-        self.directory = directory
-        self.sites = SiteIndex()
+        super().__init__(directory)
         self._collector = collector
-        self.modules: list[dict[str, Any]] = []
-        self._socket: socket.socket | None = None
-        self._replies: Any = None
 
     @classmethod
     def start(cls, output: Path | None, user: str | None = None) -> Session:
@@ -54,8 +49,8 @@ class Session:
         `user`: the account whose programs join, if it is not ours.
         """
         free = _free_shared_memory()
-        parent = _SHARED_MEMORY if free > _NEEDED_BYTES else tempfile.gettempdir()
-        directory = Path(parent) / f"vprof-{secrets.token_hex(8)}"
+        parent = SHARED_MEMORY if free > _NEEDED_BYTES else tempfile.gettempdir()
+        directory = Path(parent) / f"{PREFIX}{secrets.token_hex(8)}"
         command = [native("lib/vprof/vprof-collector"), "--session", directory, "--output", output or "-", "--hold"]
         if free > _ROOMY_BYTES:
             command += _ROOMY_OPTIONS
@@ -92,31 +87,28 @@ class Session:
         return {**os.environ, "VPROF_SESSION": str(self.directory)}
 
     def follow(self, plan: Plan) -> None:
-        """Switches the plan's sites on in modules that joined since the last call, and lets them start."""
-        modules = self.request("modules")["modules"]
-        for module in modules[len(self.modules) :]:
-            if module["state"] == "mapped":
-                self.sites.add(module)
-                self._switch("on", self.sites.numbers(plan, module["index"]))
-            self.request(f"ack {module['index']}")
-        self.modules = modules
+        """Switches the plan's sites on in modules that joined since the last call, and lets them start.
+
+        What others switched by `vprof ctl` goes on top of the plan.
+        """
+        if not self.new_modules():
+            return
+        with self.alone():
+            switched = Switched.of(plan).then(self.note().switched)
+            for module in self.join():
+                if module["state"] == "mapped":
+                    self.flip("on", self.sites.switched(switched, module["index"]))
+                self.request(f"ack {module['index']}")
 
     def switch(self, old: Plan, new: Plan) -> None:
         """Makes `new` the plan of all modules that joined, touching only what changes."""
         before, after = set(self.sites.numbers(old)), set(self.sites.numbers(new))
-        self._switch("on", sorted(after - before))
-        self._switch("off", sorted(before - after))
-
-    def _switch(self, verb: str, numbers: list[int]) -> None:
-        if numbers:
-            self.request(f"{verb} {_ranges(numbers)}")
+        self.flip("on", sorted(after - before))
+        self.flip("off", sorted(before - after))
 
     def rotate(self, output: Path | None) -> dict[str, Any]:
         """Finishes the current file and goes on in `output` (None: nowhere)."""
         return self.request(f"rotate {output or '-'}")
-
-    def stats(self) -> dict[str, Any]:
-        return self.request("stats")
 
     def stop(self) -> dict[str, Any]:
         """Drains everything committed, completes the file, ends the collector."""
@@ -124,30 +116,9 @@ class Session:
         self._collector.wait(timeout=60)
         return reply
 
-    def request(self, line: str) -> dict[str, Any]:
-        """One request, one reply. Raises VprofError with the collector's reason."""
-        try:
-            if self._socket is None:
-                self._socket = socket.socket(socket.AF_UNIX)
-                self._socket.connect(str(self.directory / "control"))
-                self._replies = self._socket.makefile("r", encoding="utf-8")
-            self._socket.sendall(f"{line}\n".encode())
-            text = self._replies.readline()
-        except OSError as error:
-            raise VprofError(f"the collector does not answer ({error.strerror}): the trace ends here") from None
-        if not text:
-            raise VprofError("the collector ended early: the trace ends here")
-        reply = json.loads(text)
-        if "error" in reply:
-            raise VprofError(f"collector: {reply['error']}")
-        assert isinstance(reply, dict)
-        return reply
-
     def close(self) -> None:
         """Ends the collector if it still runs, and removes the session's directory. May be called twice."""
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
+        self.disconnect()
         if self._collector.poll() is None:
             self._collector.terminate()
             self._collector.wait(timeout=60)
@@ -160,7 +131,7 @@ class Session:
 def _free_shared_memory() -> int:
     """Bytes; 0 where there is none that we may write."""
     try:
-        return shutil.disk_usage(_SHARED_MEMORY).free if os.access(_SHARED_MEMORY, os.W_OK) else 0
+        return shutil.disk_usage(SHARED_MEMORY).free if os.access(SHARED_MEMORY, os.W_OK) else 0
     except OSError:
         return 0
 
@@ -168,14 +139,3 @@ def _free_shared_memory() -> int:
 def _end_with_parent() -> None:
     """In the collector's process: SIGTERM when the process that started it is gone."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-
-
-def _ranges(numbers: list[int]) -> str:
-    """Sorted numbers as the protocol's inclusive ranges: [1, 2, 3, 7] -> "1-3 7"."""
-    parts: list[list[int]] = []
-    for number in numbers:
-        if parts and number == parts[-1][1] + 1:
-            parts[-1][1] = number
-        else:
-            parts.append([number, number])
-    return " ".join(f"{first}-{last}" if last > first else f"{first}" for first, last in parts)

@@ -30,13 +30,18 @@ std::string Collector::answer(const std::string &line) {
   if (verb == "ack") return acknowledge(rest);
   if (verb == "on" || verb == "off") return flip(rest, verb == "on");
   if (verb == "rotate") return rotate(rest);
+  if (verb == "plan") return plan();
+  if (verb == "note") {
+    note_ = rest;
+    return "{}";
+  }
   if (verb == "stats") return stats();
   if (verb == "stop") {
     stopped_ = true;
     switchboard_.all_off();
     return close_file();
   }
-  return error_reply("unknown request '" + verb + "'; known: modules, ack, on, off, rotate, stats, stop");
+  return error_reply("unknown request '" + verb + "'; known: modules, ack, on, off, plan, note, rotate, stats, stop");
 }
 
 std::string Collector::modules() const {
@@ -97,6 +102,11 @@ std::string Collector::rotate(const std::string &path) {
   return error.empty() ? reply : error_reply(error);
 }
 
+std::string Collector::plan() const {
+  const uint32_t used = arena_->sites_used.load(std::memory_order_acquire);
+  return JsonObject().raw("on", sites_on(switches_, used)).add("note", note_).str();
+}
+
 std::string Collector::stats() const {
   const bool has_file = recorder_.has_file();
   return JsonObject()
@@ -104,6 +114,7 @@ std::string Collector::stats() const {
       .add("dropped", has_file ? dropped_in_file() : 0)
       .add("intervals", has_file ? recorder_.totals().intervals : 0)
       .add("threads", drain_.live_threads())
+      .add("processes", drain_.live_processes())
       .add("ticks", recorder_.ticks())
       .raw("file", has_file ? quoted(recorder_.path()) : "null")
       .str();

@@ -21,6 +21,7 @@ class Collector {
  public:
   Collector(SessionFiles *files, std::vector<std::string> command)
       : arena_(files->arena()),
+        switches_(files->switches()),
         recorder_(arena_, files->switches(), std::move(command)),
         drain_(arena_, &recorder_),
         switchboard_(arena_, files->switches(), &recorder_, &drain_) {}
@@ -44,16 +45,19 @@ class Collector {
   std::string acknowledge(const std::string &index);
   std::string flip(const std::string &ranges, bool on);
   std::string rotate(const std::string &path);
+  std::string plan() const;
   std::string stats() const;
   std::string close_file();
   uint64_t dropped_in_file() const { return drain_.dropped() - dropped_before_file_; }
 
   Arena *arena_;
+  const unsigned char *switches_;
   Recorder recorder_;
   Drain drain_;
   Switchboard switchboard_;
   uint64_t dropped_before_file_ = 0;
   uint64_t looked_for_dead_ns_ = 0;
+  std::string note_;
   bool stopped_ = false;
 };
 

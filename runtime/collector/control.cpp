@@ -52,7 +52,7 @@ bool Control::answer_lines(Client &client) {
 }
 
 bool Control::read_client(Client &client) {
-  char buffer[4096];
+  char buffer[1 << 16];
   const ssize_t n = recv(client.fd, buffer, sizeof buffer, MSG_DONTWAIT);
   if (n < 0) return errno == EAGAIN || errno == EINTR;
   if (n == 0) return false;

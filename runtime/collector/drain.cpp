@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <map>
+#include <set>
 
 #include "process.h"
 
@@ -171,6 +172,13 @@ uint32_t Drain::live_threads() const {
   uint32_t n = 0;
   for (uint32_t i = 0; i < arena_->slot_count; ++i) n += state_of(arena_->slot(i)) == SlotState::kLive;
   return n;
+}
+
+uint32_t Drain::live_processes() const {
+  std::set<uint32_t> pids;
+  for (uint32_t i = 0; i < arena_->slot_count; ++i)
+    if (state_of(arena_->slot(i)) == SlotState::kLive) pids.insert(pid_of(arena_->slot(i)));
+  return static_cast<uint32_t>(pids.size());
 }
 
 uint64_t Drain::dropped() const {

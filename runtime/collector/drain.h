@@ -23,6 +23,7 @@ class Drain {
   void report_open_frames();
 
   uint32_t live_threads() const;
+  uint32_t live_processes() const;
   // Records lost since the session began: rings full, or the disk.
   uint64_t dropped() const;
 

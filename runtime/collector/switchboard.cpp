@@ -1,5 +1,6 @@
 #include "switchboard.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace vprof {
@@ -45,6 +46,10 @@ bool Switchboard::valid(const std::vector<SiteRange> &ranges) const {
   return true;
 }
 
+static uint64_t end_of(SiteRange r) {
+  return uint64_t{r.first} + r.count;
+}
+
 static void store_byte(unsigned char *byte, unsigned char value) {
   __atomic_store_n(byte, value, __ATOMIC_SEQ_CST);
 }
@@ -71,9 +76,20 @@ Switchboard::Flip Switchboard::flip(const std::vector<SiteRange> &ranges, bool o
                        .add("after", after)
                        .raw("on", on ? ranges_json(ranges) : "[]")
                        .raw("off", on ? "[]" : ranges_json(ranges)));
-  if (!on)
-    for (const SiteRange &r : ranges) draining_.push_back({r, monotonic_ns()});
+  for (const SiteRange &r : ranges) drain_anew(r, on);
   return {before, after};
+}
+
+// An older flip of the same sites must not settle them: calls that this one lets in may not have their frame open yet.
+void Switchboard::drain_anew(SiteRange r, bool on) {
+  const uint64_t now = monotonic_ns();
+  const auto covered = [r](const Draining &d) {
+    return d.range.first - r.first < r.count && end_of(d.range) <= end_of(r);
+  };
+  draining_.erase(std::remove_if(draining_.begin(), draining_.end(), covered), draining_.end());
+  for (Draining &d : draining_)
+    if (d.range.first < end_of(r) && r.first < end_of(d.range)) d.since_ns = now;
+  if (!on) draining_.push_back({r, now});
 }
 
 void Switchboard::settle() {

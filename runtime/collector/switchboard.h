@@ -44,6 +44,8 @@ class Switchboard {
     uint64_t since_ns;
   };
 
+  void drain_anew(SiteRange range, bool on);
+
   Arena *arena_;
   unsigned char *switches_;
   Recorder *recorder_;

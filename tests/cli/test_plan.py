@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from vprof.control import ranges
 from vprof.errors import UsageError
 from vprof.plan import Plan, _matching
-from vprof.session import _ranges
 
 
 def test_all_names_globs_and_files_are_plans(tmp_path: Path) -> None:
@@ -34,4 +34,4 @@ def test_globs_are_case_sensitive_and_names_are_exact() -> None:
 
 
 def test_numbers_travel_as_inclusive_ranges() -> None:
-    assert _ranges([1, 2, 3, 7, 9, 10]) == "1-3 7 9-10"
+    assert ranges([1, 2, 3, 7, 9, 10]) == "1-3 7 9-10"

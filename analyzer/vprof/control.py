@@ -1,0 +1,126 @@
+"""Talking to the collector of a running session: requests, sites by name, the note. Protocol: runtime/SESSION.md.
+
+Who switches sites holds `alone()` meanwhile, so that the switch bytes and the note tell the same story. Not
+thread-safe.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from vprof.errors import VprofError
+from vprof.plan import SiteIndex, Switched
+
+_REPLY_SECONDS = 60.0
+"""A collector that is busy writing to a slow disk answers late, one that is stopped never."""
+
+
+@dataclass
+class Note:
+    """What the clients of a session tell each other.
+
+    `owner`: whose plan no other may change, "" = anyone may; `switched`: what `vprof ctl` switched, on top of the plan.
+    """
+
+    owner: str = ""
+    switched: Switched = field(default_factory=Switched)
+
+
+class Control:
+    """One client. `modules` are those it knows, `sites` knows every site of them."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.sites = SiteIndex()
+        self.modules: list[dict[str, Any]] = []
+        self._socket: socket.socket | None = None
+        self._replies: Any = None
+
+    def request(self, line: str) -> dict[str, Any]:
+        """One request, one reply. Raises VprofError with the collector's reason."""
+        try:
+            if self._socket is None:
+                self._socket = socket.socket(socket.AF_UNIX)
+                self._socket.settimeout(_REPLY_SECONDS)
+                self._socket.connect(str(self.directory / "control"))
+                self._replies = self._socket.makefile("r", encoding="utf-8")
+            self._socket.sendall(f"{line}\n".encode())
+            text = self._replies.readline()
+        except OSError as error:
+            reason = error.strerror or f"silent for {_REPLY_SECONDS:.0f} s"
+            raise VprofError(f"the collector does not answer ({reason}): the trace ends here") from None
+        if not text:
+            raise VprofError("the collector ended early: the trace ends here")
+        reply = json.loads(text)
+        if "error" in reply:
+            raise VprofError(f"collector: {reply['error']}")
+        assert isinstance(reply, dict)
+        return reply
+
+    def disconnect(self) -> None:
+        """May be called twice."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Other clients wait, those of `vprof` that is: it is a lock on the session's directory."""
+        folder = os.open(self.directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(folder)
+
+    def new_modules(self) -> list[dict[str, Any]]:
+        """Modules that joined and that we do not know."""
+        modules: list[dict[str, Any]] = self.request("modules")["modules"]
+        return modules[len(self.modules) :]
+
+    def join(self) -> list[dict[str, Any]]:
+        """The new modules, now known with their sites. Raises VprofError when a module's metadata are unreadable."""
+        new = self.new_modules()
+        for module in new:
+            if module["state"] == "mapped":
+                self.sites.add(module)
+        self.modules += new
+        return new
+
+    def flip(self, verb: str, numbers: list[int]) -> dict[str, Any]:
+        """`on` or `off`. Returns the times before and after, in ticks; nothing without sites."""
+        return self.request(f"{verb} {ranges(numbers)}") if numbers else {}
+
+    def note(self) -> Note:
+        """The session's note. REQUIRES: `alone`, if it is to be written again."""
+        raw = json.loads(self.request("plan")["note"] or "{}")
+        return Note(raw.get("owner", ""), Switched(raw.get("switched", {})))
+
+    def write_note(self, note: Note) -> None:
+        self.request(f"note {json.dumps({'owner': note.owner, 'switched': note.switched.rules})}")
+
+    def sites_on(self) -> set[int]:
+        """Site numbers that are on now."""
+        return {number for first, count in self.request("plan")["on"] for number in range(first, first + count)}
+
+    def stats(self) -> dict[str, Any]:
+        return self.request("stats")
+
+
+def ranges(numbers: list[int]) -> str:
+    """Sorted numbers as the protocol's inclusive ranges: [1, 2, 3, 7] -> "1-3 7"."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and number == parts[-1][1] + 1:
+            parts[-1][1] = number
+        else:
+            parts.append([number, number])
+    return " ".join(f"{first}-{last}" if last > first else f"{first}" for first, last in parts)

@@ -1,0 +1,52 @@
+"""Finding the session that a user means: the running one, the named one, or an error that names what there is."""
+
+from __future__ import annotations
+
+import os
+import socket
+import tempfile
+from pathlib import Path
+
+from vprof.control import Control
+from vprof.errors import UsageError, VprofError
+
+SHARED_MEMORY = Path("/dev/shm")
+PREFIX = "vprof-"
+"""Of the names of the directories that `vprof` makes, in shared memory or the temporary folder."""
+
+_START_ONE = "start one: vprof record --sites all -- PROGRAM"
+
+
+def find(directory: Path | None) -> Control:
+    """The session in `directory`, or the only one that runs. Raises UsageError or VprofError in one line."""
+    if directory is not None:
+        reason = _unreachable(directory)
+        if reason:
+            raise VprofError(reason)
+        return Control(directory)
+    found = [path for path in _directories() if (path / "control").exists()]
+    running = [path for path in found if not _unreachable(path)]
+    if len(running) > 1:
+        raise UsageError(f"{len(running)} sessions are running, name one by --session: {', '.join(map(str, running))}")
+    if running:
+        return Control(running[0])
+    raise VprofError(f"no session is running; {_unreachable(found[0]) if found else _START_ONE}")
+
+
+def _directories() -> list[Path]:
+    parents = dict.fromkeys([SHARED_MEMORY, Path(tempfile.gettempdir())])
+    return sorted(path for parent in parents for path in parent.glob(f"{PREFIX}*") if os.access(path, os.X_OK))
+
+
+def _unreachable(directory: Path) -> str:
+    """Why no collector answers there, or ""."""
+    if not directory.is_dir():
+        return f"{directory}: there is no session (any more); {_START_ONE}"
+    with socket.socket(socket.AF_UNIX) as client:
+        try:
+            client.connect(str(directory / "control"))
+        except PermissionError:
+            return f"{directory}: the session of another user"
+        except OSError:
+            return f"{directory}: the collector has ended and left its session behind: remove that folder"
+    return ""

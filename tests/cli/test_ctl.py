@@ -1,0 +1,271 @@
+"""`vprof ctl`: a running program with many processes and threads, its probes switched from outside."""
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vprof import sessions
+from vprof.chunks import read_chunks
+from vprof.control import Control, Note
+from vprof.errors import UsageError, VprofError
+from vprof.paths import native
+from vprof.plan import Plan, Switched
+from vprof.session import Session
+from vprof.trace import _decode, _Decoded
+
+PROGRAMS = Path(__file__).parents[1] / "contract" / "programs"
+PROCESSES, THREADS = 3, 4
+Json = dict[str, object]
+
+
+def vprof(*arguments: object) -> list[str]:
+    return [sys.executable, "-c", "from vprof.cli import main; main()", *map(str, arguments)]
+
+
+def build(output: Path, source: str, *options: str) -> Path:
+    environment = {key: value for key, value in os.environ.items() if key != "VPROF_DESCRIPTOR"}
+    command = [native("bin/vprof-cc"), "-O1", "-pthread", "-Wall", "-Werror", *options, "-o", output, PROGRAMS / source]
+    subprocess.run(list(map(str, command)), check=True, env=environment)
+    return output
+
+
+@pytest.fixture(scope="module")
+def crowd(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("crowd") / "crowd", "crowd.c")
+
+
+@dataclass
+class Recording:
+    """A `vprof record` that runs."""
+
+    process: subprocess.Popen[str]
+    session: Path
+    trace: Path
+    go_on: Path
+
+    def ctl(self, *arguments: object) -> subprocess.CompletedProcess[str]:
+        command = vprof("ctl", *arguments, "--session", self.session)
+        return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+    def report(self, *arguments: object) -> Json:
+        done = self.ctl(*arguments, "--format", "json")
+        assert done.returncode == 0, done.stderr
+        report = json.loads(done.stdout)
+        assert isinstance(report, dict)
+        return report
+
+    def decoded(self) -> _Decoded:
+        """What was recorded, once the program has ended."""
+        self.go_on.unlink()
+        assert self.process.wait(timeout=60) == 0
+        return _decode(read_chunks(self.trace))
+
+
+def start(folder: Path, sites: str, *program: object) -> Recording:
+    go_on, trace = folder / "go-on", folder / "run.trace"
+    go_on.touch()
+    said = ["sh", "-c", 'echo "$VPROF_SESSION"; exec "$@"', "sh", *map(str, program)]
+    command = vprof("record", "--sites", sites, "-o", trace, "--", *said)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout
+    return Recording(process, Path(process.stdout.readline().strip()), trace, go_on)
+
+
+@pytest.fixture
+def recording(crowd: Path, tmp_path: Path) -> Iterator[Recording]:
+    """The crowd, all of it running, `outer` on."""
+    running = start(tmp_path, "outer", crowd, tmp_path / "go-on", PROCESSES, THREADS)
+    wait_for(lambda: int(str(running.report("status")["threads"])) >= PROCESSES * THREADS)
+    yield running
+    running.go_on.unlink(missing_ok=True)
+    running.process.communicate(timeout=60)
+
+
+def wait_for(condition) -> None:  # type: ignore[no-untyped-def]
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def calls_of(decoded: _Decoded, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """(process, start in ns) of each call of a function."""
+    known = {event["uid"]: event["pid"] for event in decoded.file.of("thread")}
+    calls = decoded.calls
+    functions = np.array(decoded.sites.graph.names)[decoded.sites.functions(calls.number)]
+    mine = functions == name
+    return np.array([known[uid] for uid in decoded.records.uids])[calls.thread[mine]], calls.start[mine]
+
+
+def test_a_switch_reaches_every_process_under_load(recording: Recording) -> None:
+    for action in ("on", "off"):
+        assert recording.report(action, "inner")["functions"] == ["inner"]
+        time.sleep(0.5)
+    decoded = recording.decoded()
+    on, off = (decoded.clock.one(flip["before"]) for flip in decoded.file.of("flip")[-2:])
+    processes, starts = calls_of(decoded, "inner")
+    delays_ms = {}
+    for process in set(processes):
+        mine = starts[processes == process]
+        delays_ms[int(process)] = ((mine.min() - on) / 1e6, (mine.max() - off) / 1e6)
+    print("from the flip to the first and to the last call of each process, ms:", delays_ms)
+    assert len(delays_ms) == PROCESSES
+    assert starts.min() >= on
+    assert all(first < 5000 and last < 5000 for first, last in delays_ms.values())
+
+
+def test_switching_at_random_under_load_never_unpairs_a_call(recording: Recording) -> None:
+    rng = random.Random(7)
+    clients = [Control(recording.session), Control(recording.session)]
+    numbers = []
+    for client in clients:
+        client.join()
+        numbers = client.sites.numbers(Plan.of(["inner", "outer"]))
+    end = time.monotonic() + 3
+    while time.monotonic() < end:
+        chosen = sorted(rng.sample(numbers, rng.choice([1, len(numbers)])))
+        rng.choice(clients).flip(rng.choice(["on", "off"]), chosen)
+        time.sleep(rng.choice([0, 0.0002, 0.002, 0.06]))
+    decoded = recording.decoded()
+    calls = decoded.calls
+    assert calls.abandoned == 0
+    assert calls.corrected == 0
+    assert len(calls.start) > 1000
+    assert np.all(calls.start < calls.end)
+    assert_nested(decoded)
+    assert_off_is_off(decoded)
+
+
+def assert_nested(decoded: _Decoded) -> None:
+    """Two calls of a thread lie one after the other or one in the other."""
+    calls = decoded.calls
+    for thread in np.unique(calls.thread):
+        mine = np.flatnonzero(calls.thread == thread)
+        mine = mine[np.lexsort((-calls.end[mine], calls.start[mine]))]
+        still_open: list[int] = []
+        for start, end in zip(calls.start[mine].tolist(), calls.end[mine].tolist(), strict=True):
+            while still_open and still_open[-1] <= start:
+                still_open.pop()
+            assert not still_open or end <= still_open[-1]
+            still_open.append(end)
+
+
+def assert_off_is_off(decoded: _Decoded) -> None:
+    """While a site is off a thread enters it at most once: it may have looked at the switch just before."""
+    calls, clock = decoded.calls, decoded.clock
+    flips = decoded.file.of("flip")
+    for number in np.unique(calls.number).tolist():
+        turns = [(flip, on) for flip in flips for on in ("on", "off") if holds(flip[on], number)]
+        off_since = None
+        for flip, turned in turns:
+            if turned == "on" and off_since is not None:
+                inside = (
+                    (calls.number == number) & (calls.start > off_since) & (calls.start < clock.one(flip["before"]))
+                )
+                assert np.bincount(calls.thread[inside]).max(initial=0) <= 1
+                off_since = None
+            elif turned == "off" and off_since is None:
+                off_since = clock.one(flip["after"])
+
+
+def holds(ranges: list[list[int]], number: int) -> bool:
+    return any(first <= number < first + count for first, count in ranges)
+
+
+def test_list_and_status_say_what_is_on(recording: Recording) -> None:
+    def functions(*names: str) -> list[tuple[str, bool]]:
+        return [(row["function"], row["on"]) for row in recording.report("list", *names)["functions"]]  # type: ignore[attr-defined]
+
+    assert functions() == [("outer", True)]
+    assert functions("inn*", "outer") == [("inner", False), ("outer", True)]
+    assert recording.ctl("list", "o*").stdout == "off one_process  crowd\non  outer  crowd\n"
+    status = recording.report("status")
+    assert status["processes"] in (PROCESSES, PROCESSES + 1)  # the parent has records of its own, or not
+    assert PROCESSES * THREADS <= int(str(status["threads"])) <= PROCESSES * (THREADS + 1) + 1
+    assert (status["functions_on"], status["modules"], status["file"]) == (1, 1, str(recording.trace))
+    assert int(str(status["records"])) > 0
+
+
+def test_a_name_that_matches_nothing_switches_nothing(recording: Recording) -> None:
+    done = recording.ctl("on", "inner", "outre")
+    assert done.returncode == 2
+    assert done.stderr == "vprof: no site matches 'outre'; near misses: outer; nothing was done\n"
+    assert recording.report("status")["functions_on"] == 1
+
+
+def test_what_is_switched_holds_in_libraries_loaded_later(tmp_path: Path) -> None:
+    library = build(tmp_path / "late.so", "late.c", "-shared", "-fPIC")
+    program = build(tmp_path / "loader", "loader.c", "-ldl")
+    recording = start(tmp_path, "all", program, library, tmp_path / "load", tmp_path / "go-on")
+    wait_for(lambda: recording.report("status")["modules"] == 1)
+    recording.report("off", "*")
+    recording.report("on", "ma*")
+    (tmp_path / "load").touch()
+    wait_for(lambda: recording.report("status")["modules"] == 2)
+    assert [row["function"] for row in recording.report("list")["functions"]] == ["main", "make_late"]  # type: ignore[attr-defined]
+    decoded = recording.decoded()
+    assert len(calls_of(decoded, "make_late")[0]) > 0
+    assert len(calls_of(decoded, "other_late")[0]) == 0
+    recording.process.communicate()
+
+
+def test_the_probes_of_a_drill_are_its_own(recording: Recording) -> None:
+    Control(recording.session).write_note(Note(owner="vprof drill"))
+    done = recording.ctl("on", "inner")
+    assert done.returncode == 1
+    assert "vprof drill switches the probes of this session" in done.stderr
+    assert recording.ctl("status").returncode == 0
+
+
+def test_later_switchings_decide() -> None:
+    names = ["f", "g1", "g2"]
+    everything = Switched.of(Plan.of(["*"]))
+    but_g = everything.then(Switched.of(Plan.of(["g*"]), on=False))
+    assert but_g.choose(names) == {"f"}
+    assert but_g.then(Switched.of(Plan.of(["g1"]))).choose(names) == {"f", "g1"}
+    assert but_g.then(everything).choose(names) == {"f", "g1", "g2"}
+    assert list(but_g.then(everything).rules) == ["g*", "*"]
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine without sessions."""
+    monkeypatch.setattr(sessions, "SHARED_MEMORY", tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))
+    return tmp_path
+
+
+def test_the_session_that_runs_is_found(nowhere: Path) -> None:
+    with pytest.raises(VprofError, match="no session is running; start one: vprof record"):
+        sessions.find(None)
+    with Session.start(None) as first, Session.start(None) as second:
+        (nowhere / first.directory.name).symlink_to(first.directory)
+        assert sessions.find(None).stats()["threads"] == 0
+        (nowhere / second.directory.name).symlink_to(second.directory)
+        with pytest.raises(UsageError, match=f"2 sessions .*{first.directory.name}"):
+            sessions.find(None)
+        assert sessions.find(second.directory).directory == second.directory
+    with pytest.raises(VprofError, match="there is no session"):
+        sessions.find(first.directory)
+
+
+def test_a_session_whose_collector_was_killed_is_named(nowhere: Path) -> None:
+    with Session.start(None) as session:
+        session._collector.kill()
+        session._collector.wait()
+        shutil.copytree(session.directory, nowhere / "vprof-left", ignore=lambda *_: ["arena", "switches", "control"])
+        os.mknod(nowhere / "vprof-left" / "control")
+        for directory in (None, session.directory):
+            with pytest.raises(VprofError, match="the collector has ended and left its session behind"):
+                sessions.find(directory)
