@@ -1,6 +1,6 @@
-"""The whole program's call graph, its heights and its number of call paths (ALGORITHMS section 5 and 6).
+"""The whole program's call graph and its number of call paths (ALGORITHMS section 5 and 6); heights: heights.py.
 
-    units -> merged by function id -> direct calls (+ edges observed at run time) -> components -> heights
+    units -> merged by function id -> direct calls (+ edges observed at run time) -> components
 
 Graphs are lists of successor lists over function numbers, so the functions below serve any graph.
 """
@@ -12,10 +12,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-import numpy as np
-
 from vprof.metadata import Unit, uncollected
-from vprof.model import Int32
 
 Graph = list[list[int]]
 
@@ -24,10 +21,11 @@ Graph = list[list[int]]
 class CallGraph:
     """Every function that is defined or named in some unit.
 
-    `calls[f]` are distinct direct callees. `candidates[f]` are the functions whose address is taken with a type that f
-    calls through a pointer: they propose children, they never count for heights. `sited[f]`: f has a probe.
-    `ignored[f]`: calls into f do not count for heights, because it does not return or a
-    descriptor's `ignore_for_height` names it.
+    `calls[f]` are distinct direct callees. `candidates[f]` are functions that f may call otherwise: those whose address
+    is taken with a type that f calls through a pointer, and (also in `virtual[f]`) those that a virtual call may mean.
+    They propose children, they never count for heights. `sited[f]`: f has a probe. `ignored[f]`: calls into f do not
+    count for heights, because it does not return or a descriptor's `ignore_for_height` names it. `places[f]` is
+    "file:line", or "" if no unit defines f.
     """
 
     number: dict[str, int] = field(default_factory=dict)
@@ -37,6 +35,7 @@ class CallGraph:
     ignored: list[bool] = field(default_factory=list)
     calls: Graph = field(default_factory=list)
     candidates: Graph = field(default_factory=list)
+    virtual: Graph = field(default_factory=list)
 
     def add(self, id_: str, name: str) -> int:
         """The number of a function, new if it is seen for the first time."""
@@ -48,7 +47,20 @@ class CallGraph:
             self.ignored.append(False)
             self.calls.append([])
             self.candidates.append([])
+            self.virtual.append([])
         return self.number[id_]
+
+    def keys(self) -> list[tuple[str, str]]:
+        """(name, id) of each function: an order that does not depend on that of the units."""
+        return list(zip(self.names, self.number, strict=True))
+
+    def counted(self, calls: Graph) -> Graph:
+        """The calls that can count for heights: those into error, exit and interrupt functions cannot."""
+        return [[callee for callee in callees if not self.ignored[callee]] for callees in calls]
+
+    def apart(self) -> set[int]:
+        """The numbers of the ignored functions."""
+        return {f for f, ignored in enumerate(self.ignored) if ignored}
 
 
 @uncollected()
@@ -57,6 +69,8 @@ def build(units: Iterable[Unit]) -> CallGraph:
     graph = CallGraph()
     taken: dict[str, set[int]] = defaultdict(set)
     indirect: dict[int, set[str]] = defaultdict(set)
+    virtual: dict[int, set[int]] = defaultdict(set)
+    overriding: dict[int, set[int]] = defaultdict(set)
     globs: set[str] = set()
     for unit in units:
         for function in unit.functions:
@@ -69,21 +83,55 @@ def build(units: Iterable[Unit]) -> CallGraph:
         globs.update(unit.ignore_for_height)
         for id_, type_ in unit.taken:
             taken[type_].add(graph.number[id_])
+        for method, overridden in unit.overrides:
+            overriding[graph.number[overridden]].add(graph.number[method])
         for function in unit.functions:
             f = graph.number[function.id]
             graph.calls[f] += [graph.number[callee] for callee, _ in function.calls]
             indirect[f].update(type_ for type_, _ in function.indirect)
-    graph.calls = [sorted(set(callees)) for callees in graph.calls]
+            virtual[f].update(graph.number[method] for method, _ in function.virtual)
     for glob in globs:
         for f in (f for f, name in enumerate(graph.names) if fnmatchcase(name, glob)):
             graph.ignored[f] = True
+    _resolve_virtual(graph, virtual, overriding)
+    graph.calls = [sorted(set(callees)) for callees in graph.calls]
     for f, types in indirect.items():
-        graph.candidates[f] = sorted({callee for type_ in types for callee in taken[type_]})
+        by_type = {callee for type_ in types for callee in taken[type_]}
+        graph.candidates[f] = sorted(by_type.union(graph.virtual[f]))
     return graph
 
 
-def add_observed(graph: Graph, edges: Iterable[tuple[int, int]]) -> None:
-    """Adds edges seen at run time that direct calls do not explain, in place.
+def _resolve_virtual(graph: CallGraph, virtual: dict[int, set[int]], overriding: dict[int, set[int]]) -> None:
+    """A virtual call means the method it names or one that overrides it, in any unit, at any remove.
+
+    What no unit defines (a pure method) is no candidate if anything else is. A single candidate is a direct call.
+    """
+    meant: dict[int, list[int]] = {}
+    for f, methods in virtual.items():
+        several: set[int] = set()
+        for method in methods:
+            if method not in meant:
+                family = _reachable_in(overriding, method)
+                meant[method] = sorted(m for m in family if graph.places[m]) or [method]
+            if len(meant[method]) == 1:
+                graph.calls[f] += meant[method]
+            else:
+                several.update(meant[method])
+        graph.virtual[f] = sorted(several)
+
+
+def _reachable_in(edges: dict[int, set[int]], start: int) -> set[int]:
+    seen = {start}
+    todo = [start]
+    while todo:
+        new = edges.get(todo.pop(), set()) - seen
+        seen |= new
+        todo += new
+    return seen
+
+
+def add_observed(graph: Graph, edges: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
+    """Adds edges seen at run time that direct calls do not explain, in place; returns those.
 
     A caller and a callee whose frames nested may have frames without a probe between them; so an edge is added only
     where no path of direct calls leads from one to the other: then a pointer was called on the way.
@@ -92,9 +140,10 @@ def add_observed(graph: Graph, edges: Iterable[tuple[int, int]]) -> None:
     for caller, callee in edges:
         if callee not in graph[caller]:
             callees[caller].add(callee)
-    unexplained = {caller: sorted(wanted - reachable(graph, graph[caller])) for caller, wanted in callees.items()}
+    unexplained = {caller: wanted - reachable(graph, graph[caller]) for caller, wanted in callees.items()}
     for caller, new in unexplained.items():
         graph[caller] = sorted({*graph[caller], *new})
+    return {(caller, callee) for caller, new in unexplained.items() for callee in new}
 
 
 def reachable(graph: Graph, starts: Iterable[int]) -> set[int]:
@@ -152,46 +201,34 @@ def _pop_component(stack: list[int], on_stack: list[bool], root: int) -> list[in
     return sorted(members)
 
 
-def without(graph: Graph, ignored: Collection[int]) -> Graph:
-    """The graph without calls into some functions (error, exit and interrupt functions)."""
-    return [[callee for callee in callees if callee not in ignored] for callees in graph]
-
-
-def heights(graph: Graph) -> Int32:
-    """Longest call path below each function, 0 for one that calls nothing; calls back up a recursion do not count.
-
-    Back up means: to a function on the path by which a depth-first walk, from the functions nobody calls, came there.
-    So a caller outside a recursive group is higher than all it calls inside, and the order inside follows the way in.
-    """
-    height = np.zeros(len(graph), np.int32)
-    called = {callee for callees in graph for callee in callees}
-    new, on_path, done = range(3)
-    state = [new] * len(graph)
-    for start in sorted(range(len(graph)), key=lambda f: f in called):
-        walk = [(start, 0)] if state[start] == new else []
-        while walk:
-            f, position = walk.pop()
-            state[f] = on_path
-            if position < len(graph[f]):
-                walk.append((f, position + 1))
-                if state[graph[f][position]] == new:
-                    walk.append((graph[f][position], 0))
-                continue
-            height[f] = max((height[callee] + 1 for callee in graph[f] if state[callee] == done), default=0)
-            state[f] = done
-    return height
-
-
 def call_paths(graph: Graph, root: int) -> int:
     """How many call paths start at the root (each prefix is one) on the condensed graph: what decomposing all costs."""
-    below = reachable(graph, [root])
-    component: dict[int, int] = {}
-    paths: list[int] = []
-    for members in components([callees if f in below else [] for f, callees in enumerate(graph)]):
-        callees = {component[callee] for f in members for callee in graph[f] if callee in component}
-        paths.append(1 + sum(paths[callee] for callee in callees))
-        component.update(dict.fromkeys(members, len(paths) - 1))
-    return paths[component[root]]
+    return sum(_ways(graph, [root])[1])
+
+
+def paths_to(graph: Graph, roots: Collection[int]) -> list[int]:
+    """How many call paths lead from one of the roots to each function, on the condensed graph; 0 where none does."""
+    group, ways = _ways(graph, roots)
+    return [ways[number] for number in group]
+
+
+def _ways(graph: Graph, roots: Collection[int]) -> tuple[list[int], list[int]]:
+    """The recursive group of each function, and the number of call paths from the roots to each group."""
+    below = reachable(graph, roots)
+    groups = components([callees if f in below else [] for f, callees in enumerate(graph)])
+    group = [0] * len(graph)
+    for number, members in enumerate(groups):
+        for f in members:
+            group[f] = number
+    ways = [0] * len(groups)
+    for f in roots:
+        ways[group[f]] += 1
+    for number in range(len(groups) - 1, -1, -1):
+        if ways[number]:
+            inner = {group[callee] for f in groups[number] for callee in graph[f]} - {number}
+            for callee in inner:
+                ways[callee] += ways[number]
+    return group, ways
 
 
 def ancestors(graph: Graph, functions: Iterable[int]) -> set[int]:
@@ -203,22 +240,22 @@ def ancestors(graph: Graph, functions: Iterable[int]) -> set[int]:
     return reachable(callers, functions)
 
 
-def probed_children(graph: CallGraph, calls: Graph, f: int) -> set[int]:
+def probed_children(graph: CallGraph, calls: Graph, f: int) -> dict[int, int]:
     """Functions with a site that f enters next: callees and candidates, or what those without a site enter.
 
-    Functions without source have nothing below them and no site: they do not count; error and exit functions
-    (`ignored`) neither.
+    Each with the function that calls it there: f, or one without a site, by as few calls as can be. Functions without
+    source have nothing below them and no site: they do not count; error and exit functions (`ignored`) neither.
     """
     seen: set[int] = set()
-    todo = [*calls[f], *graph.candidates[f]]
-    children = set()
-    while todo:
-        callee = todo.pop()
-        if callee in seen or graph.ignored[callee]:
-            continue
-        seen.add(callee)
-        if graph.sited[callee]:
-            children.add(callee)
-        else:
-            todo += [*calls[callee], *graph.candidates[callee]]
+    queue = [f]
+    children: dict[int, int] = {}
+    for caller in queue:
+        for callee in [*calls[caller], *graph.candidates[caller]]:
+            if callee in seen or graph.ignored[callee]:
+                continue
+            seen.add(callee)
+            if graph.sited[callee]:
+                children[callee] = caller
+            else:
+                queue.append(callee)
     return children

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from vprof.errors import TraceError
+from vprof.heights import acyclic, heights
 from vprof.json_links import link_created, link_wakeups
 from vprof.model import NONE, STATE_NAMES, Intervals, Invocations, Program, Segments, Trace
 
@@ -246,20 +247,20 @@ def _pairs(
 
 
 def _program(data: dict[str, Any], functions: _Names, inv: Invocations) -> Program:
-    heights = data.get("heights")
-    if heights is not None and not isinstance(heights, dict):
+    given = data.get("heights")
+    if given is not None and not isinstance(given, dict):
         raise TraceError('"heights" is not an object of function names and numbers')
     seen = set(functions.all())
-    for name, value in (heights or {}).items():
+    for name, value in (given or {}).items():
         _int(value, f'heights["{name}"]')
         _ = functions[name]
-    if heights is not None and (missing := sorted(seen - set(heights))):
+    if given is not None and (missing := sorted(seen - set(given))):
         raise TraceError(f'"heights" has no entry for {", ".join(missing[:5])}')
     names = functions.all()
     calls = _observed_calls(inv, len(names))
-    height = _heights(calls) if heights is None else [heights[n] for n in names]
+    height = heights(acyclic(calls, names)).tolist() if given is None else [given[n] for n in names]
     root = data.get("root")
-    if root is not None and heights is not None and root not in heights:
+    if root is not None and given is not None and root not in given:
         raise TraceError(f'"root" {root!r} has no entry in "heights"')
     top = height[functions[root]] if root in functions.number else max(height, default=0)
     everything = np.ones(len(names), np.bool_)
@@ -277,21 +278,3 @@ def _observed_calls(inv: Invocations, n: int) -> list[list[int]]:
             callees[stack[-1]].add(int(inv.function[i]))
         stack.append(int(inv.function[i]))
     return [sorted(c) for c in callees]
-
-
-def _heights(calls: list[list[int]]) -> list[int]:
-    """Longest call path below each function; calls that close a cycle do not count."""
-    height = [-1] * len(calls)
-    on_path = [False] * len(calls)
-    for start in range(len(calls)):
-        work = [] if height[start] >= 0 else [(start, 0)]
-        while work:
-            f, k = work.pop()
-            on_path[f] = k < len(calls[f])
-            if k == len(calls[f]):
-                height[f] = max((height[c] + 1 for c in calls[f] if height[c] >= 0), default=0)
-                continue
-            work.append((f, k + 1))
-            if height[calls[f][k]] < 0 and not on_path[calls[f][k]]:
-                work.append((calls[f][k], 0))
-    return height

@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import json
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +29,8 @@ _SCHEMA = "vprof-unit/1"
 class Function(NamedTuple):
     """A function defined in a unit. `site` is the index of its switch byte in the unit, or None: then `left` says why.
 
-    `calls` are (id of the callee, line), `indirect` are (canonical type of the callee, line).
+    `calls` are (id of the callee, line), `indirect` are (canonical type of the callee, line), `virtual` are (id of the
+    method that a virtual call names, line).
     """
 
     id: str
@@ -41,6 +42,7 @@ class Function(NamedTuple):
     noreturn: bool
     calls: list[tuple[str, int]]
     indirect: list[tuple[str, int]]
+    virtual: Sequence[tuple[str, int]] = ()
 
 
 class Symbol(NamedTuple):
@@ -56,7 +58,7 @@ class Unit:
     """One translation unit. `switch_addr` is the link-time address of its first switch byte (0: it has none).
 
     `taken` are (id, canonical type) of functions whose address is taken; `matched` are descriptor entries
-    ("table/position").
+    ("table/position"); `overrides` are (id of the overriding method, id of the overridden one).
     """
 
     unit: str
@@ -70,6 +72,7 @@ class Unit:
     taken: list[tuple[str, str]]
     matched: list[str]
     ignore_for_height: list[str]
+    overrides: Sequence[tuple[str, str]] = ()
 
 
 def read_program(path: Path) -> list[Unit]:
@@ -143,6 +146,7 @@ def _unit(payload: bytes, addr: int, count: int, source: str, at: int) -> Unit:
             taken=[(ids[index], type_) for index, type_ in raw["taken"]],
             matched=list(raw["matched"]),
             ignore_for_height=list(raw.get("ignore_for_height", [])),
+            overrides=[(ids[method], ids[overridden]) for method, overridden in raw.get("overrides", [])],
         )
     except (ValueError, KeyError, TypeError, IndexError) as error:
         what = f"{type(error).__name__} {error}"
@@ -160,4 +164,5 @@ def _function(raw: dict[str, Any], ids: list[str]) -> Function:
         noreturn=bool(raw["noreturn"]),
         calls=[(ids[index], line) for index, line in raw["calls"]],
         indirect=[(type_, line) for type_, line in raw["indirect"]],
+        virtual=[(ids[index], line) for index, line in raw.get("virtual", [])],
     )

@@ -14,11 +14,13 @@ from vprof import callgraph
 from vprof.callgraph import CallGraph
 from vprof.chunks import TraceFile
 from vprof.errors import VprofError
+from vprof.heights import acyclic, heights
 from vprof.metadata import Unit, parse_units
 from vprof.model import Bool, Int32, Int64, Program
 
 RECURSION_WARNING = 0.2
-"""Share of the functions in the largest recursive group from which on heights say little (ALGORITHMS section 5)."""
+"""Share of the reachable functions in the largest recursive group from which on heights say little (ALGORITHMS
+section 5)."""
 
 
 @dataclass(frozen=True)
@@ -97,8 +99,8 @@ def describe(
     graph = sites.graph
     calls = [list(callees) for callees in graph.calls]
     callgraph.add_observed(calls, observed)
-    counted = callgraph.without(calls, set(np.flatnonzero(graph.ignored).tolist()))
-    height = callgraph.heights(counted)
+    counted = graph.counted(calls)
+    height = heights(acyclic(counted, graph.keys(), graph.apart()))
     above = callgraph.ancestors(counted, {int(f) for f in entries})
     is_on = _functions_on(sites, on)
     children = {int(f): callgraph.probed_children(graph, calls, int(f)) for f in np.flatnonzero(is_on)}
@@ -112,7 +114,7 @@ def describe(
         complete=np.array([f in children and all(is_on[c] for c in children[f]) for f in range(len(is_on))], np.bool_),
         switchable=np.array(graph.sited, np.bool_) & ~np.array(graph.ignored, np.bool_),
     )
-    return program, _recursion(counted, program.functions)
+    return program, _recursion(counted, callgraph.reachable(counted, map(int, entries)), program.functions)
 
 
 def _functions_on(sites: Sites, on: frozenset[int]) -> Bool:
@@ -121,11 +123,13 @@ def _functions_on(sites: Sites, on: frozenset[int]) -> Bool:
     return functions
 
 
-def _recursion(counted: callgraph.Graph, names: list[str]) -> list[str]:
-    largest = max(callgraph.components(counted), key=len, default=[])
-    if len(largest) < 2 or len(largest) < RECURSION_WARNING * len(names):
+def _recursion(counted: callgraph.Graph, below: set[int], names: list[str]) -> list[str]:
+    """A warning if most of what the entries reach is one recursive group."""
+    groups = callgraph.components([callees if f in below else [] for f, callees in enumerate(counted)])
+    largest = max(groups, key=len, default=[])
+    if len(largest) < 2 or len(largest) < RECURSION_WARNING * len(below):
         return []
     return [
-        f"{len(largest)} of {len(names)} functions call each other ({names[largest[0]]}, ...): heights say little; "
-        "name error and exit functions in ignore_for_height"
+        f"{len(largest)} of {len(below)} reachable functions call each other ({names[largest[0]]}, ...): heights say "
+        "little; name error and exit functions in ignore_for_height"
     ]

@@ -1,4 +1,4 @@
-"""Heights, recursion, call paths, observed edges (ALGORITHMS sections 5 and 6)."""
+"""Calls, candidates, recursive groups, call paths, observed edges (ALGORITHMS sections 5 and 6)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import random
 import pytest
 
 from vprof import callgraph
-from vprof.callgraph import Graph, add_observed, build, call_paths, components, heights, probed_children
+from vprof.callgraph import CallGraph, Graph, add_observed, build, call_paths, components, paths_to, probed_children
 from vprof.metadata import Function, Symbol, Unit
 
 
@@ -21,56 +21,6 @@ def unit(*functions: Function, symbols: tuple[Symbol, ...] = (), taken: tuple[tu
 def function(name: str, *calls: str, site: int | None = 0, indirect: str = "") -> Function:
     pointers = [(indirect, 1)] if indirect else []
     return Function(name, name, "a.c", 1, site, None, False, [(callee, 1) for callee in calls], pointers)
-
-
-def named_heights(*functions: Function) -> dict[str, int]:
-    graph = build([unit(*functions)])
-    return dict(zip(graph.names, heights(graph.calls).tolist(), strict=True))
-
-
-def test_height_is_the_longest_path_below() -> None:
-    assert named_heights(function("main", "a", "b"), function("a", "b"), function("b", "printf")) == {
-        "main": 3,
-        "a": 2,
-        "b": 1,
-        "printf": 0,
-    }
-
-
-def test_calls_of_itself_do_not_add_height() -> None:
-    assert named_heights(function("main", "f"), function("f", "f", "g")) == {"main": 2, "f": 1, "g": 0}
-
-
-def test_inside_recursion_depth_from_the_entry_orders() -> None:
-    """main enters the cycle a -> b -> c -> a at a; the call back to a does not count."""
-    assert named_heights(function("main", "a"), function("a", "b"), function("b", "c"), function("c", "a", "leaf")) == {
-        "main": 4,
-        "a": 3,
-        "b": 2,
-        "c": 1,
-        "leaf": 0,
-    }
-
-
-def test_a_cycle_entered_at_two_places_is_ordered_from_the_first() -> None:
-    assert named_heights(function("main", "a", "b"), function("a", "b"), function("b", "a", "leaf")) == {
-        "main": 3,
-        "a": 2,
-        "b": 1,
-        "leaf": 0,
-    }
-
-
-def test_recursion_nobody_enters_is_ordered_from_its_first_function() -> None:
-    assert named_heights(function("a", "b"), function("b", "a")) == {"a": 1, "b": 0}
-
-
-def test_ignored_functions_carry_no_height() -> None:
-    graph = build(
-        [unit(function("main", "work", "die"), function("work"), function("die", "flush"), function("flush", "x"))]
-    )
-    counted = callgraph.without(graph.calls, {graph.number["die"]})
-    assert heights(counted)[graph.number["main"]] == 1
 
 
 def test_a_function_of_a_header_has_the_calls_of_all_its_copies() -> None:
@@ -94,7 +44,7 @@ def test_pointers_propose_candidates_but_are_not_calls() -> None:
 
 def test_an_edge_seen_at_run_time_is_added_only_where_no_call_explains_it() -> None:
     graph: Graph = [[1], [2], [], []]
-    add_observed(graph, [(0, 1), (0, 2), (1, 3)])
+    assert add_observed(graph, [(0, 1), (0, 2), (1, 3)]) == {(1, 3)}
     assert graph == [[1], [2, 3], [], []]
 
 
@@ -103,7 +53,7 @@ def test_functions_without_a_site_are_looked_through() -> None:
         [unit(function("f", "small", "g", "memcpy"), function("small", "h", site=None), function("g"), function("h"))]
     )
     children = probed_children(graph, graph.calls, graph.number["f"])
-    assert {graph.names[child] for child in children} == {"g", "h"}
+    assert {graph.names[child]: graph.names[via] for child, via in children.items()} == {"g": "f", "h": "small"}
 
 
 def test_call_paths_of_a_ladder_double_at_each_rung() -> None:
@@ -124,10 +74,23 @@ def test_call_paths_count_a_recursive_group_once() -> None:
     assert call_paths([[1], [0, 2], []], 0) == 2
 
 
-def test_deep_graphs_do_not_exhaust_the_stack() -> None:
-    size = 50_000
-    graph: Graph = [[f + 1] for f in range(size)] + [[]]
-    assert heights(graph)[0] == size
+@pytest.mark.parametrize("seed", range(10))
+def test_the_paths_to_all_functions_are_all_paths(seed: int) -> None:
+    """Without recursion every call path is counted where it ends."""
+    chance = random.Random(seed)
+    size = 30
+    graph: Graph = [sorted(chance.sample(range(f + 1, size), min(3, size - f - 1))) for f in range(size)]
+
+    def walk(f: int) -> list[int]:
+        return [f, *(end for callee in graph[f] for end in walk(callee))]
+
+    ends = walk(0)
+    assert paths_to(graph, [0]) == [ends.count(f) for f in range(size)]
+    assert call_paths(graph, 0) == len(ends)
+
+
+def test_nothing_leads_to_what_the_root_does_not_reach() -> None:
+    assert paths_to([[1], [], [1]], [0]) == [1, 1, 0]
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -141,6 +104,55 @@ def test_components_are_the_pairs_that_reach_each_other(seed: int) -> None:
     assert {frozenset(members) for members in found} == expected
     position = {f: number for number, members in enumerate(found) for f in members}
     assert all(position[callee] <= position[f] for f, callees in enumerate(graph) for callee in callees)
-    height = heights(graph)
-    outside = [(f, c) for f, callees in enumerate(graph) for c in callees if position[f] != position[c]]
-    assert all(height[f] > height[c] for f, c in outside)
+
+
+def virtual_calls(*units: Unit) -> tuple[CallGraph, dict[str, set[str]], dict[str, set[str]]]:
+    """The graph, and by name: direct callees, candidates."""
+    graph = build(units)
+
+    def by_name(table: Graph) -> dict[str, set[str]]:
+        return {name: {graph.names[g] for g in table[f]} for f, name in enumerate(graph.names)}
+
+    assert graph.virtual == graph.candidates
+    return graph, by_name(graph.calls), by_name(graph.candidates)
+
+
+def caller(method: str) -> Function:
+    return Function("caller", "caller", "a.cpp", 1, 0, None, False, [], [], [(method, 7)])
+
+
+def cxx_unit(*functions: Function, overrides: tuple[tuple[str, str], ...] = ()) -> Unit:
+    named = {name for pair in overrides for name in pair} | {m for f in functions for m, _ in f.virtual}
+    symbols = [Symbol(name, name, False) for name in sorted(named)]
+    return Unit("a.cpp", "c++", "instrumented", "", 0, 0, list(functions), symbols, [], [], [], overrides)
+
+
+def test_a_virtual_call_means_all_overriding_methods_of_the_program() -> None:
+    """Overrides of overrides, in whatever unit; they propose children and do not count as calls."""
+    graph, calls, candidates = virtual_calls(
+        cxx_unit(caller("Env::Sync"), function("Env::Sync")),
+        cxx_unit(function("Posix::Sync"), overrides=(("Posix::Sync", "Env::Sync"),)),
+        cxx_unit(function("Fast::Sync"), function("Other::Sync"), overrides=(("Fast::Sync", "Posix::Sync"),)),
+    )
+    assert calls["caller"] == set()
+    assert candidates["caller"] == {"Env::Sync", "Posix::Sync", "Fast::Sync"}
+    children = probed_children(graph, graph.calls, graph.number["caller"])
+    assert {graph.names[child] for child in children} == candidates["caller"]
+
+
+def test_a_call_of_an_overriding_method_does_not_mean_the_overridden() -> None:
+    overrides = (("Posix::Sync", "Env::Sync"),)
+    unit = cxx_unit(caller("Posix::Sync"), function("Env::Sync"), function("Posix::Sync"), overrides=overrides)
+    _, calls, candidates = virtual_calls(unit)
+    assert (calls["caller"], candidates["caller"]) == ({"Posix::Sync"}, set())
+
+
+def test_a_pure_method_with_one_implementation_is_called_directly() -> None:
+    unit = cxx_unit(caller("Env::Sync"), function("Posix::Sync"), overrides=(("Posix::Sync", "Env::Sync"),))
+    _, calls, candidates = virtual_calls(unit)
+    assert (calls["caller"], candidates["caller"]) == ({"Posix::Sync"}, set())
+
+
+def test_a_method_of_a_library_is_called_directly_while_nothing_overrides_it() -> None:
+    _, calls, candidates = virtual_calls(cxx_unit(caller("std::exception::what")))
+    assert (calls["caller"], candidates["caller"]) == ({"std::exception::what"}, set())

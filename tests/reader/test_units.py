@@ -57,6 +57,20 @@ def test_a_unit_says_what_is_in_it() -> None:
     assert unit.matched == ["interval/0"]
 
 
+def test_virtual_calls_and_overrides_name_methods() -> None:
+    function = {**UNIT["functions"][0], "virtual": [[1, 30]]}
+    symbols = [{"id": f"c:@S@{name}@F@Sync#", "name": f"{name}::Sync", "noreturn": False} for name in ("Posix", "Env")]
+    unit = {**UNIT, "language": "c++", "functions": [function], "symbols": symbols, "overrides": [[0, 1]]}
+    [parsed] = parse_units(packed(unit), "prog")
+    assert parsed.functions[0].virtual == [("c:@S@Env@F@Sync#", 30)]
+    assert parsed.overrides == [("c:@S@Posix@F@Sync#", "c:@S@Env@F@Sync#")]
+
+
+def test_a_unit_without_virtual_methods_says_nothing_of_them() -> None:
+    [unit] = parse_units(packed(), "prog")
+    assert (list(unit.overrides), list(unit.functions[0].virtual)) == ([], [])
+
+
 def test_zeros_between_units_are_skipped() -> None:
     assert len(parse_units(bytes(24) + packed() + bytes(40) + packed() + bytes(3), "prog")) == 2
 
@@ -82,6 +96,7 @@ def test_cut_off_at_any_byte_is_one_line_or_nothing_missing() -> None:
         (packed({**UNIT, "schema": "other/1"}), "not vprof-unit/1"),
         (packed({"schema": "vprof-unit/1"}), "KeyError 'symbols'"),
         (packed({**UNIT, "taken": [[7, "int"]]}), "IndexError"),
+        (packed({**UNIT, "overrides": [[0, 7]]}), "IndexError"),
     ],
 )
 def test_what_cannot_be_read_is_one_line(content: bytes, says: str) -> None:

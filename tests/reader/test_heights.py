@@ -1,0 +1,135 @@
+"""Heights (ALGORITHMS section 5): of worked graphs, and what holds of any graph."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vprof.callgraph import Graph, components, reachable
+from vprof.heights import acyclic, close_no_cycle, heights, longest_chain
+
+
+def height_of(*, apart: frozenset[str] = frozenset(), **calls: str) -> dict[str, int]:
+    """Heights by name; a function's callees are separated by spaces, those that are not given call nothing."""
+    names = list(dict.fromkeys([*calls, *(callee for callees in calls.values() for callee in callees.split())]))
+    graph = [[names.index(callee) for callee in calls.get(name, "").split()] for name in names]
+    counting = acyclic(graph, names, {names.index(name) for name in apart})
+    return dict(zip(names, heights(counting).tolist(), strict=True))
+
+
+def test_height_is_the_longest_path_below() -> None:
+    assert height_of(main="a b", a="b", b="printf") == {"main": 3, "a": 2, "b": 1, "printf": 0}
+
+
+def test_calls_of_itself_do_not_add_height() -> None:
+    assert height_of(main="f", f="f g") == {"main": 2, "f": 1, "g": 0}
+
+
+def test_a_cycle_is_ordered_from_where_it_is_entered() -> None:
+    """main enters the cycle a -> b -> c -> a at a; the call back to a does not count."""
+    assert height_of(main="a", a="b", b="c", c="a leaf") == {"main": 4, "a": 3, "b": 2, "c": 1, "leaf": 0}
+    assert height_of(main="c", a="b", b="c", c="a leaf") == {"main": 3, "c": 2, "a": 1, "b": 0, "leaf": 0}
+
+
+def test_a_cycle_entered_at_two_places_is_ordered_by_name() -> None:
+    assert height_of(main="a b", a="b", b="a leaf") == {"main": 3, "a": 2, "b": 1, "leaf": 0}
+
+
+def test_recursion_nobody_enters_is_ordered_from_its_first_function() -> None:
+    assert height_of(b="a", a="b") == {"a": 1, "b": 0}
+
+
+def test_a_wrapper_in_a_recursive_group_is_higher_than_what_it_wraps() -> None:
+    """wrap is met last, when its only callee is known already; that callee comes back to it by no other way."""
+    height = height_of(main="inner", inner="work", work="far", far="main2", main2="wrap", wrap="inner", other="wrap")
+    assert height["wrap"] > height["inner"] > height["work"] > 0
+
+
+def test_error_functions_are_no_entries() -> None:
+    """report -> b would make b's level 1 and turn the order of the group."""
+    calls = {"main": "x", "x": "a", "a": "b", "b": "a", "report": "b"}
+    assert height_of(**calls) == {"main": 2, "x": 1, "a": 0, "b": 1, "report": 2}
+    assert height_of(**calls, apart=frozenset(["report"])) == {"main": 3, "x": 2, "a": 1, "b": 0, "report": 1}
+
+
+def test_the_longest_chain_shows_where_a_height_comes_from() -> None:
+    names = ["main", "a", "z", "b", "leaf"]
+    graph: Graph = [[1, 2, 3], [4], [4], [1, 2], []]
+    counting = acyclic(graph, names)
+    chain = longest_chain(counting, heights(counting), names, 0)
+    assert [names[f] for f in chain] == ["main", "b", "a", "leaf"]
+
+
+def test_deep_graphs_do_not_exhaust_the_stack() -> None:
+    size = 50_000
+    ring: Graph = [[(f + 1) % size] for f in range(size)] + [[0]]
+    assert heights(acyclic(ring, [f"{f:05}" for f in range(size + 1)]))[size] == size
+
+
+GRAPHS = st.integers(1, 14).flatmap(
+    lambda size: st.lists(st.lists(st.integers(0, size - 1), unique=True, max_size=4), min_size=size, max_size=size)
+)
+
+
+@given(GRAPHS)
+def test_calls_between_groups_go_down(graph: Graph) -> None:
+    counting = acyclic(graph, keys(graph))
+    height = heights(counting)
+    group = {f: number for number, members in enumerate(components(graph)) for f in members}
+    for f, callees in enumerate(graph):
+        outside = [callee for callee in callees if group[callee] != group[f]]
+        assert all(height[f] > height[callee] for callee in outside)
+
+
+@given(GRAPHS)
+def test_what_counts_has_no_cycle_and_is_all_that_can(graph: Graph) -> None:
+    """So a function is higher than any callee that does not come back to it by calls that count."""
+    counting = acyclic(graph, keys(graph))
+    height = heights(counting)
+    assert max(map(len, components(counting))) == 1
+    for f, callees in enumerate(graph):
+        assert set(counting[f]) <= set(callees)
+        for callee in callees:
+            comes_back = f in reachable(counting, [callee])
+            assert (callee in counting[f]) != comes_back
+            assert comes_back or height[f] > height[callee]
+
+
+@given(GRAPHS, st.randoms(use_true_random=False))
+def test_heights_do_not_depend_on_the_numbers_of_functions(graph: Graph, chance: random.Random) -> None:
+    names = keys(graph)
+    new = list(range(len(graph)))
+    chance.shuffle(new)
+    renumbered: Graph = [[] for _ in graph]
+    renamed = [""] * len(graph)
+    for f, callees in enumerate(graph):
+        renumbered[new[f]] = [new[callee] for callee in callees]
+        renamed[new[f]] = names[f]
+        chance.shuffle(renumbered[new[f]])
+    before = heights(acyclic(graph, names))
+    after = heights(acyclic(renumbered, renamed))
+    assert [after[new[f]] for f in range(len(graph))] == before.tolist()
+
+
+def keys(graph: Graph) -> list[str]:
+    return [f"f{f:03}" for f in range(len(graph))]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_topological_order_kept_up_says_the_same_as_a_search_for_each_edge(seed: int) -> None:
+    chance = random.Random(seed)
+    size = 60
+    edges = [(chance.randrange(size), chance.randrange(size)) for _ in range(500)]
+    edges = [(i, j) for i, j in edges if i != j]
+    kept: Graph = [[] for _ in range(size)]
+    expected = []
+    for i, j in edges:
+        expected.append(i not in reachable(kept, [j]))
+        if expected[-1]:
+            kept[i].append(j)
+    tail, head = np.array(edges, np.int64).T.copy()
+    assert close_no_cycle(size, tail, head).tolist() == expected
