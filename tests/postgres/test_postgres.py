@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from vprof import callgraph
+from vprof.heights import acyclic, heights
 from vprof.target import Target
 
 
@@ -45,8 +46,8 @@ def test_every_entry_applies_to_one_function() -> None:
 
 def test_heights_separate_what_waits_from_what_runs_everything() -> None:
     graph = callgraph.build(Target.load("postgres").units())
-    counted = callgraph.without(graph.calls, {f for f, ignored in enumerate(graph.ignored) if ignored})
-    height = dict(zip(graph.names, callgraph.heights(counted), strict=True))
+    counted = graph.counted(graph.calls)
+    height = dict(zip(graph.names, heights(acyclic(counted, graph.keys(), graph.apart())), strict=True))
     order = ["LWLockAcquireOrWait", "XLogFlush", "CommitTransaction", "ExecutorRun"]
     assert sorted(order, key=height.__getitem__) == order
     assert len({int(height[name]) for name in order}) == len(order)
