@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "process.h"
@@ -21,6 +23,15 @@ static uint32_t pid_of(const Slot *slot) {
   return owner_pid(slot->owner.load(std::memory_order_relaxed));
 }
 
+Drain::Drain(Arena *arena, Recorder *recorder)
+    : arena_(arena),
+      recorder_(recorder),
+      capacity_(arena->slot(0)->ring.capacity()),
+      threads_(arena->slot_count),
+      copy_(capacity_) {
+  for (uint32_t i = 0; i < arena->slot_count; ++i) slots_.push_back(arena->slot(i));
+}
+
 static bool has_thread(const Slot *slot) {
   const SlotState state = state_of(slot);
   return state == SlotState::kLive || state == SlotState::kEnded;
@@ -29,7 +40,7 @@ static bool has_thread(const Slot *slot) {
 void Drain::meet(Slot *slot, Thread &thread, uint32_t pid) {
   thread = Thread{};
   thread.uid = slot->uid;
-  thread.process_start = process_start(pid);
+  thread.process_start = process_start(pid).value_or(0);
 }
 
 void Drain::tell_thread(Slot *slot, Thread &thread) {
@@ -45,17 +56,28 @@ void Drain::tell_thread(Slot *slot, Thread &thread) {
                        .add("ticks", slot->start_ticks));
 }
 
-// Returns the number of records taken.
-uint64_t Drain::drain_slot(Slot *slot, Thread &thread) {
-  const Ring::Span span = slot->ring.peek();
+// Once per thread: its process has overwritten the arena.
+void Drain::tell_damage(const Slot *slot, Thread &thread) {
+  if (thread.damaged) return;
+  thread.damaged = true;
+  fprintf(stderr, "vprof-collector: process %u has overwritten the session's memory: records of thread %u are wrong\n",
+          pid_of(slot), thread.uid);
+}
+
+// Stored from a copy: the checksum must fit what is written even if the ring is overwritten meanwhile.
+void Drain::drain_slot(Slot *slot, Thread &thread) {
+  if (slot->ring.committed() - thread.taken() > capacity_) tell_damage(slot, thread);
+  const Ring::Span span = committed(slot, thread);
   thread.drained_ns = monotonic_ns();
-  if (span.total() == 0) return 0;
+  if (span.total() == 0) return;
+  Record *copied = copy_.data();
+  for (int i = 0; i < 2; ++i) copied = std::copy_n(span.first[i], span.count[i], copied);
   recorder_->announce();
   if (recorder_->has_file()) tell_thread(slot, thread);
-  const bool stored = recorder_->records(thread.uid, span, recorder_->ticks());
+  const Ring::Span copy = {{copy_.data(), copied}, {span.total(), 0}};
+  const bool stored = recorder_->records(thread.uid, copy, recorder_->ticks());
   (stored ? thread.stored : thread.unstored) += span.total();
-  slot->ring.consume(span.total());
-  return span.total();
+  slot->ring.consume_to(thread.taken());
 }
 
 // Whether processes are gone, with one cheap look at each. A zombie is still there: end_dead_processes() finds it.
@@ -76,15 +98,14 @@ bool Drain::run(bool everything) {
   bool busy = false;
   const uint64_t now = monotonic_ns();
   GoneProcesses gone;
-  for (uint32_t i = 0; i < arena_->slot_count; ++i) {
-    Slot *slot = arena_->slot(i);
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    Slot *slot = slots_[i];
     if (!has_thread(slot)) continue;
     // Then its records are complete.
     const bool ended = state_of(slot) == SlotState::kEnded || gone.contains(pid_of(slot));
     Thread &thread = threads_[i];
     if (thread.uid == 0) meet(slot, thread, pid_of(slot));
-    const uint64_t waiting = slot->ring.peek().total();
-    const bool filling = waiting >= slot->ring.capacity() / 16;
+    const bool filling = committed(slot, thread).total() >= capacity_ / 16;
     busy |= filling || ended;  // threads that come and go need their slots soon
     if (everything || ended || filling || now - thread.drained_ns >= kPatience_ns) drain_slot(slot, thread);
     if (ended) end_slot(slot, thread);
@@ -113,10 +134,10 @@ void Drain::tell_open_frames(const Slot *slot, const Thread &thread) {
 }
 
 void Drain::report_open_frames() {
-  for (uint32_t i = 0; i < arena_->slot_count; ++i) {
-    if (!has_thread(arena_->slot(i)) || threads_[i].uid == 0) continue;
-    tell_thread(arena_->slot(i), threads_[i]);
-    tell_open_frames(arena_->slot(i), threads_[i]);
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (!has_thread(slots_[i]) || threads_[i].uid == 0) continue;
+    tell_thread(slots_[i], threads_[i]);
+    tell_open_frames(slots_[i], threads_[i]);
   }
 }
 
@@ -124,6 +145,7 @@ void Drain::report_open_frames() {
 void Drain::end_slot(Slot *slot, Thread &thread) {
   const uint64_t now = recorder_->ticks();
   const Ring &ring = slot->ring;
+  if (ring.committed() != thread.taken()) tell_damage(slot, thread);
   tell_thread(slot, thread);
   if (ring.lost_count() != 0)
     recorder_->event(JsonObject()
@@ -143,54 +165,80 @@ void Drain::end_slot(Slot *slot, Thread &thread) {
                        .add("dropped", dropped));
   ended_dropped_ += dropped;
   thread = Thread{};
-  slot->reset();
+  slot->prepare(capacity_);
   slot->owner.store(slot_owner(SlotState::kFree, 0), std::memory_order_release);
 }
 
+namespace {
+
+struct Look {
+  explicit Look(uint32_t pid) : start(process_start(pid)), program(program_of(pid)) {}
+
+  // Whether a thread of this process is over, that ran `its_program`, in a process that began at `its_start` (0 = not
+  // known, both): the process has died, its pid is another's now, or exec has replaced the program.
+  bool is_over(uint64_t its_start, uint64_t its_program) const {
+    if (!start) return false;
+    if (*start == 0 || (its_start != 0 && its_start != *start)) return true;
+    return its_program != 0 && program != 0 && its_program != program;
+  }
+
+  std::optional<uint64_t> start;
+  uint64_t program;
+};
+
+}  // namespace
+
 void Drain::end_dead_processes() {
-  std::map<uint32_t, uint64_t> starts;  // one look per process
-  for (uint32_t i = 0; i < arena_->slot_count; ++i) {
-    Slot *slot = arena_->slot(i);
+  std::map<uint32_t, Look> looks;  // one per process
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    Slot *slot = slots_[i];
     const uint64_t owner = slot->owner.load(std::memory_order_acquire);
-    if (owner_state(owner) != SlotState::kLive && owner_state(owner) != SlotState::kClaimed) continue;
-    const auto found = starts.try_emplace(owner_pid(owner), 0);
-    if (found.second) found.first->second = process_start(owner_pid(owner));
-    const uint64_t start = found.first->second;
+    const bool live = owner_state(owner) == SlotState::kLive;
+    if (!live && owner_state(owner) != SlotState::kClaimed) continue;
     Thread &thread = threads_[i];
-    if (start != 0 && (thread.uid == 0 || thread.process_start == 0 || thread.process_start == start)) continue;
-    if (owner_state(owner) == SlotState::kClaimed) {  // died before its first record
+    const uint32_t pid = owner_pid(owner);
+    const uint64_t program = live ? slot->program : 0;
+    if (!looks.try_emplace(pid, pid).first->second.is_over(thread.process_start, program)) continue;
+    // That look may be older than the owner.
+    if (!Look(pid).is_over(thread.process_start, program)) continue;
+    if (!live) {  // died before its first record
       slot->owner.store(slot_owner(SlotState::kFree, 0), std::memory_order_release);
       continue;
     }
-    if (thread.uid == 0) meet(slot, thread, owner_pid(owner));
+    if (thread.uid == 0) meet(slot, thread, pid);
     drain_slot(slot, thread);
     end_slot(slot, thread);
   }
+  relieve_module_table();
+}
+
+void Drain::relieve_module_table() {
+  uint32_t holder = arena_->module_lock.load(std::memory_order_relaxed);
+  if (holder != 0 && process_start(holder) == 0) arena_->module_lock.compare_exchange_strong(holder, 0);
 }
 
 uint32_t Drain::live_threads() const {
   uint32_t n = 0;
-  for (uint32_t i = 0; i < arena_->slot_count; ++i) n += state_of(arena_->slot(i)) == SlotState::kLive;
+  for (const Slot *slot : slots_) n += state_of(slot) == SlotState::kLive;
   return n;
 }
 
 uint32_t Drain::live_processes() const {
   std::set<uint32_t> pids;
-  for (uint32_t i = 0; i < arena_->slot_count; ++i)
-    if (state_of(arena_->slot(i)) == SlotState::kLive) pids.insert(pid_of(arena_->slot(i)));
+  for (const Slot *slot : slots_)
+    if (state_of(slot) == SlotState::kLive) pids.insert(pid_of(slot));
   return static_cast<uint32_t>(pids.size());
 }
 
 uint64_t Drain::dropped() const {
   uint64_t n = ended_dropped_;
-  for (uint32_t i = 0; i < arena_->slot_count; ++i)
-    if (has_thread(arena_->slot(i))) n += arena_->slot(i)->ring.dropped() + threads_[i].unstored;
+  for (size_t i = 0; i < slots_.size(); ++i)
+    if (has_thread(slots_[i])) n += slots_[i]->ring.dropped() + threads_[i].unstored;
   return n;
 }
 
 bool Drain::has_open_frame(uint32_t first, uint32_t count) const {
-  for (uint32_t i = 0; i < arena_->slot_count; ++i) {
-    const Slot *slot = arena_->slot(i);
+  for (const Slot *slot : slots_) {
     const uint32_t depth = state_of(slot) == SlotState::kLive ? std::min(slot->depth.load(), kMaxFrames) : 0;
     for (uint32_t d = 0; d < depth; ++d)
       if (site_of(slot->frames[d].tag.load(std::memory_order_relaxed)) - first < count) return true;

@@ -10,13 +10,15 @@ namespace vprof {
 
 class Drain {
  public:
-  Drain(Arena *arena, Recorder *recorder) : arena_(arena), recorder_(recorder), threads_(arena->slot_count) {}
+  // REQUIRES: no program has joined yet.
+  Drain(Arena *arena, Recorder *recorder);
 
   // One round over all slots. Small amounts wait up to 20 ms for company unless `everything`. True if a ring was
   // filling fast.
   bool run(bool everything);
 
-  // Ends the slots of dead processes. Cheap enough for every 50 ms, not for every round.
+  // Ends the slots of dead processes, and of what a process was before exec; frees the module table if a dead process
+  // holds it. Cheap enough for every 50 ms, not for every round.
   void end_dead_processes();
 
   // `open` events for all threads inside probed calls: the end of a file.
@@ -41,17 +43,29 @@ class Drain {
     uint64_t stored = 0;
     uint64_t unstored = 0;
     uint64_t drained_ns = 0;
+    bool damaged = false;
+
+    uint64_t taken() const { return stored + unstored; }
   };
 
+  Ring::Span committed(const Slot *slot, const Thread &thread) const {
+    return slot->ring.peek(slot->records(), capacity_, thread.taken());
+  }
+  void relieve_module_table();
   void meet(Slot *slot, Thread &thread, uint32_t pid);
-  uint64_t drain_slot(Slot *slot, Thread &thread);
+  void tell_damage(const Slot *slot, Thread &thread);
+  void drain_slot(Slot *slot, Thread &thread);
   void end_slot(Slot *slot, Thread &thread);
   void tell_thread(Slot *slot, Thread &thread);
   void tell_open_frames(const Slot *slot, const Thread &thread);
 
+  // Nothing that decides where we read or write is taken from the arena later: a program gone wild may overwrite it.
   Arena *arena_;
   Recorder *recorder_;
-  std::vector<Thread> threads_;
+  std::vector<Slot *> slots_;
+  uint64_t capacity_;
+  std::vector<Thread> threads_;  // as slots_
+  std::vector<Record> copy_;     // of what is being stored
   uint64_t ended_dropped_ = 0;
 };
 

@@ -1,16 +1,24 @@
 #include "process.h"
 
+#include <signal.h>
+
+#include <cerrno>
 #include <fstream>
 #include <sstream>
 
+#include "../src/session.h"
+
 namespace vprof {
 
-uint64_t process_start(uint32_t pid) {
+std::optional<uint64_t> process_start(uint32_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string line;
-  if (!std::getline(file, line)) return 0;
+  std::getline(file, line);
   const size_t name_end = line.rfind(')');
-  if (name_end == std::string::npos) return 0;
+  if (name_end == std::string::npos) {
+    if (kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) return 0;
+    return std::nullopt;
+  }
   std::istringstream fields(line.substr(name_end + 1));
   std::string state, skipped;
   long threads = 0;
@@ -20,6 +28,10 @@ uint64_t process_start(uint32_t pid) {
   fields >> threads >> skipped >> start;                              // 20, 21, 22
   const bool ended = (state == "Z" || state == "X") && threads <= 1;  // a zombie leader may have live threads
   return ended ? 0 : start;
+}
+
+uint64_t program_of(uint32_t pid) {
+  return program_identity(("/proc/" + std::to_string(pid) + "/exe").c_str());
 }
 
 std::string thread_name(uint32_t pid, uint32_t tid) {

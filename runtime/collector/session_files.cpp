@@ -20,6 +20,7 @@ std::string SessionFiles::map_new_file(const char *name, size_t size, void **map
   const std::string file = path(name);
   const int fd = open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return failure("cannot create " + file, errno);
+  fchmod(fd, 0600);  // whatever the umask
   // Allocated, not sparse: a full tmpfs must fail here and not kill the program with SIGBUS later.
   int error = posix_fallocate(fd, 0, static_cast<off_t>(size));
   if (error == 0) {
@@ -40,11 +41,7 @@ static void init_arena(Arena *arena, const SessionOptions &options) {
   arena->hold = options.hold ? 1 : 0;
   while (getrandom(arena->session_id, sizeof arena->session_id, 0) < 0) continue;  // only EINTR can fail 16 bytes
   arena->heartbeat_ns.store(monotonic_ns(), std::memory_order_relaxed);
-  for (uint32_t i = 0; i < options.slots; ++i) {
-    Slot *slot = arena->slot(i);
-    slot->ring.init(options.ring_bytes / sizeof(Record), sizeof(Slot) - offsetof(Slot, ring));
-    slot->reset();
-  }
+  for (uint32_t i = 0; i < options.slots; ++i) arena->slot(i)->prepare(options.ring_bytes / sizeof(Record));
   memcpy(arena->magic, kArenaMagic, sizeof kArenaMagic);
 }
 
@@ -58,6 +55,12 @@ std::string SessionFiles::give_to(const std::string &user) {
   return "";
 }
 
+// Whether all may rename what is in the folder of `path`: programs do not join a session there (src/lifecycle.cpp).
+static bool lies_open_to_all(const std::string &path) {
+  struct stat st;
+  return stat((path + "/..").c_str(), &st) == 0 && (st.st_mode & S_IWOTH) != 0 && (st.st_mode & S_ISVTX) == 0;
+}
+
 std::string SessionFiles::create(const SessionOptions &options) {
   if (mkdir(options.directory.c_str(), 0700) != 0) {
     const int error = errno;
@@ -65,6 +68,7 @@ std::string SessionFiles::create(const SessionOptions &options) {
     return failure("cannot create session directory " + options.directory, error) + hint;
   }
   directory_ = options.directory;
+  if (lies_open_to_all(directory_)) return "all users may write to the folder of " + directory_ + ": choose another";
   chmod(directory_.c_str(), 0700);  // whatever the umask
   void *arena = nullptr, *switches = nullptr;
   std::string error = map_new_file("arena", Arena::size_for(options.slots, options.ring_bytes), &arena);

@@ -38,9 +38,10 @@ struct Module {
   uint64_t section_addr;  // link-time address of vprof_switch
   uint64_t device;
   uint64_t inode;
+  uint64_t changed_ns;  // the file's modification time: a library built anew in place has other sites
   State state;
   std::atomic<uint32_t> acked;  // by the collector: the plan is on, main may start
-  char path[984];               // cut if longer: then the module has no metadata
+  char path[976];               // cut if longer: then the module has no metadata
 };
 static_assert(sizeof(Module) == 1024);
 
@@ -71,13 +72,18 @@ struct Slot {
   uint32_t uid;  // written before the slot is live, constant then
   uint32_t tid;
   uint64_t start_ticks;
+  uint64_t program;               // that the thread runs (session.h): after an exec it is another
   std::atomic<uint64_t> writing;  // stack position of the active record writer, 0 = none (thread.h)
   std::atomic<uint32_t> depth;    // open frames
   Ring ring;
   Frame frames[kMaxFrames];
 
-  // For a new thread. REQUIRES: nobody uses the slot.
-  void reset() {
+  // The ring lies behind the slot.
+  const Record *records() const { return reinterpret_cast<const Record *>(this + 1); }
+
+  // For a new thread, whatever the slot's memory was; the ring has `capacity` records. REQUIRES: nobody uses the slot.
+  void prepare(uint64_t capacity) {
+    ring.init(capacity, sizeof(Slot) - offsetof(Slot, ring));
     ring.reset();
     writing.store(0, std::memory_order_relaxed);
     depth.store(0, std::memory_order_relaxed);

@@ -36,13 +36,27 @@ static void *map_private_file(int directory, const char *name, size_t least, siz
   return p;
 }
 
+// Nobody but us can replace the session or what is in it: not in a folder where all may rename.
+static bool lies_safely(int directory) {
+  struct stat st;
+  return fstatat(directory, "..", &st, 0) == 0 && ((st.st_mode & S_IWOTH) == 0 || (st.st_mode & S_ISVTX) != 0);
+}
+
+// Of this version, and whole: reading beyond a file's end would kill the program.
+static bool is_whole(Arena *arena, size_t size) {
+  if (memcmp(arena->magic, kArenaMagic, sizeof kArenaMagic) != 0 || arena->size != size || arena->slot_count == 0 ||
+      arena->slot_stride < sizeof(Slot) ||
+      size != Arena::slots_offset() + size_t{arena->slot_count} * arena->slot_stride)
+    return false;
+  return arena->slot_stride == Arena::stride_for(arena->slot(0)->ring.capacity() * sizeof(Record));
+}
+
 static bool map_session(int directory) {
   size_t arena_size = 0, switches_size = 0;
   Arena *arena = static_cast<Arena *>(map_private_file(directory, "arena", Arena::slots_offset(), &arena_size));
   if (arena == nullptr) return false;
   void *switches = nullptr;
-  if (memcmp(arena->magic, kArenaMagic, sizeof kArenaMagic) == 0 && arena->size == arena_size)
-    switches = map_private_file(directory, "switches", kMaxSites, &switches_size);
+  if (is_whole(arena, arena_size)) switches = map_private_file(directory, "switches", kMaxSites, &switches_size);
   if (switches == nullptr || !renew_call_numbers(arena)) {
     munmap(arena, arena_size);
     return false;
@@ -50,6 +64,7 @@ static bool map_session(int directory) {
   g_session.switches = static_cast<unsigned char *>(switches);
   g_session.clock = arena->clock;
   g_session.pid = static_cast<uint32_t>(getpid());
+  g_session.program = program_identity("/proc/self/exe");
   g_session.arena = arena;
   return true;
 }
@@ -58,8 +73,11 @@ static bool map_session(int directory) {
 static void end_slots_of_former_program() {
   Arena *arena = g_session.arena;
   for (uint32_t i = 0; i < arena->slot_count; ++i) {
+    std::atomic<uint64_t> &owner = arena->slot(i)->owner;
     uint64_t live = slot_owner(SlotState::kLive, g_session.pid);
-    arena->slot(i)->owner.compare_exchange_strong(live, slot_owner(SlotState::kEnded, g_session.pid));
+    owner.compare_exchange_strong(live, slot_owner(SlotState::kEnded, g_session.pid));
+    uint64_t claimed = slot_owner(SlotState::kClaimed, g_session.pid);
+    owner.compare_exchange_strong(claimed, slot_owner(SlotState::kFree, 0));
   }
 }
 
@@ -82,7 +100,8 @@ bool attach(const char *directory) {
   const int fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return false;
   struct stat st;
-  const bool ok = fstat(fd, &st) == 0 && is_private(st, S_IFDIR) && prepare_threads() && map_session(fd);
+  const bool ok =
+      fstat(fd, &st) == 0 && is_private(st, S_IFDIR) && lies_safely(fd) && prepare_threads() && map_session(fd);
   close(fd);
   if (!ok) return false;
   end_slots_of_former_program();

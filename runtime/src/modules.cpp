@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <link.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -55,6 +54,7 @@ void describe(unsigned char *start, unsigned char *stop, Module &m) {
   if (m.path[0] != '\0' && stat(m.path, &st) == 0) {
     m.device = st.st_dev;
     m.inode = st.st_ino;
+    m.changed_ns = static_cast<uint64_t>(st.st_mtim.tv_sec) * 1000000000 + static_cast<uint64_t>(st.st_mtim.tv_nsec);
   }
   const bool aligned = reinterpret_cast<uintptr_t>(start) % kPage == 0 && m.count % kPage == 0;
   m.state = aligned && memcmp(start, kSwitchMagic, sizeof kSwitchMagic) == 0 ? Module::kMapped : Module::kUnaligned;
@@ -62,7 +62,7 @@ void describe(unsigned char *start, unsigned char *stop, Module &m) {
 
 bool same_module(const Module &a, const Module &b) {
   return a.device == b.device && a.inode == b.inode && a.section_addr == b.section_addr && a.count == b.count &&
-         a.state == b.state && strcmp(a.path, b.path) == 0;
+         a.changed_ns == b.changed_ns && a.state == b.state && strcmp(a.path, b.path) == 0;
 }
 
 void pause_ms(long ms) {
@@ -70,14 +70,13 @@ void pause_ms(long ms) {
   nanosleep(&t, nullptr);
 }
 
-// Serializes the processes that append a module; a holder that died is relieved. False after a second.
+// Serializes the processes that append a module; the collector relieves a holder that died. A holder with our own pid
+// is what this process was before exec: libraries are loaded by one thread at a time. False after a second.
 bool lock_table(Arena *arena) {
   for (int attempt = 0; attempt < 1000; ++attempt) {
     uint32_t holder = 0;
     if (arena->module_lock.compare_exchange_strong(holder, g_session.pid, std::memory_order_acquire)) return true;
-    if (kill(static_cast<pid_t>(holder), 0) != 0 && errno == ESRCH &&
-        arena->module_lock.compare_exchange_strong(holder, g_session.pid, std::memory_order_acquire))
-      return true;
+    if (holder == g_session.pid) return true;
     pause_ms(1);
   }
   return false;

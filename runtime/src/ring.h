@@ -91,17 +91,20 @@ class Ring {
   };
 
   // The committed records, as one or two pieces; valid until consume().
-  Span peek() const {
-    const uint64_t tail = tail_.load(std::memory_order_acquire);
-    const uint64_t head = head_.load(std::memory_order_relaxed);
-    uint64_t n = tail - head;
-    if (n > capacity_) n = 0;  // the host program has overwritten our memory: take nothing
-    const uint64_t to_wrap = capacity_ - (head & (capacity_ - 1));
-    const uint64_t first = n < to_wrap ? n : to_wrap;
-    return {{&at(head), &at(0)}, {first, n - first}};
-  }
+  Span peek() const { return peek(records(), capacity_, head_.load(std::memory_order_relaxed)); }
+  void consume(uint64_t n) { consume_to(head_.load(std::memory_order_relaxed) + n); }
 
-  void consume(uint64_t n) { head_.store(head_.load(std::memory_order_relaxed) + n, std::memory_order_release); }
+  // The same for a consumer that itself knows where the ring lies and how many records it has taken since reset(): it
+  // then reads within the ring whatever a program gone wild writes over the shared words. What cannot be true is taken
+  // for an empty ring.
+  Span peek(const Record *records, uint64_t capacity, uint64_t taken) const {
+    uint64_t n = tail_.load(std::memory_order_acquire) - taken;
+    if (n > capacity) n = 0;
+    const uint64_t at = taken & (capacity - 1), to_wrap = capacity - at;
+    const uint64_t first = n < to_wrap ? n : to_wrap;
+    return {{records + at, records}, {first, n - first}};
+  }
+  void consume_to(uint64_t taken) { head_.store(taken, std::memory_order_release); }
 
   uint64_t capacity() const { return capacity_; }
   uint64_t reserve() const { return capacity_ / 16; }

@@ -3,16 +3,26 @@
 #ifndef VPROF_SESSION_H
 #define VPROF_SESSION_H
 
+#include <sys/stat.h>
+
 #include "arena.h"
 
 namespace vprof {
+
+// Names the program behind /proc/self/exe or /proc/PID/exe; 0 = cannot be told.
+inline uint64_t program_identity(const char *exe) {
+  struct stat st;
+  if (stat(exe, &st) != 0) return 0;
+  return (uint64_t{st.st_dev} << 40 ^ st.st_ino) | uint64_t{1} << 63;
+}
 
 struct Session {
   Arena *arena;             // null: dormant
   unsigned char *switches;  // the whole file `switches`
   uint16_t *call_numbers;   // this process's own, kMaxFrames per slot (shadow_stack.h)
   Clock clock;
-  uint32_t pid;  // of this process, also after fork
+  uint32_t pid;      // of this process, also after fork
+  uint64_t program;  // program_identity()
 };
 
 extern Session g_session;

@@ -55,6 +55,7 @@ Slot *claim_slot() {
     slot->uid = g_session.arena->newest_uid.fetch_add(1, std::memory_order_relaxed) + 1;
     slot->tid = static_cast<uint32_t>(syscall(SYS_gettid));
     slot->start_ticks = ticks();
+    slot->program = g_session.program;
     slot->owner.store(slot_owner(SlotState::kLive, pid), std::memory_order_release);
     if (t_thread.creator.uid != 0) write_created(slot, t_thread.creator);
     pthread_setspecific(g_end_key, slot);  // an early key: its place is in the thread, nothing is allocated
