@@ -114,7 +114,7 @@ def describe(
         complete=np.array([f in children and all(is_on[c] for c in children[f]) for f in range(len(is_on))], np.bool_),
         switchable=np.array(graph.sited, np.bool_) & ~np.array(graph.ignored, np.bool_),
     )
-    return program, _recursion(counted, callgraph.reachable(counted, map(int, entries)), program.functions)
+    return program, _recursion(counted, callgraph.reachable(calls, map(int, entries)), program.functions)
 
 
 def _functions_on(sites: Sites, on: frozenset[int]) -> Bool:

@@ -41,6 +41,13 @@ def load_binary(path: Path | str) -> Trace:
         raise TraceError(f"{path}: an event lacks the key {key}: writer and reader do not fit together") from None
 
 
+def read_nested_calls(path: Path) -> tuple[Sites, list[tuple[int, int]]]:
+    """The functions of a trace, and (caller, callee) of the calls that nested directly in it. Raises TraceError."""
+    decoded = _decode(read_chunks(path))
+    function = decoded.sites.functions(decoded.calls.number)
+    return decoded.sites, _nested(decoded.sites, decoded.calls, function)
+
+
 @dataclass(frozen=True)
 class _Decoded:
     """The content of a file before anything is chosen or left out."""
@@ -113,9 +120,12 @@ def _assemble(decoded: _Decoded) -> Trace:
 
 
 def _program(sites: Sites, on: frozenset[int], calls: Calls, function: Int32) -> tuple[Program, list[str]]:
+    return describe(sites, on, _nested(sites, calls, function), np.unique(function[calls.parent == NONE]))
+
+
+def _nested(sites: Sites, calls: Calls, function: Int32) -> list[tuple[int, int]]:
     count = len(sites.graph.names)
-    observed = [divmod(int(edge), count) for edge in observed_edges(calls.parent, function, count)]
-    return describe(sites, on, observed, np.unique(function[calls.parent == NONE]))
+    return [divmod(int(edge), count) for edge in observed_edges(calls.parent, function, count)]
 
 
 def _lives(decoded: _Decoded) -> Lives:
