@@ -51,6 +51,7 @@ def test_heights_separate_what_waits_from_what_runs_everything() -> None:
     order = ["LWLockAcquireOrWait", "XLogFlush", "CommitTransaction", "ExecutorRun"]
     assert sorted(order, key=height.__getitem__) == order
     assert len({int(height[name]) for name in order}) == len(order)
+    assert height["LockAcquire"] > height["LockAcquireExtended"] > height["ProcSleep"] > 0
     reachable = callgraph.reachable(counted, [graph.names.index("PostgresMain")])
     assert max(map(len, callgraph.components(counted))) < 0.05 * len(reachable)
 
