@@ -71,7 +71,7 @@ class Session:
         return reply
 
     def all_on(self) -> None:
-        module = self.ask("modules")["modules"][0]  # type: ignore[index]
+        module = self.ask("modules")["modules"][-1]  # type: ignore[index]
         self.ask(f"on {module['base'] + 64}-{module['base'] + module['count'] - 1}")
 
     def stop(self) -> float:

@@ -95,6 +95,11 @@ class Control:
         self.modules += new
         return new
 
+    @property
+    def programs(self) -> list[dict[str, Any]]:
+        """The modules without libvprof itself, which joins first: its sites are functions of the C library."""
+        return [module for module in self.modules if Path(module["path"]).name != "libvprof.so"]
+
     def flip(self, verb: str, numbers: list[int]) -> dict[str, Any]:
         """`on` or `off`. Returns the times before and after, in ticks; nothing without sites."""
         return self.request(f"{verb} {ranges(numbers)}") if numbers else {}

@@ -145,7 +145,7 @@ def _included(name: str, user: Path) -> dict[str, Any]:
 
 
 def _check_tables(raw: dict[str, Any], file: Path) -> None:
-    known = [*_ENTRIES, *_LISTS, *_TABLES, *_FREE, "name", "summary", "primitive"]
+    known = [*_ENTRIES, *_LISTS, *_TABLES, *_FREE, "name", "summary", "primitive", "external"]
     for key, value in raw.items():
         if key not in known:
             near = get_close_matches(key, known, n=1)

@@ -42,7 +42,7 @@ class LiveProgram:
     def wait_until_joined(self) -> None:
         """Returns when the program has joined with its plan on. Raises VprofError when it ends first or never joins."""
         deadline = time.monotonic() + _JOIN_SECONDS
-        while not self.session.modules:
+        while not self.session.programs:
             self.check()
             if time.monotonic() > deadline:
                 raise VprofError("the program did not join: it was not built (or not linked) by vprof-cc")

@@ -1,10 +1,11 @@
-"""annotations/pthread.toml lists exactly what the runtime interposes."""
+"""annotations/pthread.toml and io.toml list exactly what the runtime interposes."""
 
 import tomllib
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 
+from vprof.metadata import read_program
 from vprof.paths import annotation_file, native
 
 MAPPINGS = {"mmap", "mmap64", "munmap", "mremap", "shmat", "shmdt"}
@@ -19,9 +20,22 @@ def exported_functions(library: Path) -> set[str]:
         }
 
 
-def test_the_listed_primitives_are_the_interposed_ones() -> None:
-    primitives = tomllib.loads(annotation_file("pthread").read_text(encoding="utf-8"))["primitive"]
-    listed = [function for primitive in primitives for function in primitive["functions"]]
-    exported = exported_functions(native("lib/vprof/libvprof.so"))
-    assert exported > MAPPINGS
-    assert sorted(listed) == sorted(name for name in exported - MAPPINGS if not name.startswith(("vprof_", "__vprof_")))
+def listed(file: str, table: str) -> set[str]:
+    entries = tomllib.loads(annotation_file(file).read_text(encoding="utf-8"))[table]
+    functions = [function for entry in entries for function in entry["functions"]]
+    assert len(functions) == len(set(functions))
+    return set(functions)
+
+
+def test_the_listed_functions_are_the_interposed_ones() -> None:
+    library = native("lib/vprof/libvprof.so")
+    [unit] = read_program(library)
+    external = {function.name for function in unit.functions if function.site is not None}
+    aliases = {function.name for function in unit.functions if function.left == "alias"}
+    assert external == listed("io", "external")
+    exported = exported_functions(library)
+    assert exported > MAPPINGS | external | aliases
+    others = exported - MAPPINGS - external - aliases
+    checked = {name for name in others if name.endswith(("_chk", "_2"))}
+    assert {name.strip("_").removesuffix("_chk").removesuffix("_2") for name in checked} <= external | aliases
+    assert listed("pthread", "primitive") == {n for n in others - checked if not n.startswith(("vprof_", "__vprof_"))}

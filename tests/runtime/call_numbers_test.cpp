@@ -28,7 +28,7 @@ std::vector<Call> calls_of(const std::vector<DecodedRecord> &records, uint64_t b
 TEST(CallNumbers, EachCallCarriesThePlaceInItsCaller) {
   Recording recording({"--hold"});
   recording.run_with_probes_on({program("numbered")});
-  const uint64_t base = number_in(recording.ask("modules"), "base") + 64;
+  const uint64_t base = number_in(recording.program_modules(), "base") + 64;
   const DecodedTrace trace = recording.finish();
   ASSERT_EQ(trace.records.size(), 2u);
   const std::vector<Call> parent = calls_of(trace.records.at(1), base), child = calls_of(trace.records.at(2), base);

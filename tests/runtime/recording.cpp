@@ -109,14 +109,21 @@ std::string Recording::ask(const std::string &request) {
   return reply;
 }
 
+std::string Recording::program_modules() {
+  const std::string modules = ask("modules");
+  const size_t first = modules.find("\"index\":1");
+  return first == std::string::npos ? "" : modules.substr(first);
+}
+
 Running *Recording::start_with_probes_on(const std::vector<std::string> &argv) {
   Running *running = new Running(argv, session_);
-  EXPECT_TRUE(eventually([&] { return ask("modules").find("\"index\":0") != std::string::npos; }));
-  const std::string modules = ask("modules");
+  EXPECT_TRUE(eventually([&] { return ask("ack 0") == "{}"; }));
+  EXPECT_TRUE(eventually([&] { return !program_modules().empty(); }));
+  const std::string modules = program_modules();
   const uint64_t base = number_in(modules, "base"), count = number_in(modules, "count");
   EXPECT_EQ(ask("on " + std::to_string(base + 64) + "-" + std::to_string(base + count - 1)).find("error"),
             std::string::npos);
-  EXPECT_EQ(ask("ack 0"), "{}");
+  EXPECT_EQ(ask("ack 1"), "{}");
   return running;
 }
 

@@ -45,6 +45,9 @@ class Recording {
   // One request over the control socket; the reply.
   std::string ask(const std::string &request);
 
+  // The reply to `modules` from its first instrumented program on; libvprof itself joins first.
+  std::string program_modules();
+
   // Starts a program of programs/ held at its modules, with all its sites on, and lets it run.
   // REQUIRES: the collector was started with --hold.
   Running *start_with_probes_on(const std::vector<std::string> &argv);

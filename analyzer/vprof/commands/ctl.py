@@ -102,12 +102,12 @@ def _status(session: Control) -> dict[str, Any]:
     functions = {name for name, _, sites in session.sites.sites() if not on.isdisjoint(sites)}
     stats = session.stats()
     del stats["ticks"]
-    return {**stats, "modules": len(session.modules), "sites_on": len(on), "functions_on": len(functions)}
+    return {**stats, "modules": len(session.programs), "sites_on": len(on), "functions_on": len(functions)}
 
 
 def _check(session: Control, plan: Plan) -> None:
     """Raises UsageError when a name or glob matches no site: most often it is misspelt."""
-    if not session.modules:
+    if not session.programs:
         raise VprofError("no program has joined this session yet")
     unmatched = session.sites.unmatched(plan)
     if unmatched:

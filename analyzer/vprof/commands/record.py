@@ -116,11 +116,11 @@ def _report(session: Session, plan: Plan, totals: dict[str, Any], output: Path) 
     """One line about the trace. Raises VprofError with a diagnosis when it is empty."""
     unmatched = session.sites.unmatched(plan)
     if not totals["records"]:
-        if not session.modules:
+        if not session.programs:
             raise VprofError(
                 "no records: no program built by vprof-cc joined; build it with CC=vprof-cc (and link with it)"
             )
-        unaligned = [module["path"] for module in session.modules if module["state"] != "mapped"]
+        unaligned = [module["path"] for module in session.programs if module["state"] != "mapped"]
         if unaligned:
             raise VprofError(f"no records: {unaligned[0]} was linked without vprof-cc; link it with vprof-cc")
         if unmatched:
