@@ -11,6 +11,8 @@ from build_cache import Built, built, cache_folder
 from vprof.source import SourceUnavailableError
 from vprof.target import Target
 
+sys.path.append(str(Path(__file__).parents[2] / "targets/postgres"))
+
 
 @pytest.fixture(scope="session")
 def installed() -> Path:
