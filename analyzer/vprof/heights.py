@@ -20,7 +20,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from vprof.callgraph import Graph, components
-from vprof.kernels import kernel
+from vprof.kernels import helper, kernel
 from vprof.model import Bool, Int32, Int64
 
 Key = str | tuple[str, ...]
@@ -120,32 +120,42 @@ def close_no_cycle(n: int, tail: Int64, head: Int64) -> Bool:
     for edge in range(len(tail)):
         i, j = tail[edge], head[edge]
         if position[i] > position[j]:
-            low, high = position[j], position[i]
             found[0], found_for[j] = j, edge
-            count, done = 1, 0
-            while done < count and found_for[i] != edge:
-                out = first[found[done]]
-                done += 1
-                while out >= 0:
-                    v = head[out]
-                    out = following[out]
-                    if found_for[v] != edge and position[v] <= high:
-                        found[count], found_for[v] = v, edge
-                        count += 1
+            _search(edge, i, first, following, head, position, found_for, found)
             if found_for[i] == edge:
                 continue
-            moved, to = 0, low
-            for place in range(low, high + 1):
-                v = at[place]
-                if found_for[v] == edge:
-                    found[moved] = v
-                    moved += 1
-                else:
-                    at[to], position[v] = v, to
-                    to += 1
-            for k in range(moved):
-                at[to], position[found[k]] = found[k], to
-                to += 1
+            _move_behind(edge, position[j], position[i], position, at, found_for, found)
         kept[edge] = True
         following[edge], first[i] = first[i], edge
     return kept
+
+
+@helper
+def _search(mark, wanted, first, following, head, position, found_for, found):  # type: ignore[no-untyped-def]
+    """Marks what found[0] reaches that is no later than `wanted`, until that is found; overwrites `found`."""
+    count, done = 1, 0
+    while done < count and found_for[wanted] != mark:
+        out = first[found[done]]
+        done += 1
+        while out >= 0:
+            v = head[out]
+            out = following[out]
+            if found_for[v] != mark and position[v] <= position[wanted]:
+                found[count], found_for[v] = v, mark
+                count += 1
+
+
+@helper
+def _move_behind(mark, low, high, position, at, found_for, moved):  # type: ignore[no-untyped-def]
+    """Moves the marked vertices between two positions behind the others; both keep their order."""
+    count, to = 0, low
+    for place in range(low, high + 1):
+        v = at[place]
+        if found_for[v] == mark:
+            moved[count] = v
+            count += 1
+        else:
+            at[to], position[v] = v, to
+            to += 1
+    for k in range(count):
+        at[to + k], position[moved[k]] = moved[k], to + k
