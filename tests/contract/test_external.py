@@ -20,8 +20,21 @@ from vprof.session import Session
 from vprof.trace import load_binary
 
 SOURCE = Path(__file__).parent / "programs" / "external.c"
-FUNCTIONS = ["main", "load", "save", "receive", "fail", "cancel", "stuck", "spawn", "child", "borrow"]
-EXTERNAL = ["pread", "pwrite", "fsync", "send", "recv", "read", "fdatasync", "waitpid", "close", "usleep"]
+FUNCTIONS = [
+    "main",
+    "load",
+    "save",
+    "receive",
+    "fail",
+    "cancel",
+    "stuck",
+    "interrupt",
+    "on_alarm",
+    "spawn",
+    "child",
+    "borrow",
+]
+EXTERNAL = ["pread", "pwrite", "write", "fsync", "send", "recv", "read", "fdatasync", "waitpid", "close", "usleep"]
 
 
 def build(folder: Path, *options: str) -> Path:
@@ -67,6 +80,8 @@ def test_external_calls_are_leaves_below_their_callers(tmp_path: Path, options: 
         ("fail", "read"): 2,
         ("stuck", "read"): 1,
         ("cancel", "usleep"): 1,
+        ("interrupt", "recv"): 1,
+        ("on_alarm", "write"): 1,
         ("child", "fdatasync"): 1,
         ("spawn", "waitpid"): 1,
         ("borrow", "close"): 1,
