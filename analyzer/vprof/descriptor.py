@@ -21,17 +21,17 @@ _TYPED_EVENTS = ("begin", "end")
 _ENTRIES: dict[str, dict[str, Any]] = {
     "interval": {
         "required": ("event", "function", "id"),
-        "optional": ("at", "type"),
+        "optional": ("at", "type", "file"),
         "values": {"event": ("begin", "end", "abort", "on_behalf"), "at": _AT},
     },
     "sync": {
         "required": ("role", "function", "object"),
-        "optional": (),
+        "optional": ("file",),
         "values": {"role": ("acquire", "release")},
     },
     "queue": {
         "required": ("role", "function", "task"),
-        "optional": ("at",),
+        "optional": ("at", "file"),
         "values": {"role": ("enqueue", "dequeue"), "at": _AT},
     },
 }

@@ -4,94 +4,201 @@
 #include <map>
 #include <set>
 
+#include "Calls.h"
+#include "Library.h"
+#include "Names.h"
+#include "clang/AST/DeclTemplate.h"
 #include "clang/AST/RecursiveASTVisitor.h"
-#include "clang/Basic/Builtins.h"
 #include "clang/Basic/SourceManager.h"
-#include "clang/Index/USRGeneration.h"
-#include "llvm/Support/Path.h"
+#include "clang/Lex/Lexer.h"
 
 namespace vprof {
 namespace {
 
-std::string typeText(clang::QualType type) {
-  return type.getCanonicalType().getUnqualifiedType().getAsString();
+/// Where the text of a function's body begins: the same for all instantiations of a template.
+unsigned placeOfBody(const clang::FunctionDecl *decl) {
+  return decl->getBody()->getBeginLoc().getRawEncoding();
 }
 
-/// Library functions that compilers expand in place or that cost next to nothing: no reason for a probe in the caller.
-bool isCheapLibraryFunction(const clang::Builtin::Context &builtins, unsigned id) {
-  static const std::set<llvm::StringRef> headers = {"string.h", "strings.h", "math.h", "ctype.h", "complex.h"};
-  const char *header = builtins.getHeaderName(id);
-  return header && headers.count(header);
+bool hasWrittenBody(const clang::FunctionDecl *decl) {
+  return decl->doesThisDeclarationHaveABody() && !decl->isImplicit() && !decl->isDefaulted() && decl->getBody();
 }
 
-class Collector : public clang::RecursiveASTVisitor<Collector> {
+/// The functions of a unit, their overridings, and the addresses taken; bodies are left to Describer.
+class Finder : public clang::RecursiveASTVisitor<Finder> {
  public:
-  explicit Collector(clang::ASTContext &context) : context_(context), sources_(context.getSourceManager()) {}
+  explicit Finder(const clang::ASTContext &context) : context_(context), sources_(context.getSourceManager()) {}
 
-  Unit take() { return std::move(unit_); }
+  /// The text of a body that occurs once in `functions`, or an instantiation of it.
+  struct Body {
+    size_t function;
+    const clang::FunctionDecl *decl;
+    bool is_instance;
+  };
+
+  bool shouldVisitTemplateInstantiations() const { return true; }
 
   bool TraverseDecl(clang::Decl *decl) {
-    if (decl && decl->getLexicalDeclContext() == context_.getTranslationUnitDecl() && isSystem(decl->getLocation()))
+    if (!decl) return true;
+    const clang::DeclContext *scope = decl->getLexicalDeclContext();
+    if (scope && !scope->isRecord() && !scope->isFunctionOrMethod() && isSystem(sources_, decl->getLocation()))
       return true;
+    const auto *function = llvm::dyn_cast<clang::FunctionDecl>(decl);
+    if (!function || !hasWrittenBody(function)) return RecursiveASTVisitor::TraverseDecl(decl);
+    if (function->isTemplateInstantiation() || functions_at.count(placeOfBody(function))) {
+      instances.push_back(function);
+      return true;
+    }
+    add(function, /*is_lambda=*/false, function->isConstexpr());
     return RecursiveASTVisitor::TraverseDecl(decl);
   }
 
-  bool TraverseFunctionDecl(clang::FunctionDecl *decl) {
-    if (!decl->doesThisDeclarationHaveABody()) return RecursiveASTVisitor::TraverseFunctionDecl(decl);
-    unit_.functions.push_back(describe(decl));
-    function_ = &unit_.functions.back();
-    const bool more = RecursiveASTVisitor::TraverseFunctionDecl(decl);
-    function_ = nullptr;
-    return more;
+  bool VisitLambdaExpr(clang::LambdaExpr *lambda) {
+    const clang::CXXMethodDecl *call = lambda->getCallOperator();
+    if (!call->getBody()) return true;
+    if (functions_at.count(placeOfBody(call)))
+      instances.push_back(call);
+    else
+      add(call, /*is_lambda=*/true, saysConstexpr(*lambda));
+    if (const clang::FunctionTemplateDecl *generic = call->getDescribedFunctionTemplate())
+      instances.insert(instances.end(), generic->spec_begin(), generic->spec_end());
+    return true;
+  }
+
+  bool VisitCXXMethodDecl(clang::CXXMethodDecl *method) {
+    if (!method->isCanonicalDecl()) return true;
+    for (const clang::CXXMethodDecl *overridden : method->overridden_methods())
+      overrides.emplace_back(method, overridden);
+    return true;
   }
 
   bool VisitCallExpr(clang::CallExpr *call) {
-    const clang::Expr *callee = call->getCallee()->IgnoreParenImpCasts();
-    const clang::FunctionDecl *target = call->getDirectCallee();
-    if (target) called_.insert(callee);
-    if (!function_) return true;
-    const unsigned line = placeOf(sources_, call->getBeginLoc()).second;
-    if (target)
-      addCall(target, line);
-    else
-      addIndirectCall(call->getCallee()->getType(), line);
+    called_.insert(call->getCallee()->IgnoreParenImpCasts());
     return true;
   }
 
   bool VisitDeclRefExpr(clang::DeclRefExpr *reference) {
     const auto *target = llvm::dyn_cast<clang::FunctionDecl>(reference->getDecl());
-    if (!target || called_.count(reference) || target->getBuiltinID()) return true;
-    std::pair<unsigned, std::string> entry(symbol(target), typeText(target->getType()));
-    if (taken_.insert(entry).second) unit_.taken.push_back(std::move(entry));
+    if (target && !called_.count(reference) && !target->getBuiltinID()) taken.push_back(target);
     return true;
   }
 
-  bool VisitStmt(clang::Stmt *statement) {
-    if (!function_) return true;
-    function_->has_loop |= isLoop(statement);
-    if (const auto *attributed = llvm::dyn_cast<clang::AttributedStmt>(statement))
-      for (const clang::Attr *attribute : attributed->getAttrs())
-        function_->has_musttail |= llvm::isa<clang::MustTailAttr>(attribute);
-    if (!llvm::isa<clang::Expr, clang::CompoundStmt, clang::AttributedStmt>(statement)) ++function_->statements;
-    for (const clang::Stmt *child : statement->children())
-      if (isExpressionStatement(statement, child)) ++function_->statements;
-    return true;
+  std::vector<Function> functions;
+  std::map<unsigned, size_t> functions_at;  ///< by the place of the body
+  std::vector<const clang::FunctionDecl *> instances;
+  std::vector<std::pair<const clang::FunctionDecl *, const clang::FunctionDecl *>> overrides;
+  std::vector<const clang::FunctionDecl *> taken;
+
+ private:
+  void add(const clang::FunctionDecl *decl, bool is_lambda, bool is_constexpr) {
+    Function function;
+    function.decl = decl;
+    function.id = identityOf(decl);
+    function.name = nameOf(decl);
+    std::tie(function.file, function.line) = placeOf(sources_, decl->getLocation());
+    function.noreturn = decl->isNoReturn();
+    function.is_lambda = is_lambda;
+    function.is_constexpr = is_constexpr;
+    functions_at[placeOfBody(decl)] = functions.size();
+    functions.push_back(std::move(function));
+  }
+
+  /// A lambda's call operator is constexpr wherever C++ allows it; this is about the word.
+  bool saysConstexpr(const clang::LambdaExpr &lambda) const {
+    const clang::SourceLocation body = lambda.getBody()->getBeginLoc();
+    clang::SourceLocation place = lambda.getIntroducerRange().getEnd();
+    while (place.isFileID() && body.isFileID() && place < body) {
+      const auto token = clang::Lexer::findNextToken(place, sources_, context_.getLangOpts());
+      if (!token) return false;
+      if (token->is(clang::tok::raw_identifier) &&
+          (token->getRawIdentifier() == "constexpr" || token->getRawIdentifier() == "consteval"))
+        return true;
+      place = token->getLocation();
+    }
+    return false;
+  }
+
+  const clang::ASTContext &context_;
+  const clang::SourceManager &sources_;
+  std::set<const clang::Expr *> called_;
+};
+
+/// Fills in what the bodies contain.
+class Describer {
+ public:
+  Describer(Finder &found, const clang::ASTContext &context)
+      : context_(context),
+        sources_(context.getSourceManager()),
+        library_(context),
+        functions_at_(found.functions_at),
+        instances_(std::move(found.instances)) {
+    unit_.language = context.getLangOpts().CPlusPlus ? "c++" : "c";
+    unit_.functions = std::move(found.functions);
+    for (const clang::FunctionDecl *target : found.taken) addTaken(target, typeText(target->getType(), context_));
+    std::set<std::pair<unsigned, unsigned>> overrides;
+    for (const auto &[method, overridden] : found.overrides) overrides.emplace(symbol(method), symbol(overridden));
+    unit_.overrides.assign(overrides.begin(), overrides.end());
+  }
+
+  Unit describe() {
+    for (Function &function : unit_.functions) describeBody(function, function.decl, /*is_instance=*/false);
+    for (size_t i = 0; i < instances_.size(); ++i) describeInstance(instances_[i]);
+    return std::move(unit_);
   }
 
  private:
-  /// Headers found as system headers, and those of installed packages whatever option found them.
-  bool isSystem(clang::SourceLocation location) const {
-    if (location.isInvalid()) return false;
-    location = sources_.getExpansionLoc(location);
-    if (sources_.isInSystemHeader(location)) return true;
-    const auto file = sources_.getFileEntryRefForID(sources_.getFileID(location));
-    return file && (file->getName().starts_with("/usr/include/") || file->getName().starts_with("/usr/lib/"));
+  void describeInstance(const clang::FunctionDecl *decl) {
+    if (!decl->getBody() || !described_.insert(decl).second) return;
+    const auto place = functions_at_.find(placeOfBody(decl));
+    if (place != functions_at_.end()) describeBody(unit_.functions[place->second], decl, /*is_instance=*/true);
   }
 
-  bool isLoop(const clang::Stmt *statement) const {
-    if (llvm::isa<clang::ForStmt, clang::WhileStmt, clang::DoStmt, clang::IndirectGotoStmt>(statement)) return true;
-    const auto *jump = llvm::dyn_cast<clang::GotoStmt>(statement);
-    return jump && sources_.isBeforeInTranslationUnit(jump->getLabel()->getLocation(), jump->getGotoLoc());
+  void describeBody(Function &function, const clang::FunctionDecl *decl, bool is_instance) {
+    function_ = &function;
+    if (const auto *constructor = llvm::dyn_cast<clang::CXXConstructorDecl>(decl)) {
+      for (const clang::CXXCtorInitializer *initializer : constructor->inits())
+        if (initializer->isWritten()) walkPart(initializer->getInit(), /*counts=*/false, is_instance);
+      for (const Callee &callee : impliedCallees(*constructor, context_)) add(callee, function.line, /*counts=*/false);
+    }
+    walkPart(decl->getBody(), /*counts=*/!is_instance, is_instance);
+    if (const auto *destructor = llvm::dyn_cast<clang::CXXDestructorDecl>(decl))
+      for (const Callee &callee : impliedCallees(*destructor)) add(callee, function.line, /*counts=*/false);
+  }
+
+  /// `counts`: the code is under the probe, and makes its function eligible for one.
+  void walkPart(const clang::Stmt *part, bool counts, bool is_instance) {
+    std::set<const clang::Expr *> called;
+    walk(part, [&](const clang::Stmt &statement, const clang::Stmt &at, bool written) {
+      if (counts && written) count(statement);
+      const unsigned line = placeOf(sources_, at.getBeginLoc()).second;
+      for (const Callee &callee : calleesOf(statement, context_)) add(callee, line, counts);
+      if (is_instance) noteInstance(statement, called);
+    });
+  }
+
+  /// What the walk over declarations does not see, since it does not enter instantiations.
+  void noteInstance(const clang::Stmt &statement, std::set<const clang::Expr *> &called) {
+    if (const auto *lambda = llvm::dyn_cast<clang::LambdaExpr>(&statement)) {
+      instances_.push_back(lambda->getCallOperator());
+      if (const auto *generic = lambda->getCallOperator()->getDescribedFunctionTemplate())
+        instances_.insert(instances_.end(), generic->spec_begin(), generic->spec_end());
+    }
+    if (const auto *call = llvm::dyn_cast<clang::CallExpr>(&statement))
+      called.insert(call->getCallee()->IgnoreParenImpCasts());
+    const auto *reference = llvm::dyn_cast<clang::DeclRefExpr>(&statement);
+    const auto *target = reference ? llvm::dyn_cast<clang::FunctionDecl>(reference->getDecl()) : nullptr;
+    if (target && !called.count(reference) && !target->getBuiltinID())
+      addTaken(target, typeText(target->getType(), context_));
+  }
+
+  void count(const clang::Stmt &statement) {
+    function_->has_loop |= isLoop(statement, context_);
+    if (const auto *attributed = llvm::dyn_cast<clang::AttributedStmt>(&statement))
+      for (const clang::Attr *attribute : attributed->getAttrs())
+        function_->has_musttail |= llvm::isa<clang::MustTailAttr>(attribute);
+    if (!llvm::isa<clang::Expr, clang::CompoundStmt, clang::AttributedStmt>(statement)) ++function_->statements;
+    for (const clang::Stmt *child : statement.children())
+      if (isExpressionStatement(&statement, child)) ++function_->statements;
   }
 
   /// An expression that stands as a statement: in a block, as the body of a control statement, behind a label.
@@ -100,78 +207,81 @@ class Collector : public clang::RecursiveASTVisitor<Collector> {
     if (llvm::isa<clang::CompoundStmt, clang::LabelStmt>(parent)) return true;
     if (const auto *s = llvm::dyn_cast<clang::IfStmt>(parent)) return child == s->getThen() || child == s->getElse();
     if (const auto *s = llvm::dyn_cast<clang::ForStmt>(parent)) return child == s->getBody();
+    if (const auto *s = llvm::dyn_cast<clang::CXXForRangeStmt>(parent)) return child == s->getBody();
     if (const auto *s = llvm::dyn_cast<clang::WhileStmt>(parent)) return child == s->getBody();
     if (const auto *s = llvm::dyn_cast<clang::DoStmt>(parent)) return child == s->getBody();
     if (const auto *s = llvm::dyn_cast<clang::SwitchCase>(parent)) return child == s->getSubStmt();
     return false;
   }
 
-  std::string identity(const clang::FunctionDecl *decl) const {
-    llvm::SmallString<128> usr;
-    clang::index::generateUSRForDecl(decl, usr);
-    std::string id = usr.str().str();
-    if (!decl->isExternallyVisible()) {
-      const clang::FunctionDecl *definition = nullptr;
-      if (!decl->isDefined(definition)) definition = decl;
-      id += "@" + placeOf(sources_, definition->getLocation()).first;
-    }
-    return id;
-  }
-
-  Function describe(clang::FunctionDecl *decl) const {
-    Function function;
-    function.decl = decl;
-    function.id = identity(decl);
-    function.name = decl->getQualifiedNameAsString();
-    std::tie(function.file, function.line) = placeOf(sources_, decl->getLocation());
-    function.noreturn = decl->isNoReturn();
-    return function;
-  }
-
   unsigned symbol(const clang::FunctionDecl *decl) {
-    const auto [place, is_new] = symbols_.try_emplace(decl->getCanonicalDecl(), unit_.symbols.size());
-    if (is_new) unit_.symbols.push_back({identity(decl), decl->getQualifiedNameAsString(), decl->isNoReturn()});
+    const clang::FunctionDecl *pattern = patternOf(decl)->getCanonicalDecl();
+    const auto [place, is_new] = symbols_.try_emplace(pattern, unit_.symbols.size());
+    if (is_new) unit_.symbols.push_back({identityOf(pattern), nameOf(pattern), decl->isNoReturn()});
     return place->second;
   }
 
-  void addCall(const clang::FunctionDecl *target, unsigned line) {
-    const clang::Builtin::Context &builtins = context_.BuiltinInfo;
-    const unsigned builtin = target->getBuiltinID();
-    if (builtin && !builtins.isPredefinedLibFunction(builtin)) return;
-    if (!builtin || !isCheapLibraryFunction(builtins, builtin)) function_->has_call = true;
-    function_->calls.emplace_back(symbol(target), line);
+  template <typename First>
+  static void addUnique(std::vector<std::pair<First, unsigned>> &list, First first, unsigned second) {
+    std::pair<First, unsigned> entry(std::move(first), second);
+    if (std::find(list.begin(), list.end(), entry) == list.end()) list.push_back(std::move(entry));
   }
 
-  void addIndirectCall(clang::QualType callee, unsigned line) {
-    function_->has_call = true;
-    const clang::QualType pointee = callee->getPointeeType();
-    function_->indirect.emplace_back(typeText(pointee.isNull() ? callee : pointee), line);
+  void addTaken(const clang::FunctionDecl *decl, const std::string &type) {
+    if (const clang::FunctionDecl *code = library_.definitionOf(decl)) {
+      for (const Callee &behind : library_.reach(code).callees)
+        if (behind.kind == Callee::kDirect) addTaken(behind.decl, type);
+      return;
+    }
+    std::pair<unsigned, std::string> entry(symbol(decl), type);
+    if (taken_.insert(entry).second) unit_.taken.push_back(std::move(entry));
   }
 
-  clang::ASTContext &context_;
+  void add(const Callee &callee, unsigned line, bool counts) {
+    const clang::FunctionDecl *code = callee.kind == Callee::kDirect ? library_.definitionOf(callee.decl) : nullptr;
+    if (!code) {
+      function_->has_call |= counts && callee.kind != Callee::kTaken &&
+                             !(callee.kind == Callee::kDirect && isCheapLibraryFunction(*callee.decl, context_));
+      return record(callee, line);
+    }
+    const Library::Reach &reach = library_.reach(code);
+    function_->has_call |= counts && reach.works;
+    for (const Callee &behind : reach.callees) record(behind, line);
+  }
+
+  void record(const Callee &callee, unsigned line) {
+    switch (callee.kind) {
+      case Callee::kDirect:
+        return addUnique(function_->calls, symbol(callee.decl), line);
+      case Callee::kVirtual:
+        return addUnique(function_->virtuals, symbol(callee.decl), line);
+      case Callee::kPointer:
+        return addUnique(function_->indirect, callee.type, line);
+      case Callee::kTaken:
+        return addTaken(callee.decl, callee.type);
+      case Callee::kDependent:
+        return;
+    }
+  }
+
+  const clang::ASTContext &context_;
   const clang::SourceManager &sources_;
+  Library library_;
+  const std::map<unsigned, size_t> &functions_at_;
+  std::vector<const clang::FunctionDecl *> instances_;
+  std::set<const clang::FunctionDecl *> described_;
   Unit unit_;
   Function *function_ = nullptr;
   std::map<const clang::FunctionDecl *, unsigned> symbols_;
-  std::set<const clang::Expr *> called_;
   std::set<std::pair<unsigned, std::string>> taken_;
 };
 
 }  // namespace
 
-std::pair<std::string, unsigned> placeOf(const clang::SourceManager &sources, clang::SourceLocation location) {
-  const clang::PresumedLoc place = sources.getPresumedLoc(sources.getExpansionLoc(location));
-  if (place.isInvalid()) return {"", 0};
-  llvm::SmallString<128> path(place.getFilename());
-  sources.getFileManager().makeAbsolutePath(path);
-  llvm::sys::path::remove_dots(path, /*remove_dot_dot=*/true);
-  return {path.str().str(), place.getLine()};
-}
-
 Unit collectUnit(clang::ASTContext &context) {
-  Collector collector(context);
-  collector.TraverseDecl(context.getTranslationUnitDecl());
-  Unit unit = collector.take();
+  Finder finder(context);
+  finder.TraverseDecl(context.getTranslationUnitDecl());
+  Unit unit = Describer(finder, context).describe();
   const clang::SourceManager &sources = context.getSourceManager();
   unit.file = placeOf(sources, sources.getLocForStartOfFile(sources.getMainFileID())).first;
   return unit;

@@ -2,9 +2,11 @@
 
 #include <fnmatch.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
+#include "Names.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -47,6 +49,7 @@ llvm::Expected<Hook> readHook(const Table &table, size_t position, const llvm::j
   hook.action = text(object, table.action_key);
   hook.function = text(object, "function");
   hook.value = text(object, table.value_key);
+  hook.file = text(object, "file");
   hook.type = text(object, "type");
   const std::string at = text(object, "at");
   hook.at_exit = at == "exit" || (at.empty() && hook.action == "dequeue");
@@ -73,6 +76,16 @@ llvm::Error readTable(const Table &table, const llvm::json::Object &root, Descri
 }
 
 }  // namespace
+
+bool Hook::names(const Function &candidate) const {
+  if (!file.empty() && fnmatch(file.c_str(), candidate.file.c_str(), 0) != 0) return false;
+  if (function == candidate.name) return true;
+  if (function.back() != ')' || function.compare(0, candidate.name.size(), candidate.name) != 0) return false;
+  std::string parameters = function.substr(candidate.name.size());
+  parameters.erase(std::remove(parameters.begin(), parameters.end(), ' '), parameters.end());
+  return parameters == parametersOf(candidate.decl, /*canonical=*/false) ||
+         parameters == parametersOf(candidate.decl, /*canonical=*/true);
+}
 
 bool Descriptor::excludes(const std::string &name) const {
   for (const std::string &glob : exclude)

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "Types.h"
 #include "llvm/Support/Error.h"
 
 namespace vprof {
@@ -13,10 +14,14 @@ struct Hook {
   std::string entry;     ///< table / position, e.g. "interval/0"
   std::string table;     ///< interval | sync | queue
   std::string action;    ///< event of an interval, role of the others
-  std::string function;  ///< name of the function that gets the hook
+  std::string function;  ///< name of the function that gets the hook, with parameters for one of several overloads
+  std::string file;      ///< glob of the files it may stand in, "" for all
   bool at_exit = false;
   std::string value;  ///< id, object or task
   std::string type;   ///< interval begin and end only, may be empty
+
+  /// True if the entry is about this function.
+  bool names(const Function &candidate) const;
 
   /// The value is what the function returns.
   bool ofReturned() const { return table == "queue" && at_exit && value == "return"; }

@@ -3,10 +3,11 @@
 #include <algorithm>
 
 #include "Hooks.h"
+#include "SiteFinder.h"
 #include "clang/AST/ASTContext.h"
-#include "clang/AST/Decl.h"
+#include "clang/AST/DeclCXX.h"
 #include "clang/AST/Expr.h"
-#include "clang/AST/Stmt.h"
+#include "clang/AST/StmtCXX.h"
 #include "clang/Basic/SourceManager.h"
 #include "clang/Lex/Lexer.h"
 
@@ -19,8 +20,12 @@ class Placer {
 
   void behindToken(clang::SourceLocation token, const std::string &text) {
     const clang::SourceManager &sources = context_.getSourceManager();
-    const clang::SourceLocation end = clang::Lexer::getLocForEndOfToken(token, 0, sources, context_.getLangOpts());
-    const auto [file, offset] = sources.getDecomposedLoc(end);
+    before(clang::Lexer::getLocForEndOfToken(token, 0, sources, context_.getLangOpts()), text);
+  }
+
+  void before(clang::SourceLocation place, const std::string &text) {
+    const clang::SourceManager &sources = context_.getSourceManager();
+    const auto [file, offset] = sources.getDecomposedLoc(place);
     edits_[sources.getFileEntryRefForID(file)->getName().str()][offset] += text;
   }
 
@@ -36,6 +41,17 @@ class Placer {
   Edits &edits_;
   clang::ASTContext &context_;
 };
+
+/// Handlers of a function-try-block belong to the function, so that it becomes a block in a body of its own. Those of
+/// constructors and destructors cannot: they catch what members and bases throw as well.
+void placeInBody(const Function &function, const std::string &text, Placer &placer) {
+  const clang::Stmt *body = function.decl->getBody();
+  if (!llvm::isa<clang::CXXTryStmt>(body) ||
+      llvm::isa<clang::CXXConstructorDecl, clang::CXXDestructorDecl>(function.decl))
+    return placer.behindToken(blockOf(*function.decl)->getBeginLoc(), text);
+  placer.before(body->getBeginLoc(), "{" + text);
+  placer.behindToken(body->getEndLoc(), " }");
+}
 
 std::string textBehindBrace(const Function &function, const std::vector<const Hook *> &hooks) {
   std::string text;
@@ -61,7 +77,7 @@ llvm::Expected<std::vector<const Hook *>> hooksOf(const Function &function, cons
   std::vector<const Hook *> hooks;
   unsigned of_returned = 0;
   for (const Hook &hook : descriptor.hooks) {
-    if (hook.function != function.name) continue;
+    if (!hook.names(function)) continue;
     if (!untouchable.empty())
       return llvm::createStringError(llvm::inconvertibleErrorCode(),
                                      hook.entry + ": " + hook.function + " cannot be rewritten (" + untouchable + ")");
@@ -86,7 +102,7 @@ llvm::Expected<Edits> placeEdits(Unit &unit, const std::map<size_t, std::string>
     auto hooks = hooksOf(function, descriptor, reason == untouchable.end() ? "" : reason->second);
     if (!hooks) return hooks.takeError();
     const std::string text = textBehindBrace(function, *hooks);
-    if (!text.empty()) placer.behindToken(function.decl->getBody()->getBeginLoc(), text);
+    if (!text.empty()) placeInBody(function, text, placer);
     for (const Hook *hook : *hooks) {
       unit.matched.push_back(hook->entry);
       if (!hook->ofReturned()) continue;

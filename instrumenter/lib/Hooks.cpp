@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "Calls.h"
+#include "Names.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Decl.h"
 #include "clang/AST/Stmt.h"
@@ -42,16 +44,10 @@ std::string syncText(const Hook &hook) {
 
 std::string queueText(const Hook &hook, const clang::FunctionDecl &function) {
   if (hook.ofReturned()) {
-    const clang::PrintingPolicy policy(function.getASTContext().getLangOpts());
-    return call("__VPROF_RETURNED", {function.getReturnType().getUnqualifiedType().getAsString(policy)});
+    return call("__VPROF_RETURNED",
+                {function.getReturnType().getUnqualifiedType().getAsString(writtenTypes(&function))});
   }
   return call(hook.at_exit ? "__VPROF_EXIT" : "__VPROF_ENTRY", {nameOf(hook), hook.action, "(" + hook.value + ")"});
-}
-
-void collectReturns(const clang::Stmt *statement, std::vector<const clang::ReturnStmt *> &found) {
-  if (!statement) return;
-  if (const auto *r = llvm::dyn_cast<clang::ReturnStmt>(statement)) found.push_back(r);
-  for (const clang::Stmt *child : statement->children()) collectReturns(child, found);
 }
 
 }  // namespace
@@ -82,7 +78,9 @@ std::string entryAt(const std::string &text, size_t offset) {
 
 std::vector<const clang::ReturnStmt *> findReturns(const clang::Stmt &body) {
   std::vector<const clang::ReturnStmt *> found;
-  collectReturns(&body, found);
+  walk(&body, [&](const clang::Stmt &statement, const clang::Stmt &, bool) {
+    if (const auto *r = llvm::dyn_cast<clang::ReturnStmt>(&statement)) found.push_back(r);
+  });
   return found;
 }
 

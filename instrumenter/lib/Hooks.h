@@ -28,6 +28,7 @@ std::string hookText(const Hook &hook, const clang::FunctionDecl &function);
 /// The descriptor entry whose inserted text in `text` reaches over `offset`, or "".
 std::string entryAt(const std::string &text, size_t offset);
 
+/// Those of lambdas and local classes are not the function's.
 std::vector<const clang::ReturnStmt *> findReturns(const clang::Stmt &body);
 
 }  // namespace vprof

@@ -5,18 +5,32 @@
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/Decl.h"
-#include "clang/AST/Stmt.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/Mangle.h"
+#include "clang/AST/StmtCXX.h"
 #include "clang/Basic/SourceManager.h"
 
 namespace vprof {
 namespace {
 
-/// Names of functions that run while the program is being relocated: nothing may be called from them.
+void addIfuncResolvers(const clang::DeclContext &scope, std::set<std::string> &names) {
+  for (const clang::Decl *decl : scope.decls()) {
+    if (const auto *ifunc = decl->getAttr<clang::IFuncAttr>()) names.insert(ifunc->getResolver().str());
+    if (llvm::isa<clang::NamespaceDecl, clang::LinkageSpecDecl>(decl))
+      addIfuncResolvers(*llvm::cast<clang::DeclContext>(decl), names);
+  }
+}
+
+/// Linker names of functions that run while the program is being relocated: nothing may be called from them.
 std::set<std::string> findIfuncResolvers(const clang::ASTContext &context) {
   std::set<std::string> names;
-  for (const clang::Decl *decl : context.getTranslationUnitDecl()->decls())
-    if (const auto *ifunc = decl->getAttr<clang::IFuncAttr>()) names.insert(ifunc->getResolver().str());
+  addIfuncResolvers(*context.getTranslationUnitDecl(), names);
   return names;
+}
+
+bool isIfuncResolver(const Function &function, const std::set<std::string> &resolvers) {
+  return !resolvers.empty() && !function.decl->isDependentContext() &&
+         resolvers.count(clang::ASTNameGenerator(function.decl->getASTContext()).getName(function.decl));
 }
 
 /// True if the text at `location` reaches the compiler through the main file, not through -include or a precompiled
@@ -39,12 +53,18 @@ std::string unsafeAttribute(const clang::FunctionDecl &decl) {
   return "";
 }
 
-std::string untouchableReason(const Function &function, const clang::SourceManager &sources) {
-  const auto *body = llvm::cast<clang::CompoundStmt>(function.decl->getBody());
+std::string untouchableReason(const Function &function, const clang::SourceManager &sources, bool spare_lambdas) {
+  const clang::Stmt *body = function.decl->getBody();
+  const clang::CompoundStmt *block = blockOf(*function.decl);
   if (const std::string reason = unsafeAttribute(*function.decl); !reason.empty()) return reason;
+  if (!block) return "coroutine";
+  if (function.is_constexpr || (spare_lambdas && function.is_lambda && function.decl->isConstexpr()))
+    return "constexpr";
   if (function.has_musttail) return "musttail";
-  if (body->getLBracLoc().isMacroID() || body->getRBracLoc().isMacroID()) return "macro";
-  if (!isIncludedByMainFile(sources, body->getLBracLoc())) return "before-prelude";
+  if (block->getLBracLoc().isMacroID() || block->getRBracLoc().isMacroID() || body->getBeginLoc().isMacroID() ||
+      body->getEndLoc().isMacroID())
+    return "macro";
+  if (!isIncludedByMainFile(sources, block->getLBracLoc())) return "before-prelude";
   return "";
 }
 
@@ -57,7 +77,13 @@ std::string placeOfText(const Function &function, const clang::SourceManager &so
 
 }  // namespace
 
-std::map<size_t, std::string> findUntouchable(const Unit &unit, const clang::ASTContext &context) {
+const clang::CompoundStmt *blockOf(const clang::FunctionDecl &function) {
+  const clang::Stmt *body = function.getBody();
+  if (const auto *whole = llvm::dyn_cast<clang::CXXTryStmt>(body)) return whole->getTryBlock();
+  return llvm::dyn_cast<clang::CompoundStmt>(body);
+}
+
+std::map<size_t, std::string> findUntouchable(const Unit &unit, const clang::ASTContext &context, bool spare_lambdas) {
   const clang::SourceManager &sources = context.getSourceManager();
   const std::set<std::string> resolvers = findIfuncResolvers(context);
   std::map<std::string, unsigned> uses;
@@ -65,8 +91,8 @@ std::map<size_t, std::string> findUntouchable(const Unit &unit, const clang::AST
   std::map<size_t, std::string> untouchable;
   for (size_t i = 0; i < unit.functions.size(); ++i) {
     const Function &function = unit.functions[i];
-    std::string reason = untouchableReason(function, sources);
-    if (reason.empty() && resolvers.count(function.name)) reason = "ifunc";
+    std::string reason = untouchableReason(function, sources, spare_lambdas);
+    if (reason.empty() && isIfuncResolver(function, resolvers)) reason = "ifunc";
     if (reason.empty() && uses[placeOfText(function, sources)] > 1) reason = "included-twice";
     if (!reason.empty()) untouchable[i] = reason;
   }

@@ -10,15 +10,21 @@
 
 namespace clang {
 class ASTContext;
-}
+class CompoundStmt;
+class FunctionDecl;
+}  // namespace clang
 
 namespace vprof {
 
 inline constexpr unsigned kSmallStatements = 10;
 
 /// Functions that must not be touched, by index into `unit.functions`: the reason. Hooks respect this as well as
-/// probes.
-std::map<size_t, std::string> findUntouchable(const Unit &unit, const clang::ASTContext &context);
+/// probes. A lambda may be called in a constant expression without saying constexpr; that shows only when a probe in it
+/// does not compile, so that `spare_lambdas` leaves out all that could be.
+std::map<size_t, std::string> findUntouchable(const Unit &unit, const clang::ASTContext &context, bool spare_lambdas);
+
+/// The braces of a function's body, those behind `try` of a function-try-block; null for a coroutine.
+const clang::CompoundStmt *blockOf(const clang::FunctionDecl &function);
 
 /// Sets `site` or `left` of every function, and `unit.sites`.
 void assignSites(Unit &unit, const std::map<size_t, std::string> &untouchable, const Descriptor &descriptor);

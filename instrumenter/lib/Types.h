@@ -35,9 +35,12 @@ struct Function {
   bool has_loop = false;
   bool has_call = false;  ///< of something else than a builtin
   bool has_musttail = false;
+  bool is_lambda = false;
+  bool is_constexpr = false;  ///< as written, consteval included
   bool noreturn = false;
-  std::vector<std::pair<unsigned, unsigned>> calls;        ///< index of the symbol, line
+  std::vector<std::pair<unsigned, unsigned>> calls;        ///< index of the symbol, line; each once
   std::vector<std::pair<std::string, unsigned>> indirect;  ///< canonical type of the callee, line
+  std::vector<std::pair<unsigned, unsigned>> virtuals;     ///< as calls: the method named by a virtual call
 };
 
 /// Everything known of a translation unit. Symbols are unique by id.
@@ -46,9 +49,10 @@ struct Unit {
   std::string language = "c";
   std::vector<Function> functions;
   std::vector<Symbol> symbols;
-  std::vector<std::pair<unsigned, std::string>> taken;  ///< index of the symbol, canonical type
-  std::vector<std::string> matched;                     ///< descriptor entries applied: "interval/0"
-  std::vector<std::string> ignore_for_height;           ///< the descriptor's globs, as they are
+  std::vector<std::pair<unsigned, std::string>> taken;   ///< index of the symbol, canonical type
+  std::vector<std::pair<unsigned, unsigned>> overrides;  ///< symbols: the overriding method, the overridden
+  std::vector<std::string> matched;                      ///< descriptor entries applied: "interval/0"
+  std::vector<std::string> ignore_for_height;            ///< the descriptor's globs, as they are
   unsigned sites = 0;
 };
 

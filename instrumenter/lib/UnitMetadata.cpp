@@ -34,6 +34,10 @@ void writeFunction(OStream &json, const Function &function) {
   json.attributeArray("indirect", [&] {
     for (const auto &[type, line] : function.indirect) json.value(llvm::json::Array{utf8(type), line});
   });
+  if (function.virtuals.empty()) return;
+  json.attributeArray("virtual", [&] {
+    for (const auto &[symbol, line] : function.virtuals) json.value(llvm::json::Array{symbol, line});
+  });
 }
 
 void writeSymbol(OStream &json, const Symbol &symbol) {
@@ -85,6 +89,10 @@ std::string payloadOf(const Unit &unit) {
     json.attributeArray("taken", [&] {
       for (const auto &[symbol, type] : unit.taken) json.value(llvm::json::Array{symbol, utf8(type)});
     });
+    if (!unit.overrides.empty())
+      json.attributeArray("overrides", [&] {
+        for (const auto &[method, overridden] : unit.overrides) json.value(llvm::json::Array{method, overridden});
+      });
     json.attributeArray("matched", [&] {
       for (const std::string &entry : unit.matched) json.value(entry);
     });

@@ -2,13 +2,17 @@
  *
  * The unit's own part (its switch bytes as __vprof_sw, its metadata) is put before this text, see Prelude.h.
  * Guarantees: only names that begin with __vprof or __VPROF are declared, nothing is included, no warning and no debug
- * information comes from here (system header, nodebug), and it compiles in every dialect from C89 on.
+ * information comes from here (system header, nodebug), and it compiles in every dialect of C and C++.
  * runtime/PROBE_ABI.md is the contract.
  *
  * An off probe is one byte test at entry and one at exit. Its calls sit in cold helpers that preserve nearly all
  * registers, so that they cost the hot path no spill.
  */
 #pragma GCC system_header
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct __vprof_probe {
   volatile unsigned char *sw;
@@ -17,11 +21,13 @@ struct __vprof_probe {
 
 extern unsigned char __vprof_start[] __asm__("__start_vprof_switch")
     __attribute__((__weak__, __visibility__("hidden")));
-extern unsigned short *__vprof_enter(unsigned int, void *) __attribute__((__weak__));
-extern void __vprof_leave(void *) __attribute__((__weak__));
+extern unsigned short *__vprof_enter(unsigned int, void *) __attribute__((__weak__, __nothrow__));
+extern void __vprof_leave(void *) __attribute__((__weak__, __nothrow__));
 
-#define __VPROF_COLD static __attribute__((__cold__, __noinline__, __nodebug__, __unused__, __preserve_most__))
-#define __VPROF_INLINE extern __inline__ __attribute__((__gnu_inline__, __always_inline__, __nodebug__))
+/* Nothing here throws, so that a probe needs no landing pads of its own. */
+#define __VPROF_COLD \
+  static __attribute__((__cold__, __noinline__, __nodebug__, __unused__, __nothrow__, __preserve_most__))
+#define __VPROF_INLINE extern __inline__ __attribute__((__gnu_inline__, __always_inline__, __nodebug__, __nothrow__))
 
 /* Site number: base of the module (header of the section, byte 8) + place of the switch byte in the section. */
 __VPROF_COLD void __vprof_entered(volatile unsigned char *sw, void *frame) {
@@ -84,14 +90,14 @@ struct __vprof_typed_args {
   const char *type;
 };
 
-#define __VPROF_CALL(name)                                                                     \
-  extern void __vprof_c_##name(__vprof_u64) __asm__("vprof_" #name) __attribute__((__weak__)); \
-  __VPROF_INLINE int __vprof_do_##name(__vprof_u64 x) {                                        \
-    if (__vprof_c_##name) __vprof_c_##name(x);                                                 \
-    return 0;                                                                                  \
-  }                                                                                            \
-  __VPROF_INLINE void __vprof_exit_##name(const __vprof_u64 *x) {                              \
-    __vprof_do_##name(*x);                                                                     \
+#define __VPROF_CALL(name)                                                                                  \
+  extern void __vprof_c_##name(__vprof_u64) __asm__("vprof_" #name) __attribute__((__weak__, __nothrow__)); \
+  __VPROF_INLINE int __vprof_do_##name(__vprof_u64 x) {                                                     \
+    if (__vprof_c_##name) __vprof_c_##name(x);                                                              \
+    return 0;                                                                                               \
+  }                                                                                                         \
+  __VPROF_INLINE void __vprof_exit_##name(const __vprof_u64 *x) {                                           \
+    __vprof_do_##name(*x);                                                                                  \
   }
 
 __VPROF_CALL(interval_end)
@@ -104,14 +110,15 @@ __VPROF_CALL(wait_end)
 __VPROF_CALL(wake)
 __VPROF_CALL(wake_done)
 
-#define __VPROF_TYPED_CALL(name)                                                                             \
-  extern void __vprof_c_##name(__vprof_u64, const char *) __asm__("vprof_" #name) __attribute__((__weak__)); \
-  __VPROF_INLINE int __vprof_do_##name(__vprof_u64 id, const char *type) {                                   \
-    if (__vprof_c_##name) __vprof_c_##name(id, type);                                                        \
-    return 0;                                                                                                \
-  }                                                                                                          \
-  __VPROF_INLINE void __vprof_exit_##name(const struct __vprof_typed_args *args) {                           \
-    __vprof_do_##name(args->id, args->type);                                                                 \
+#define __VPROF_TYPED_CALL(name)                                                   \
+  extern void __vprof_c_##name(__vprof_u64, const char *) __asm__("vprof_" #name)  \
+      __attribute__((__weak__, __nothrow__));                                      \
+  __VPROF_INLINE int __vprof_do_##name(__vprof_u64 id, const char *type) {         \
+    if (__vprof_c_##name) __vprof_c_##name(id, type);                              \
+    return 0;                                                                      \
+  }                                                                                \
+  __VPROF_INLINE void __vprof_exit_##name(const struct __vprof_typed_args *args) { \
+    __vprof_do_##name(args->id, args->type);                                       \
   }
 
 __VPROF_TYPED_CALL(interval_begin)
@@ -123,10 +130,15 @@ __VPROF_INLINE struct __vprof_typed_args __vprof_typed(__vprof_u64 id, const cha
   args.type = type;
   return args;
 }
+
 /* A returned value of 0 (NULL, or a function left without return) is no task. */
 __VPROF_INLINE void __vprof_exit_returned(const __vprof_u64 *task) {
   if (*task) __vprof_do_dequeue(*task);
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #define __VPROF_UNUSED __attribute__((__unused__))
 #define __VPROF_EXITS(f) __attribute__((__cleanup__(__vprof_exit_##f)))

@@ -1,6 +1,7 @@
 // vprof-rewrite: reads one translation unit and writes its instrumented text below a directory.
 //
-//   vprof-rewrite --out DIR --prelude FILE --object PATH [--descriptor JSON] [--emit-tree DIR] -- COMPILER ARGUMENTS...
+//   vprof-rewrite [--spare-lambdas] --out DIR --prelude FILE --object PATH [--descriptor JSON] [--emit-tree DIR] --
+//   COMPILER ARGUMENTS...
 //
 // Writes DIR/manifest (pairs of lines: file as the compiler names it, file that replaces it) and the files it names;
 // the replacement of FILE is the unit's prelude. Called by vprof-cc, once per unit. Exit code 0: written; 1: the unit
@@ -27,6 +28,7 @@ enum ExitCode { kWritten = 0, kCannotInstrument = 1, kUsage = 2, kWrongDescripto
 
 struct Options {
   std::string out, prelude, object, descriptor, emit_tree;
+  bool spare_lambdas = false;
   std::vector<std::string> command;
 
   bool complete() const { return !out.empty() && !prelude.empty() && !object.empty() && !command.empty(); }
@@ -45,6 +47,10 @@ Options parseOptions(int argc, char **argv) {
                                                       {"--descriptor", &options.descriptor},
                                                       {"--emit-tree", &options.emit_tree}};
   int i = 1;
+  if (i < argc && std::string(argv[i]) == "--spare-lambdas") {
+    options.spare_lambdas = true;
+    ++i;
+  }
   for (; i + 1 < argc && names.count(argv[i]); i += 2) *names.at(argv[i]) = argv[i + 1];
   if (i < argc && std::string(argv[i]) == "--") options.command.assign(argv + i + 1, argv + argc);
   return options;
@@ -77,7 +83,7 @@ class Consumer : public clang::ASTConsumer {
     if (context.getDiagnostics().hasErrorOccurred()) return;
     vprof::Unit unit = vprof::collectUnit(context);
     unit.ignore_for_height = job_.descriptor.ignore_for_height;
-    const auto untouchable = vprof::findUntouchable(unit, context);
+    const auto untouchable = vprof::findUntouchable(unit, context, job_.options.spare_lambdas);
     vprof::assignSites(unit, untouchable, job_.descriptor);
     llvm::Expected<vprof::Edits> edits = vprof::placeEdits(unit, untouchable, job_.descriptor, context);
     job_.hooked = !unit.matched.empty();
@@ -96,9 +102,7 @@ class Action : public clang::ASTFrontendAction {
   explicit Action(Job &job) : job_(job) {}
 
   bool BeginSourceFileAction(clang::CompilerInstance &compiler) override {
-    if (compiler.getLangOpts().CPlusPlus)
-      job_.outcome = {kCannotInstrument, "c++"};
-    else if (compiler.getTarget().getTriple().getArch() != llvm::Triple::x86_64)
+    if (compiler.getTarget().getTriple().getArch() != llvm::Triple::x86_64)
       job_.outcome = {kCannotInstrument, "the target is not x86-64"};
     return job_.outcome.code == kWritten;
   }

@@ -47,12 +47,15 @@ class Compilation {
   }
 
   Result run() {
-    std::string reason = rewrite();
-    if (pendingSignal() || wrong_descriptor_) return failed();
-    if (reason.empty()) {
+    std::string reason;
+    for (const bool spare_lambdas : {false, true}) {
+      reason = rewrite(spare_lambdas);
+      if (pendingSignal() || wrong_descriptor_) return failed();
+      if (!reason.empty()) break;
       const Result result = compileRewritten();
       if (result.ok() || said_ || pendingSignal()) return result;
       reason = "the rewritten text does not compile: " + firstLine(result.captured);
+      if (unit_.source.language == Language::kC) break;
     }
     const Result result = vprof::run(plain_, Capture::kNothing);
     if (result.ok()) markUnchanged(unit_.object, unit_.source, reason, scratch_);
@@ -73,10 +76,11 @@ class Compilation {
   }
 
   /// The reason why there is no rewritten text, "" if there is.
-  std::string rewrite() {
+  std::string rewrite(bool spare_lambdas) {
     if (!tools_.remaps) return "the real compiler is not clang";
-    Arguments command = {tools_.rewriter(), "--out",    scratch_,      "--prelude",
-                         tools_.prelude(),  "--object", unit_.identity};
+    Arguments command = {tools_.rewriter()};
+    if (spare_lambdas) command.push_back("--spare-lambdas");
+    command = join(command, {"--out", scratch_, "--prelude", tools_.prelude(), "--object", unit_.identity});
     if (!tools_.descriptor.empty()) command = join(command, {"--descriptor", tools_.descriptor});
     if (!tools_.emit_tree.empty()) command = join(command, {"--emit-tree", tools_.emit_tree});
     command.push_back("--");

@@ -17,6 +17,7 @@ from elftools.elf.elffile import ELFFile
 HERE = Path(__file__).parent
 PREFIX = Path(os.environ.get("VPROF_PREFIX", HERE.parents[1] / ".venv"))
 PLAIN = os.environ.get("VPROF_REAL_CC", "clang-19")
+PLAIN_CXX = os.environ.get("VPROF_REAL_CXX", "clang++-19")
 Completed = subprocess.CompletedProcess[str]
 
 
@@ -46,9 +47,17 @@ class Workshop:
         """vprof-cc."""
         return self.run(PREFIX / "bin/vprof-cc", *arguments, check=check, env=env)
 
+    def cxx(self, *arguments: str | Path, check: bool = True, **env: str) -> Completed:
+        """vprof-c++."""
+        return self.run(PREFIX / "bin/vprof-c++", *arguments, check=check, env=env)
+
     def plain(self, *arguments: str | Path, check: bool = True) -> Completed:
         """The real compiler."""
         return self.run(PLAIN, "-idirafter", PREFIX / "include", *arguments, check=check)
+
+    def plain_cxx(self, *arguments: str | Path, check: bool = True) -> Completed:
+        """The real C++ compiler."""
+        return self.run(PLAIN_CXX, "-idirafter", PREFIX / "include", *arguments, check=check)
 
     def units(self, binary: str) -> list[dict[str, Any]]:
         """Payloads of the metadata chunks, each with `address` and `count` of its switch bytes."""
@@ -65,7 +74,7 @@ class Workshop:
     def calls(self, *objects: str, program: str = "traced") -> str:
         """Links the objects with the fake runtime and runs: what it printed, site numbers replaced by names."""
         self.plain("-c", HERE / "fake_runtime.c", "-o", "fake_runtime.o")
-        self.cc(*objects, "fake_runtime.o", "-o", program)
+        self.cxx(*objects, "fake_runtime.o", "-pthread", "-o", program)
         names = self.site_names(program)
         printed = self.run(f"./{program}").stderr
         printed = re.sub(r"site (\d+)", lambda match: names[int(match[1])], printed)

@@ -1,6 +1,7 @@
-"""One folder per rewrite: input.c, the expected text, and what a runtime that has all probes on sees.
+"""One folder per rewrite: input.c or input.cpp, the expected text, and what a runtime that has all probes on sees.
 
-To add a rewrite, add a folder with input.c (and descriptor.json), run with OVERWRITE=1, and read what it wrote.
+To add a rewrite, add a folder with the input (and descriptor.json, options), run with OVERWRITE=1, and read what it
+wrote.
 """
 
 from __future__ import annotations
@@ -22,29 +23,42 @@ def check_golden(path: Path, text: str) -> None:
     assert text == path.read_text()
 
 
+def input_of(folder: Path) -> Path:
+    [source] = [path for path in folder.iterdir() if path.stem == "input"]
+    return source
+
+
 @pytest.mark.parametrize("folder", REWRITES, ids=lambda path: path.name)
 def test_rewrite(folder: Path, shop: Workshop) -> None:
     shutil.copytree(folder, shop.path, dirs_exist_ok=True)
-    options = ["-std=gnu89"] if folder.name == "c89" else ["-std=gnu11", "-Wall", "-Wextra"]
+    source = input_of(folder)
+    cxx = source.suffix == ".cpp"
+    plain, wrapper = (shop.plain_cxx, shop.cxx) if cxx else (shop.plain, shop.cc)
+    default = "-std=c++17 -Wall -Wextra" if cxx else "-std=gnu11 -Wall -Wextra"
+    given = folder / "options"
+    options = (given.read_text() if given.exists() else default).split()
     env = {"VPROF_DESCRIPTOR": "descriptor.json"} if (folder / "descriptor.json").exists() else {}
 
-    shop.plain(*options, "input.c", "-o", "plain")
-    said = shop.cc(*options, "--emit-tree", "tree", "-c", "input.c", "-o", "input.o", **env)
+    plain(*options, source.name, "-pthread", "-o", "plain")
+    said = wrapper(*options, "--emit-tree", "tree", "-c", source.name, "-o", "input.o", **env)
 
     assert shop.unit("input.o")["status"] == "instrumented"
-    assert said.stderr == shop.plain(*options, "-fsyntax-only", "input.c").stderr
-    for source in [folder / "input.c", *folder.glob("*.h")]:
-        rewritten = shop.path / f"tree{shop.path}" / source.name
-        check_golden(folder / "expected" / source.name, rewritten.read_text())
-    check_golden(folder / "expected/calls", shop.calls("input.o"))
+    assert said.stderr == plain(*options, "-fsyntax-only", source.name).stderr
+    for text in [source, *folder.glob("*.h")]:
+        rewritten = shop.path / f"tree{shop.path}" / text.name
+        check_golden(folder / "expected" / text.name, rewritten.read_text())
+    calls = shop.calls("input.o")
+    assert "unpaired" not in calls
+    check_golden(folder / "expected/calls", calls)
     assert shop.run("./traced").stdout == shop.run("./plain").stdout
 
 
 def test_rewritten_text_differs_only_by_insertions(shop: Workshop) -> None:
     for folder in REWRITES:
+        source = input_of(folder)
         for line, new in zip(
-            (folder / "input.c").read_text().splitlines(),
-            (folder / "expected/input.c").read_text().splitlines(),
+            source.read_text().splitlines(),
+            (folder / "expected" / source.name).read_text().splitlines(),
             strict=True,
         ):
             rest = iter(new)

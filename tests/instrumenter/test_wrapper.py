@@ -130,12 +130,25 @@ def test_what_clang_cannot_parse_is_compiled_unchanged_and_counted(shop: Worksho
 
 
 @pytest.mark.parametrize("compiler", ["vprof-cc", "vprof-c++"])
-def test_cxx_is_compiled_unchanged_and_counted(shop: Workshop, compiler: str) -> None:
-    shop.write(x_cpp="int main() { return []{ return 0; }(); }\n")
+def test_cxx_is_instrumented_by_both_drivers(shop: Workshop, compiler: str) -> None:
+    shop.write(x_cpp="int f(int n) { while (n > 9) n /= 2; return n; }\nint main() { return f(0); }\n")
     shop.run(PREFIX / "bin" / compiler, "x.cpp", "-o", "program")
     shop.run("./program")
     unit = shop.unit("program")
-    assert (unit["status"], unit["language"], unit["reason"]) == ("unchanged", "c++", "c++")
+    assert (unit["status"], unit["language"], unit["count"]) == ("instrumented", "c++", 2)
+
+
+def test_lambdas_that_turn_out_to_be_constant_are_spared(shop: Workshop) -> None:
+    """A lambda need not say constexpr: only a constant expression that calls it shows that a probe breaks it."""
+    shop.write(
+        x_cpp="constexpr auto sum = [](int n) { int s = 0; for (int i = 0; i <= n; i++) s += i; return s; };\n"
+        "static_assert(sum(3) == 6);\n"
+        "int main() { return sum(0); }\n"
+    )
+    done = shop.cxx("-std=c++17", "-Wall", "-c", "x.cpp")
+    assert done.stderr == ""
+    reasons = {f["name"]: f["left"] for f in shop.unit("x.o")["functions"]}
+    assert reasons == {"lambda@1": "constexpr", "main": None}
 
 
 def test_a_crash_of_the_rewriter_does_not_break_the_build(pair: Workshop) -> None:

@@ -1,0 +1,121 @@
+#include "Library.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "Names.h"
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/StmtCXX.h"
+#include "clang/Basic/Builtins.h"
+#include "clang/Basic/SourceManager.h"
+
+namespace vprof {
+namespace {
+
+/// An order that is the same in every run, unlike that of addresses.
+bool isBeforeInText(const Callee &a, const Callee &b) {
+  const auto key = [](const Callee &callee) {
+    return std::make_tuple(callee.kind, callee.decl ? callee.decl->getLocation().getRawEncoding() : 0, callee.type,
+                           callee.decl ? callee.decl->getID() : 0);
+  };
+  return key(a) < key(b);
+}
+
+}  // namespace
+
+const clang::FunctionDecl *Library::definitionOf(const clang::FunctionDecl *decl) const {
+  if (!context_.getLangOpts().CPlusPlus || decl->isExternC()) return nullptr;
+  const clang::FunctionDecl *definition = nullptr;
+  const auto *destructor = llvm::dyn_cast<clang::CXXDestructorDecl>(decl);
+  const bool written = decl->isDefined(definition) && !definition->isImplicit() && !definition->isDefaulted();
+  if (written) return isSystem(context_.getSourceManager(), definition->getLocation()) ? definition : nullptr;
+  if (definition) return definition;
+  return destructor && (decl->isImplicit() || decl->isDefaulted()) ? decl : nullptr;
+}
+
+void Library::add(Facts &facts, const Callee &callee) {
+  if (callee.kind == Callee::kDependent) return;
+  const clang::FunctionDecl *inner = callee.decl ? definitionOf(callee.decl) : nullptr;
+  if (inner && callee.kind == Callee::kDirect) {
+    facts.inner.push_back(inner);
+  } else if (inner && callee.kind == Callee::kTaken) {
+    facts.taken.emplace(inner, callee.type);
+  } else if (callee.kind == Callee::kDirect && isSystem(context_.getSourceManager(), callee.decl->getLocation())) {
+    facts.works |= !callee.decl->isNoReturn() && !isCheapLibraryFunction(*callee.decl, context_);
+  } else {
+    facts.works |= callee.kind != Callee::kTaken;
+    facts.callees.insert(callee);
+  }
+}
+
+const Library::Facts &Library::factsOf(const clang::FunctionDecl *definition) {
+  const auto [place, is_new] = facts_.try_emplace(definition);
+  Facts &facts = place->second;
+  if (!is_new) return facts;
+  std::set<const clang::Stmt *> called;
+  const auto visit = [&](const clang::Stmt &statement, const clang::Stmt &, bool) {
+    facts.works |= isLoop(statement, context_);
+    if (const auto *call = llvm::dyn_cast<clang::CallExpr>(&statement))
+      called.insert(call->getCallee()->IgnoreParenImpCasts());
+    for (const Callee &callee : calleesOf(statement, context_)) add(facts, callee);
+    const auto *reference = llvm::dyn_cast<clang::DeclRefExpr>(&statement);
+    const auto *target = reference ? llvm::dyn_cast<clang::FunctionDecl>(reference->getDecl()) : nullptr;
+    if (target && !target->getBuiltinID() && !called.count(reference))
+      add(facts, {Callee::kTaken, target, typeText(target->getType(), context_)});
+  };
+  walk(definition->getBody(), visit);
+  if (const auto *constructor = llvm::dyn_cast<clang::CXXConstructorDecl>(definition))
+    for (const clang::CXXCtorInitializer *initializer : constructor->inits()) walk(initializer->getInit(), visit);
+  if (const auto *destructor = llvm::dyn_cast<clang::CXXDestructorDecl>(definition))
+    for (const Callee &callee : impliedCallees(*destructor)) add(facts, callee);
+  return facts;
+}
+
+Library::Closure Library::closureOf(const clang::FunctionDecl *definition) {
+  Closure closure;
+  std::set<const clang::FunctionDecl *> seen = {definition};
+  std::vector<const clang::FunctionDecl *> todo = {definition};
+  while (!todo.empty()) {
+    const Facts &facts = factsOf(todo.back());
+    todo.pop_back();
+    closure.works |= facts.works;
+    closure.callees.insert(facts.callees.begin(), facts.callees.end());
+    closure.taken.insert(facts.taken.begin(), facts.taken.end());
+    for (const clang::FunctionDecl *inner : facts.inner)
+      if (seen.insert(inner).second) todo.push_back(inner);
+  }
+  return closure;
+}
+
+const Library::Reach &Library::reach(const clang::FunctionDecl *definition) {
+  const auto [place, is_new] = reaches_.try_emplace(definition);
+  if (!is_new) return place->second;
+  Closure closure = closureOf(definition);
+  for (const auto &[taken, type] : closure.taken)
+    for (const Callee &callee : closureOf(taken).callees)
+      if (callee.kind == Callee::kDirect) closure.callees.insert({Callee::kTaken, callee.decl, type});
+  place->second.works = closure.works;
+  place->second.callees.assign(closure.callees.begin(), closure.callees.end());
+  std::sort(place->second.callees.begin(), place->second.callees.end(), isBeforeInText);
+  return place->second;
+}
+
+bool isLoop(const clang::Stmt &statement, const clang::ASTContext &context) {
+  if (llvm::isa<clang::ForStmt, clang::WhileStmt, clang::DoStmt, clang::IndirectGotoStmt, clang::CXXForRangeStmt>(
+          statement))
+    return true;
+  const auto *jump = llvm::dyn_cast<clang::GotoStmt>(&statement);
+  return jump &&
+         context.getSourceManager().isBeforeInTranslationUnit(jump->getLabel()->getLocation(), jump->getGotoLoc());
+}
+
+bool isCheapLibraryFunction(const clang::FunctionDecl &decl, const clang::ASTContext &context) {
+  static const std::set<llvm::StringRef> headers = {"string.h", "strings.h", "math.h", "ctype.h", "complex.h"};
+  const unsigned builtin = decl.getBuiltinID();
+  const char *header = builtin ? context.BuiltinInfo.getHeaderName(builtin) : nullptr;
+  return header && headers.count(header);
+}
+
+}  // namespace vprof

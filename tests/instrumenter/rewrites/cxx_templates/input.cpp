@@ -1,0 +1,92 @@
+// A template is one site, its text, however many instantiations; an explicit specialisation is another.
+#include <cstdio>
+#include <utility>
+
+template <typename T>
+T largest(T a, T b) {
+  std::puts("largest");
+  return a < b ? b : a;
+}
+template <>
+char largest<char>(char a, char) {
+  std::puts("largest char");
+  return a;
+}
+
+template <typename... Parts>
+int total(Parts &&...parts) {
+  std::puts("total");
+  return (0 + ... + static_cast<int>(std::forward<Parts>(parts)));
+}
+
+template <typename T, int N>
+class Stack {
+ public:
+  Stack() { std::puts("Stack"); }
+  ~Stack() { std::puts("~Stack"); }
+  void push(T value);
+  template <typename U>
+  U top_as() const;
+  friend int depth(const Stack &stack) { return std::puts("depth"), stack.depth_; }
+
+ private:
+  T values_[N];
+  int depth_ = 0;
+};
+
+template <typename T, int N>
+void Stack<T, N>::push(T value) {
+  std::puts("push");
+  values_[depth_++] = largest(value, value);
+}
+
+template <typename T, int N>
+template <typename U>
+U Stack<T, N>::top_as() const {
+  std::puts("top_as");
+  return static_cast<U>(values_[depth_ - 1]);
+}
+
+template <typename T>
+struct Name {
+  static const char *get() { return std::puts("any"), "any"; }
+};
+template <typename T>
+struct Name<T *> {
+  static const char *get() { return std::puts("pointer"), "pointer"; }
+};
+template <>
+struct Name<int> {
+  static const char *get() { return std::puts("int"), "int"; }
+};
+
+template <typename T>
+auto describe(T value) {
+  if constexpr (sizeof(T) == 1) {
+    std::puts("small");
+    return 's';
+  } else {
+    std::puts("large");
+    return static_cast<long>(value);
+  }
+}
+
+template <template <typename> class N, typename T>
+const char *through() {
+  std::puts("through");
+  return N<T>::get();
+}
+
+template class Stack<long, 1>;
+
+int main() {
+  Stack<int, 4> stack;
+  stack.push(largest(1, 2));
+  Stack<double, 2> other;
+  other.push(1.5);
+  std::printf("%d %ld %d\n", depth(stack), stack.top_as<long>(), other.top_as<int>());
+  std::printf("%c %d\n", largest('a', 'b'), total(1, 2L, 3.0));
+  std::printf("%s %s %s\n", Name<int>::get(), Name<int *>::get(), through<Name, long>());
+  std::printf("%c %ld\n", describe('x'), describe(5));
+  return 0;
+}
