@@ -3,9 +3,9 @@
     make bench-runtime
     python bench/runtime.py --lib build/lib/vprof --rounds 15
 
-Variants are interleaved round by round, so a noisy machine touches all of them alike; medians and quartiles are
-printed. The loop runs in bursts that fit into a ring; `lost` says whether the collector kept up (a dropped record
-costs more).
+The probes are those of vprof-cc. Variants are interleaved round by round, so a noisy machine touches all of them alike;
+medians and quartiles over the rounds are printed. The loop runs in bursts that fit into a ring; `lost` says whether the
+collector kept up (a dropped record costs more).
 """
 
 from __future__ import annotations
@@ -39,14 +39,16 @@ VARIANTS = [
     Variant("floor: two rdtsc", "floor", 1, session=False, on=False),
     Variant("probe, no session", "probe", 1, session=False, on=False),
     Variant("probe off, session attached", "probe", 1, session=True, on=False),
+    Variant("same, with a numbered call", "caller", 1, session=True, on=False),
     Variant("probe on, collector attached", "probe", 1, session=True, on=True),
+    Variant("same, with a numbered call", "caller", 1, session=True, on=True),
     Variant("probe on, collector, 2 threads", "probe", 2, session=True, on=True),
 ]
 
 
 def build(lib: Path, program: Path) -> None:
     command = ["clang-19", "-O2", lib / "vprof_begin.o", HERE / "runtime.c", lib / "vprof_end.o"]
-    command += ["-o", program, f"-L{lib}", "-lvprof", f"-Wl,-rpath,{lib}"]
+    command += ["-o", program, f"-L{lib}", "-lvprof", f"-Wl,-rpath,{lib}", f"-I{lib}"]
     subprocess.run(command, check=True)
 
 

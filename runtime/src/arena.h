@@ -52,6 +52,7 @@ struct alignas(32) Frame {
   std::atomic<uint64_t> address;
   std::atomic<uint64_t> start;  // ticks
   std::atomic<uint64_t> tag;    // call_tag()
+  uint64_t head;                // w0 of its INVOCATION but for the time: constant
 };
 
 // A slot's owner word: pid and state. The state only goes round: free -> claimed -> live -> ended -> (collector) free.
@@ -87,7 +88,10 @@ struct Slot {
     ring.reset();
     writing.store(0, std::memory_order_relaxed);
     depth.store(0, std::memory_order_relaxed);
-    for (Frame &f : frames) f.address.store(kNoFrame, std::memory_order_relaxed);
+    for (uint32_t d = 0; d < kMaxFrames; ++d) {
+      frames[d].address.store(kNoFrame, std::memory_order_relaxed);
+      frames[d].head = make_record(Kind::kInvocation, 0, d, 0).w0;
+    }
   }
 };
 

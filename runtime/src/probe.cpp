@@ -22,18 +22,18 @@ __attribute__((noinline)) static void leave_slowly(void *frame) {
 }
 
 extern "C" __attribute__((visibility("default"))) uint16_t *__vprof_enter(uint32_t site, void *frame) {
-  Slot *slot = t_thread.slot;
+  Slot *slot = t_thread.tsc_slot;
   const auto now = [] { return read_clock(Clock::kTsc); };
-  if (__builtin_expect(slot != nullptr && g_session.clock == Clock::kTsc, 1)) {
-    uint16_t *call = enter_quickly(slot, site, reinterpret_cast<uint64_t>(frame), now);
-    if (__builtin_expect(call != nullptr, 1)) return call;
-  }
+  uint16_t *call;
+  if (__builtin_expect(slot != nullptr, 1) &&
+      __builtin_expect(enter_quickly(slot, site, reinterpret_cast<uint64_t>(frame), now, &call), 1))
+    return call;
   return enter_slowly(site, frame);
 }
 
 extern "C" __attribute__((visibility("default"))) void __vprof_leave(void *frame) {
-  Slot *slot = t_thread.slot;
-  if (__builtin_expect(slot != nullptr && g_session.clock == Clock::kTsc, 1) &&
+  Slot *slot = t_thread.tsc_slot;
+  if (__builtin_expect(slot != nullptr, 1) &&
       __builtin_expect(leave_quickly(slot, reinterpret_cast<uint64_t>(frame), read_clock(Clock::kTsc)), 1))
     return;
   leave_slowly(frame);

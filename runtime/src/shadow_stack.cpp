@@ -61,7 +61,8 @@ static void abandon_dead(Slot *slot, uint64_t address, uint64_t stack_pointer, u
 }
 
 uint16_t *enter(Slot *slot, uint32_t site, uint64_t address, uint64_t stack_pointer) {
-  if (uint16_t *call = enter_quickly(slot, site, address, ticks)) return call;
+  uint16_t *call;
+  if (enter_quickly(slot, site, address, ticks, &call)) return call;
   abandon_dead(slot, address, stack_pointer, ticks());
   const uint32_t depth = slot->depth.load(std::memory_order_relaxed);
   if (depth != kMaxFrames) return push_frame(slot, depth, site, address, ticks);

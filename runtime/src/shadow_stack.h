@@ -54,14 +54,15 @@ inline uint16_t *push_frame(Slot *slot, uint32_t depth, uint32_t site, uint64_t 
   return call;
 }
 
-// The usual case of enter(): an open frame above, room for one more. Null: nothing done.
+// The usual case of enter(): an open frame above, room for one more. False: nothing done.
 template <typename Now>
-inline uint16_t *enter_quickly(Slot *slot, uint32_t site, uint64_t address, Now now) {
+inline bool enter_quickly(Slot *slot, uint32_t site, uint64_t address, Now now, uint16_t **call) {
   const uint32_t depth = slot->depth.load(std::memory_order_relaxed);
   if (depth != 0 && __builtin_expect(slot->frames[depth - 1].address.load(std::memory_order_relaxed) <= address, 0))
-    return nullptr;
-  if (__builtin_expect(depth == kMaxFrames, 0)) return nullptr;
-  return push_frame(slot, depth, site, address, now);
+    return false;
+  if (__builtin_expect(depth == kMaxFrames, 0)) return false;
+  *call = push_frame(slot, depth, site, address, now);
+  return true;
 }
 
 // The usual case of leave(): the frame is on top, the call was short, no record is being written. False: nothing done.
@@ -73,7 +74,7 @@ inline bool leave_quickly(Slot *slot, uint64_t address, uint64_t now) {
   const uint64_t duration = now - f.start.load(std::memory_order_relaxed);
   if (__builtin_expect(duration >= kLongDuration, 0)) return false;  // also if the clock went backwards
   if (__builtin_expect(slot->writing.load(std::memory_order_relaxed) != 0, 0)) return false;
-  const Record r = make_record(Kind::kInvocation, now, depth, f.tag.load(std::memory_order_relaxed) | duration);
+  const Record r = {f.head | (now & kTimeMask), f.tag.load(std::memory_order_relaxed) | duration};
   slot->writing.store(address, std::memory_order_relaxed);
   clear_call(depth);
   std::atomic_signal_fence(std::memory_order_seq_cst);

@@ -61,6 +61,7 @@ Slot *claim_slot() {
     pthread_setspecific(g_end_key, slot);  // an early key: its place is in the thread, nothing is allocated
     t_thread.calls = g_session.call_numbers + size_t{g_session.arena->index_of(slot)} * kMaxFrames;
     t_thread.slot = slot;
+    t_thread.tsc_slot = g_session.clock == Clock::kTsc ? slot : nullptr;
   }
   std::atomic_signal_fence(std::memory_order_seq_cst);
   t_thread.claiming = false;
@@ -84,6 +85,7 @@ void end_thread(void *value) {
   slot->ring.flush_loss(now);
   t_thread.refused = true;
   t_thread.slot = nullptr;
+  t_thread.tsc_slot = nullptr;
   slot->owner.store(slot_owner(SlotState::kEnded, owner_pid(slot->owner.load(std::memory_order_relaxed))),
                     std::memory_order_release);
 }

@@ -20,6 +20,7 @@ struct Creator {
 
 struct ThreadState {
   Slot *slot;
+  Slot *tsc_slot;   // for the hot path: the slot if the clock is the TSC, else null
   uint16_t *calls;  // the slot's call numbers, by depth (shadow_stack.h)
   bool refused;     // no slot was free, or the thread has ended
   bool claiming;    // a signal handler's probe in the middle of the claim must not claim again
