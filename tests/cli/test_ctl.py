@@ -189,7 +189,8 @@ def test_list_and_status_say_what_is_on(recording: Recording) -> None:
 
     assert functions() == [("outer", True)]
     assert functions("inn*", "outer") == [("inner", False), ("outer", True)]
-    assert recording.ctl("list", "o*").stdout == "off one_process  crowd\non  outer  crowd\n"
+    of_libc = "off open  libvprof.so\noff openat  libvprof.so\n"
+    assert recording.ctl("list", "o*").stdout == f"off one_process  crowd\n{of_libc}on  outer  crowd\n"
     status = recording.report("status")
     assert status["processes"] in (PROCESSES, PROCESSES + 1)  # the parent has records of its own, or not
     assert PROCESSES * THREADS <= int(str(status["threads"])) <= PROCESSES * (THREADS + 1) + 1
