@@ -11,10 +11,12 @@ Exit code 1 if a test failed.
 
     python targets/postgres/check.py
     python targets/postgres/check.py dormant off
+    python targets/postgres/check.py 100 --tests test_setup,plpgsql,transactions
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import shutil
@@ -54,31 +56,32 @@ def plan_of(target: Target, mode: str) -> Plan:
     return Plan.of(names[:: len(names) // 100][:100])
 
 
-def tests(target: Target, output: Path) -> list[str]:
-    """The command of PostgreSQL's `make check`, on the installed server, with a temporary instance of its own."""
+def command(target: Target, output: Path, tests: list[str]) -> list[str]:
+    """That of PostgreSQL's `make check`, or of some tests in this order, on a temporary instance of its own."""
     regress = "{build}/src/test/regress"
     source = "{source}/src/test/regress"
+    which = " ".join(tests) or f"--max-concurrent-tests=20 --schedule={source}/parallel_schedule"
     return target.filled(
         f"{regress}/pg_regress --temp-instance={output}/instance --inputdir={source} --outputdir={output} "
-        f"--bindir={{install}}/bin --dlpath={regress} --max-concurrent-tests=20 --schedule={source}/parallel_schedule"
+        f"--bindir={{install}}/bin --dlpath={regress} {which}"
     )
 
 
-def run(target: Target, mode: str, output: Path) -> Result:
+def run(target: Target, mode: str, tests: list[str], output: Path) -> Result:
     account = Account.of(target)
     shutil.rmtree(output, ignore_errors=True)
     output.mkdir(parents=True)
     if account.uid is not None and account.gid is not None:
         os.chown(output, account.uid, account.gid)
-    command = tests(target, output)
+    regress = command(target, output, tests)
     begin = time.monotonic()
     if mode == "dormant":
         environment = {key: value for key, value in os.environ.items() if key != "VPROF_SESSION"}
-        return judged(mode, start(command, output, account, environment), output, begin)
+        return judged(mode, start(regress, output, account, environment), output, begin)
     plan = plan_of(target, mode)
     trace = output.with_suffix(".trace")
     with Session.start(trace, account.name) as session:
-        process = start(command, output, account, session.environment())
+        process = start(regress, output, account, session.environment())
         while process.poll() is None:
             session.follow(plan)
             time.sleep(0.01)
@@ -90,10 +93,10 @@ def run(target: Target, mode: str, output: Path) -> Result:
     return result
 
 
-def start(command: list[str], output: Path, account: Account, environment: dict[str, str]) -> subprocess.Popen[bytes]:
+def start(regress: list[str], output: Path, account: Account, environment: dict[str, str]) -> subprocess.Popen[bytes]:
     with (output / "output.log").open("wb") as log:
         return subprocess.Popen(
-            command, cwd=output, stdout=log, stderr=subprocess.STDOUT, env=environment, **account.popen()
+            regress, cwd=output, stdout=log, stderr=subprocess.STDOUT, env=environment, **account.popen()
         )
 
 
@@ -105,20 +108,26 @@ def judged(mode: str, process: subprocess.Popen[bytes], output: Path, begin: flo
     return Result(mode, status == 0, last.strip(), time.monotonic() - begin)
 
 
+def mode(name: str) -> str:
+    if name not in MODES:
+        raise argparse.ArgumentTypeError(f"no mode '{name}': give some of {', '.join(MODES)}")
+    return name
+
+
 def main() -> int:
-    modes = sys.argv[1:] or list(MODES)
-    unknown = [mode for mode in modes if mode not in MODES]
-    if unknown:
-        print(f"no mode '{unknown[0]}': give some of {', '.join(MODES)}", file=sys.stderr)
-        return 2
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("modes", nargs="*", metavar="mode", default=MODES, type=mode, help=", ".join(MODES))
+    parser.add_argument("--tests", default="", help="only these, with commas between, in this order")
+    arguments = parser.parse_args()
+    tests = [test for test in arguments.tests.split(",") if test]
     target = Target.load("postgres")
     print(f"{'mode':8} {'seconds':>7} {'intervals':>10} {'records':>12} {'dropped':>12}  tests")
     failed = False
-    for mode in modes:
-        result = run(target, mode, target.folder / "check" / mode)
+    for name in arguments.modes:
+        result = run(target, name, tests, target.folder / "check" / name)
         failed |= not result.passed
         counts = f"{result.intervals:10} {result.records:12} {result.dropped:12}"
-        print(f"{mode:8} {result.seconds:7.0f} {counts}  {result.said}", flush=True)
+        print(f"{name:8} {result.seconds:7.0f} {counts}  {result.said}", flush=True)
     return int(failed)
 
 
