@@ -1,0 +1,108 @@
+"""The states in which PostgreSQL's cost is measured, and the build without vprof they are compared with.
+
+plain     built by clang-19 from the same source with the same steps
+dormant   built by vprof-cc, no session
+off       a session attached, no function probe on; intervals and waits are recorded
+100       100 functions on, chosen evenly by name among those that the load calls
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from vprof.load import load_trace
+from vprof.plan import Plan
+from vprof.server import Server
+from vprof.session import Session
+from vprof.target import Target
+
+LOADS = {"select-only": ["-S"], "TPC-B": []}
+"""Options of pgbench."""
+
+
+@dataclass(frozen=True)
+class State:
+    """A name, the server's build and data, and the plan of its session; None: there is none."""
+
+    name: str
+    server: Server
+    plan: Plan | None
+
+
+def states(target: Target) -> list[State]:
+    """All four on one data folder. Builds what is not there yet."""
+    server = Server.of(target)
+    plain = Server(built_plain(target), server.account)
+    called = called_functions(server)
+    hundred = Plan.of(called[:: max(len(called) // 100, 1)][:100])
+    return [
+        State("plain", plain, None),
+        State("dormant", server, None),
+        State("off", server, Plan.of([])),
+        State("100", server, hundred),
+    ]
+
+
+def built_plain(target: Target) -> Target:
+    """Below `plain/` of the target's folder; source and data are those of the instrumented build."""
+    plain = Target(target.descriptor, target.folder / "plain")
+    plain.build_dir.mkdir(parents=True, exist_ok=True)
+    data = plain.folder / "server"
+    if not data.is_symlink():
+        data.symlink_to(target.folder / "server")
+    with (plain.folder / "build.log").open("wb") as log:
+        for step in target.descriptor.build["steps"]:
+            command = plain.filled(step, cc="clang-19", source=str(target.source_dir))
+            subprocess.run(command, cwd=plain.build_dir, stdout=log, stderr=subprocess.STDOUT, check=True)
+    return plain
+
+
+def called_functions(server: Server) -> list[str]:
+    """Sorted names, seen in a second of each load by one client with every probe on; drops do not matter."""
+    trace = server.target.folder / "called.trace"
+    everything = Plan.of(["*"])
+    names: set[str] = set()
+    with Session.start(None, server.account.name) as session, server.running(session, everything):
+        for options in LOADS.values():
+            session.rotate(trace)
+            server.load(1, [*options, "-c", "1", "-j", "1"]).wait()
+            session.rotate(None)
+            recorded = load_trace(trace)
+            names |= {recorded.program.functions[f] for f in np.unique(recorded.invocations.function)}
+    trace.unlink()
+    return sorted(names)
+
+
+def processes(root: int) -> list[int]:
+    """A process and all its descendants that have not been waited for."""
+    found = [root]
+    for pid in found:
+        for children in Path(f"/proc/{pid}/task").glob("*/children"):
+            found += map(int, _read(children).split())
+    return found
+
+
+def name_of(pid: int) -> str:
+    """Of its program; empty if the process is gone."""
+    return _read(Path(f"/proc/{pid}/comm")).strip()
+
+
+def cpu_seconds(pids: list[int]) -> float:
+    """User and system time of these processes and of the children they waited for."""
+    ticks = 0
+    for pid in pids:
+        fields = _read(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
+        ticks += sum(map(int, fields[11:15]))  # nothing of a process that is gone: its parent has its time
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
