@@ -25,7 +25,8 @@ class CallGraph:
     is taken with a type that f calls through a pointer, and (also in `virtual[f]`) those that a virtual call may mean.
     They propose children, they never count for heights. `sited[f]`: f has a probe. `ignored[f]`: calls into f do not
     count for heights, because it does not return or a descriptor's `ignore_for_height` names it. `places[f]` is
-    "file:line", or "" if no unit defines f.
+    "file:line", or "" if no unit defines f. `numbered[f]`: call number -> (function named there, line), for the calls
+    that f tells apart. `meant[m]`: the methods that a virtual call of m may mean, for methods that are called so.
     """
 
     number: dict[str, int] = field(default_factory=dict)
@@ -36,6 +37,8 @@ class CallGraph:
     calls: Graph = field(default_factory=list)
     candidates: Graph = field(default_factory=list)
     virtual: Graph = field(default_factory=list)
+    numbered: list[dict[int, tuple[int, int]]] = field(default_factory=list)
+    meant: dict[int, list[int]] = field(default_factory=dict)
 
     def add(self, id_: str, name: str) -> int:
         """The number of a function, new if it is seen for the first time."""
@@ -48,6 +51,7 @@ class CallGraph:
             self.calls.append([])
             self.candidates.append([])
             self.virtual.append([])
+            self.numbered.append({})
         return self.number[id_]
 
     def keys(self) -> list[tuple[str, str]]:
@@ -90,6 +94,8 @@ def build(units: Iterable[Unit]) -> CallGraph:
             graph.calls[f] += [graph.number[callee] for callee, _ in function.calls]
             indirect[f].update(type_ for type_, _ in function.indirect)
             virtual[f].update(graph.number[method] for method, _ in function.virtual)
+            for number, callee, line in function.numbered:
+                graph.numbered[f].setdefault(number, (graph.number[callee], line))
     for glob in globs:
         for f in (f for f, name in enumerate(graph.names) if fnmatchcase(name, glob)):
             graph.ignored[f] = True
@@ -106,7 +112,7 @@ def _resolve_virtual(graph: CallGraph, virtual: dict[int, set[int]], overriding:
 
     What no unit defines (a pure method) is no candidate if anything else is. A single candidate is a direct call.
     """
-    meant: dict[int, list[int]] = {}
+    meant = graph.meant
     for f, methods in virtual.items():
         several: set[int] = set()
         for method in methods:

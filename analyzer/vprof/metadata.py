@@ -30,7 +30,7 @@ class Function(NamedTuple):
     """A function defined in a unit. `site` is the index of its switch byte in the unit, or None: then `left` says why.
 
     `calls` are (id of the callee, line), `indirect` are (canonical type of the callee, line), `virtual` are (id of the
-    method that a virtual call names, line).
+    method that a virtual call names, line), `numbered` are (call number, id of the callee, line).
     """
 
     id: str
@@ -43,6 +43,7 @@ class Function(NamedTuple):
     calls: list[tuple[str, int]]
     indirect: list[tuple[str, int]]
     virtual: Sequence[tuple[str, int]] = ()
+    numbered: Sequence[tuple[int, str, int]] = ()
 
 
 class Symbol(NamedTuple):
@@ -165,4 +166,5 @@ def _function(raw: dict[str, Any], ids: list[str]) -> Function:
         calls=[(ids[index], line) for index, line in raw["calls"]],
         indirect=[(type_, line) for type_, line in raw["indirect"]],
         virtual=[(ids[index], line) for index, line in raw.get("virtual", [])],
+        numbered=[(number, ids[index], line) for number, index, line in raw.get("numbered", [])],
     )

@@ -15,6 +15,7 @@ import numpy as np
 
 from vprof import intervals as semantic
 from vprof import loss
+from vprof.call_sites import call_sites
 from vprof.chunks import TraceFile, read_chunks
 from vprof.clock import Clock
 from vprof.edges import Handovers, handovers, read_waits, wakeups
@@ -98,14 +99,15 @@ def _assemble(decoded: _Decoded) -> Trace:
     calls = kept(decoded.calls, measured(epochs, epoch, decoded.calls))
     function = decoded.sites.functions(calls.number)
     program, remarks = _program(decoded.sites, epoch.on, calls, function)
+    places, site = call_sites(decoded.sites.graph, calls, function)
     return Trace(
         threads=_thread_names(file, records),
         interval_ids=selection.ids,
         types=_types(file, selection),
-        sites=[""],
+        sites=places,
         program=program,
         segments=pieces.segments,
-        invocations=_invocations(calls, function, labels, selection.number),
+        invocations=_invocations(calls, function, site, labels, selection.number),
         wakeups=wakeups(pieces, waits),
         created=given.created,
         intervals=selection.intervals,
@@ -146,14 +148,13 @@ def _lives(decoded: _Decoded) -> Lives:
     return lives
 
 
-def _invocations(calls: Calls, function: Int32, labels: Labels, number: Int32) -> Invocations:
-    """Call sites are not part of the format yet: each call has the site ""."""
+def _invocations(calls: Calls, function: Int32, site: Int32, labels: Labels, number: Int32) -> Invocations:
     label = np.where(labels.instance != NONE, np.r_[number, NONE][labels.instance], NONE).astype(np.int32)
     return Invocations(
         thread=calls.thread,
         interval=labels_at_entry(calls.thread, calls.start, labels.thread, labels.t, label),
         function=function,
-        site=np.zeros(len(function), np.int32),
+        site=site,
         fs=calls.start,
         fe=calls.end,
         depth=calls.depth,
