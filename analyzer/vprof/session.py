@@ -17,6 +17,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -35,6 +36,14 @@ _ROOMY_OPTIONS = ["--slots", "256", "--ring-bytes", str(1 << 20)]
 """With more than that free: 271 MB, for servers with many connections and bursts while the collector gets no CPU."""
 
 
+@dataclass(frozen=True)
+class Limit:
+    """Of a recording: at most `max_bytes` in its file, 0 = no limit; or in the `newest` of several."""
+
+    max_bytes: int = 0
+    newest: bool = False
+
+
 class Session(Control):
     """One collector, and the plan of its programs."""
 
@@ -43,7 +52,7 @@ class Session(Control):
         self._collector = collector
 
     @classmethod
-    def start(cls, output: Path | None, user: str | None = None) -> Session:
+    def start(cls, output: Path | None, user: str | None = None, limit: Limit | None = None) -> Session:
         """Starts a collector that writes to `output` (None: drains to nowhere). Raises VprofError with its reason.
 
         `user`: the account whose programs join, if it is not ours.
@@ -54,6 +63,8 @@ class Session(Control):
         command = [native("lib/vprof/vprof-collector"), "--session", directory, "--output", output or "-", "--hold"]
         if free > _ROOMY_BYTES:
             command += _ROOMY_OPTIONS
+        if limit and limit.max_bytes:
+            command += ["--max-bytes", str(limit.max_bytes), *(["--newest"] if limit.newest else [])]
         if user:
             command += ["--user", user]
         # A session of its own keeps a Ctrl-C meant for the program from ending the collector before its last drain;

@@ -13,6 +13,7 @@ bool Collector::round() {
   arena_->heartbeat_ns.store(now, std::memory_order_relaxed);
   recorder_.announce();
   recorder_.anchor_if_due();
+  trace_.keep_limit();
   const bool busy = drain_.run(false);
   if (now - looked_for_dead_ns_ >= kDeadCheckPeriod_ns) {
     looked_for_dead_ns_ = now;
@@ -37,9 +38,8 @@ std::string Collector::answer(const std::string &line) {
   }
   if (verb == "stats") return stats();
   if (verb == "stop") {
-    stopped_ = true;
-    switchboard_.all_off();
-    return close_file();
+    finish();
+    return report().str();
   }
   return error_reply("unknown request '" + verb + "'; known: modules, ack, on, off, plan, note, rotate, stats, stop");
 }
@@ -80,25 +80,12 @@ std::string Collector::flip(const std::string &text, bool on) {
   return JsonObject().add("before", flip.before).add("after", flip.after).str();
 }
 
-std::string Collector::close_file() {
-  drain_.end_dead_processes();
-  drain_.run(true);
-  const bool had_file = recorder_.has_file();
-  drain_.report_open_frames();
-  recorder_.finish_file(dropped_in_file(), drain_.live_threads());
-  return JsonObject()
-      .raw("file", had_file ? quoted(recorder_.path()) : "null")
-      .add("records", had_file ? recorder_.totals().records : 0)
-      .add("dropped", had_file ? dropped_in_file() : 0)
-      .str();
-}
-
 std::string Collector::rotate(const std::string &path) {
   if (path.empty()) return error_reply("rotate needs a file, or -");
-  const std::string reply = close_file();
-  dropped_before_file_ = drain_.dropped();
-  if (path == "-") return reply;
-  const std::string error = recorder_.begin_file(path);
+  trace_.finish();
+  const std::string reply = report().str();
+  trace_.forget();
+  const std::string error = begin(path);
   return error.empty() ? reply : error_reply(error);
 }
 
@@ -107,16 +94,27 @@ std::string Collector::plan() const {
   return JsonObject().raw("on", sites_on(switches_, used)).add("note", note_).str();
 }
 
-std::string Collector::stats() const {
-  const bool has_file = recorder_.has_file();
+static std::string name_or_null(const std::string &path) {
+  return path.empty() ? "null" : quoted(path);
+}
+
+JsonObject Collector::report() const {
+  const TraceFiles::Report report = trace_.report();
   return JsonObject()
-      .add("records", has_file ? recorder_.totals().records : 0)
-      .add("dropped", has_file ? dropped_in_file() : 0)
-      .add("intervals", has_file ? recorder_.totals().intervals : 0)
+      .raw("file", name_or_null(report.newest))
+      .raw("oldest", name_or_null(report.oldest))
+      .add("records", report.records)
+      .add("dropped", report.dropped)
+      .add("intervals", report.intervals)
+      .add("not_kept", report.not_kept)
+      .add("ended", report.ended);
+}
+
+std::string Collector::stats() const {
+  return report()
       .add("threads", drain_.live_threads())
       .add("processes", drain_.live_processes())
       .add("ticks", recorder_.ticks())
-      .raw("file", has_file ? quoted(recorder_.path()) : "null")
       .str();
 }
 
@@ -124,7 +122,7 @@ void Collector::finish() {
   if (stopped_) return;
   stopped_ = true;
   switchboard_.all_off();
-  close_file();
+  trace_.finish();
 }
 
 }  // namespace vprof

@@ -1,6 +1,6 @@
 // The collector: drains rings into the trace and answers requests, in one thread.
 //
-//     rings --Drain--> Recorder --TraceWriter--> run.trace
+//     rings --Drain--> Recorder --TraceWriter--> run.trace, or what TraceFiles makes of it
 //     requests --Control--> Collector --> Switchboard, Recorder
 #ifndef VPROF_COLLECTOR_H
 #define VPROF_COLLECTOR_H
@@ -14,20 +14,22 @@
 #include "drain.h"
 #include "session_files.h"
 #include "switchboard.h"
+#include "trace_files.h"
 
 namespace vprof {
 
 class Collector {
  public:
-  Collector(SessionFiles *files, std::vector<std::string> command)
+  Collector(SessionFiles *files, std::vector<std::string> command, FileLimit limit)
       : arena_(files->arena()),
         switches_(files->switches()),
         recorder_(arena_, files->switches(), std::move(command)),
         drain_(arena_, &recorder_),
+        trace_(arena_, &recorder_, &drain_, limit),
         switchboard_(arena_, files->switches(), &recorder_, &drain_) {}
 
-  // Begins the first file; with "-" there is none, as after `rotate -`. Returns "" or what failed.
-  std::string begin(const std::string &path) { return path == "-" ? "" : recorder_.begin_file(path); }
+  // Begins the first recording; with "-" there is none, as after `rotate -`. Returns "" or what failed.
+  std::string begin(const std::string &path) { return path == "-" ? "" : trace_.begin(path); }
 
   // The reply to one request line, without the newline.
   std::string answer(const std::string &line);
@@ -47,15 +49,14 @@ class Collector {
   std::string rotate(const std::string &path);
   std::string plan() const;
   std::string stats() const;
-  std::string close_file();
-  uint64_t dropped_in_file() const { return drain_.dropped() - dropped_before_file_; }
+  JsonObject report() const;
 
   Arena *arena_;
   const unsigned char *switches_;
   Recorder recorder_;
   Drain drain_;
+  TraceFiles trace_;
   Switchboard switchboard_;
-  uint64_t dropped_before_file_ = 0;
   uint64_t looked_for_dead_ns_ = 0;
   std::string note_;
   bool stopped_ = false;

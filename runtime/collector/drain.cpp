@@ -133,10 +133,17 @@ void Drain::tell_open_frames(const Slot *slot, const Thread &thread) {
       JsonObject().add("event", "open").add("uid", thread.uid).add("ticks", recorder_->ticks()).raw("frames", frames));
 }
 
-void Drain::report_open_frames() {
+void Drain::tell_loss(const Slot *slot, const Thread &thread) {
+  const Ring &ring = slot->ring;
+  const uint64_t count = ring.lost_count();
+  if (count != 0) recorder_->tell_loss(thread.uid, ring.lost_from(), recorder_->ticks(), count);
+}
+
+void Drain::report_unfinished() {
   for (size_t i = 0; i < slots_.size(); ++i) {
     if (!has_thread(slots_[i]) || threads_[i].uid == 0) continue;
     tell_thread(slots_[i], threads_[i]);
+    tell_loss(slots_[i], threads_[i]);
     tell_open_frames(slots_[i], threads_[i]);
   }
 }
@@ -147,13 +154,7 @@ void Drain::end_slot(Slot *slot, Thread &thread) {
   const Ring &ring = slot->ring;
   if (ring.committed() != thread.taken()) tell_damage(slot, thread);
   tell_thread(slot, thread);
-  if (ring.lost_count() != 0)
-    recorder_->event(JsonObject()
-                         .add("event", "loss")
-                         .add("uid", thread.uid)
-                         .add("from", ring.lost_from())
-                         .add("to", now)
-                         .add("count", ring.lost_count()));
+  tell_loss(slot, thread);
   tell_open_frames(slot, thread);
   const uint64_t dropped = ring.dropped() + thread.unstored;
   recorder_->event(JsonObject()
@@ -215,6 +216,13 @@ void Drain::end_dead_processes() {
 void Drain::relieve_module_table() {
   uint32_t holder = arena_->module_lock.load(std::memory_order_relaxed);
   if (holder != 0 && process_start(holder) == 0) arena_->module_lock.compare_exchange_strong(holder, 0);
+}
+
+uint64_t Drain::waiting_bytes() const {
+  uint64_t n = 0;
+  for (size_t i = 0; i < slots_.size(); ++i)
+    if (has_thread(slots_[i])) n += committed(slots_[i], threads_[i]).total() * sizeof(Record);
+  return n;
 }
 
 uint32_t Drain::live_threads() const {

@@ -21,9 +21,10 @@ class Drain {
   // holds it. Cheap enough for every 50 ms, not for every round.
   void end_dead_processes();
 
-  // `open` events for all threads inside probed calls: the end of a file.
-  void report_open_frames();
+  // For the end of a file: `open` events for all threads inside probed calls, `loss` events for losses that go on.
+  void report_unfinished();
 
+  uint64_t waiting_bytes() const;  // committed, not drained
   uint32_t live_threads() const;
   uint32_t live_processes() const;
   // Records lost since the session began: rings full, or the disk.
@@ -57,6 +58,7 @@ class Drain {
   void drain_slot(Slot *slot, Thread &thread);
   void end_slot(Slot *slot, Thread &thread);
   void tell_thread(Slot *slot, Thread &thread);
+  void tell_loss(const Slot *slot, const Thread &thread);
   void tell_open_frames(const Slot *slot, const Thread &thread);
 
   // Nothing that decides where we read or write is taken from the arena later: a program gone wild may overwrite it.

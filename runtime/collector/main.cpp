@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char *kUsage =
     "usage: vprof-collector --session DIR --output FILE [--slots N] [--ring-bytes N] [--user NAME] [--hold]\n"
-    "       [-- COMMAND...]\n"
+    "       [--max-bytes N [--newest]] [-- COMMAND...]\n"
     "\n"
     "Makes the session directory DIR, prints 'ready', and records the programs that run with VPROF_SESSION=DIR\n"
     "into FILE until 'stop' arrives on DIR/control, SIGTERM or SIGINT.\n"
@@ -25,6 +25,8 @@ constexpr const char *kUsage =
     "  --slots N        threads recorded at one time (96)\n"
     "  --ring-bytes N   buffer per thread, a power of two from 4096 (524288)\n"
     "  --user NAME      whose programs may join, if not our own (needs root)\n"
+    "  --max-bytes N    FILE ends when it has so many bytes, from 1048576\n"
+    "  --newest         instead: FILE.000001, FILE.000002, ..., of which the newest are kept\n"
     "  --hold           a starting program waits until its modules are acknowledged\n"
     "  COMMAND          noted in the trace; not run\n"
     "\n"
@@ -34,13 +36,18 @@ constexpr const char *kUsage =
 struct Options {
   SessionOptions session;
   std::string output;
+  FileLimit limit;
   std::vector<std::string> command;
 };
 
-bool parse_power_of_two(const char *text, uint64_t least, uint64_t most, uint64_t *value) {
+bool parse_bytes(const char *text, uint64_t least, uint64_t *value) {
   char *end;
   *value = strtoull(text, &end, 10);
-  return *end == '\0' && *value >= least && *value <= most && (*value & (*value - 1)) == 0;
+  return *end == '\0' && *value >= least;
+}
+
+bool parse_power_of_two(const char *text, uint64_t least, uint64_t most, uint64_t *value) {
+  return parse_bytes(text, least, value) && *value <= most && (*value & (*value - 1)) == 0;
 }
 
 bool parse_slots(const char *text, uint32_t *slots) {
@@ -52,11 +59,16 @@ bool parse_slots(const char *text, uint32_t *slots) {
 
 // Exit code: -1 to go on.
 int parse_options(int argc, char **argv, Options *options) {
-  static const option kOptions[] = {
-      {"session", required_argument, nullptr, 's'}, {"output", required_argument, nullptr, 'o'},
-      {"slots", required_argument, nullptr, 'n'},   {"ring-bytes", required_argument, nullptr, 'r'},
-      {"user", required_argument, nullptr, 'u'},    {"hold", no_argument, nullptr, 'h'},
-      {"help", no_argument, nullptr, '?'},          {nullptr, 0, nullptr, 0}};
+  static const option kOptions[] = {{"session", required_argument, nullptr, 's'},
+                                    {"output", required_argument, nullptr, 'o'},
+                                    {"slots", required_argument, nullptr, 'n'},
+                                    {"ring-bytes", required_argument, nullptr, 'r'},
+                                    {"user", required_argument, nullptr, 'u'},
+                                    {"hold", no_argument, nullptr, 'h'},
+                                    {"max-bytes", required_argument, nullptr, 'm'},
+                                    {"newest", no_argument, nullptr, 'k'},
+                                    {"help", no_argument, nullptr, '?'},
+                                    {nullptr, 0, nullptr, 0}};
   bool valid = true;
   for (int c; (c = getopt_long(argc, argv, "+", kOptions, nullptr)) != -1;) {
     if (c == 's')
@@ -69,12 +81,17 @@ int parse_options(int argc, char **argv, Options *options) {
       valid &= parse_power_of_two(optarg, 4096, uint64_t{1} << 30, &options->session.ring_bytes);
     else if (c == 'u')
       options->session.user = optarg;
+    else if (c == 'm')
+      valid &= parse_bytes(optarg, 1 << 20, &options->limit.bytes);
+    else if (c == 'k')
+      options->limit.newest = true;
     else if (c == 'h')
       options->session.hold = true;
     else
       valid = false;
   }
   options->command.assign(argv + optind, argv + argc);
+  valid &= !options->limit.newest || options->limit.bytes != 0;
   if (valid && !options->session.directory.empty() && !options->output.empty()) return -1;
   fputs(kUsage, stderr);
   return 2;
@@ -136,7 +153,7 @@ int collect(const Options &options) {
   SessionFiles files;
   std::string error = files.create(options.session);
   if (!error.empty()) return fail(error);
-  Collector collector(&files, options.command);
+  Collector collector(&files, options.command, options.limit);
   Control control([&](const std::string &line) { return collector.answer(line); });
   error = collector.begin(options.output);
   if (error.empty()) error = control.listen(files.path("control"));

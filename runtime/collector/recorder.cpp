@@ -3,13 +3,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "crc32.h"
 #include "elf_meta.h"
 
 namespace vprof {
 
 constexpr const char *kCollectorVersion = "0.1.0";
-constexpr uint64_t kAnchorPeriod_ns = 1000000000;
 
 std::string sites_on(const unsigned char *switches, uint32_t sites_used) {
   JsonArray ranges;
@@ -22,11 +23,20 @@ std::string sites_on(const unsigned char *switches, uint32_t sites_used) {
   return ranges.str();
 }
 
+// Closing: one `loss` event for each thread at worst, open frames as far as they fit, anchor and end.
+void Recorder::limit(uint64_t bytes, uint32_t threads) {
+  constexpr uint64_t kLoss = 192, kRest = 64 << 10;
+  writer_.limit(bytes, std::min(bytes / 4, kRest + threads * kLoss));
+}
+
 std::string Recorder::begin_file(const std::string &path) {
   const std::string error = writer_.open(path, files_, arena_->session_id);
   if (!error.empty()) return error;
   ++files_;
   totals_ = {};
+  room_ = Room::kOrdinary;
+  unkept_ = 0;
+  begun_ns_ = monotonic_ns();
   modules_told_ = 0;
   labels_told_.assign(LabelTable::kMaxLabels + 1, false);
   labels_complete_ = 0;
@@ -39,6 +49,7 @@ std::string Recorder::begin_file(const std::string &path) {
 
 void Recorder::finish_file(uint64_t dropped, uint32_t threads) {
   if (!writer_.is_open()) return;
+  room_ = Room::kEnd;
   anchor();
   event(JsonObject()
             .add("event", "end")
@@ -115,7 +126,8 @@ void Recorder::announce() {
 }
 
 void Recorder::anchor_if_due() {
-  if (writer_.is_open() && monotonic_ns() - anchored_ns_ >= kAnchorPeriod_ns) anchor();
+  const uint64_t now = monotonic_ns();
+  if (writer_.is_open() && now - anchored_ns_ >= anchor_period_ns(now - begun_ns_)) anchor();
 }
 
 // The ticks lie in the middle between two readings; of several attempts the closest pair counts.
@@ -137,17 +149,29 @@ void Recorder::anchor() {
   event(JsonObject().add("event", "anchor").add("ticks", at).add("monotonic_ns", ns).add("realtime_ns", real_ns));
 }
 
+void Recorder::tell_loss(uint32_t uid, uint64_t from, uint64_t to, uint64_t count) {
+  const JsonObject loss =
+      JsonObject().add("event", "loss").add("uid", uid).add("from", from).add("to", to).add("count", count);
+  writer_.event(loss.str(), Room::kClosing);
+}
+
 bool Recorder::records(uint32_t uid, const Ring::Span &span, uint64_t now) {
-  if (!writer_.is_open()) return true;
+  if (!writer_.is_open()) {
+    unkept_ += span.total();
+    return true;
+  }
   const uint64_t base = time_of(span.first[0][0], now);
   iovec pieces[2];
-  uint64_t intervals = 0;
+  uint64_t intervals = 0, lost = 0;
   for (int i = 0; i < 2; ++i) {
     pieces[i] = {const_cast<Record *>(span.first[i]), span.count[i] * sizeof(Record)};
-    for (uint64_t k = 0; k < span.count[i]; ++k) intervals += kind_of(span.first[i][k]) == Kind::kIntervalEnd;
+    for (uint64_t k = 0; k < span.count[i]; ++k) {
+      intervals += kind_of(span.first[i][k]) == Kind::kIntervalEnd;
+      if (kind_of(span.first[i][k]) == Kind::kCount) lost += span.first[i][k].w1;
+    }
   }
   if (!writer_.chunk(ChunkKind::kRecords, uid, base, pieces, 2)) {
-    totals_.unstored += span.total();
+    tell_loss(uid, kind_of(span.first[0][0]) == Kind::kLost ? span.first[0][0].w1 : base, now, span.total() + lost);
     return false;
   }
   totals_.records += span.total();

@@ -19,7 +19,6 @@ namespace vprof {
 struct FileTotals {
   uint64_t records = 0;    // in the file
   uint64_t intervals = 0;  // INTERVAL_END among them
-  uint64_t unstored = 0;   // drained, but the disk was full
 };
 
 class Recorder {
@@ -35,7 +34,22 @@ class Recorder {
   uint64_t file_number() const { return files_; }  // of the current file, from 1
   const FileTotals &totals() const { return totals_; }
 
-  void event(const JsonObject &object) { writer_.event(object.str()); }
+  // Files begun from now on have at most so many bytes, 0 = no limit, also if all so many threads lose records.
+  void limit(uint64_t bytes, uint32_t threads);
+  // Whether the file can surely not take what the rings hold, `waiting` bytes, and what comes in meanwhile.
+  bool is_full(uint64_t waiting) const {
+    return writer_.is_open() && writer_.is_full(totals_.records == 0 ? 0 : 2 * waiting);
+  }
+  // A thread lost records in that time. Uses what is reserved for the end of the file.
+  void tell_loss(uint32_t uid, uint64_t from, uint64_t to, uint64_t count);
+  // Why nothing more can be written to the file, or "".
+  const std::string &failure() const { return writer_.failure(); }
+  // Events from now on may use what is reserved for the end of the file.
+  void begin_end() { room_ = Room::kClosing; }
+  // Drained while there was no file, since the last one.
+  uint64_t unkept() const { return unkept_; }
+
+  void event(const JsonObject &object) { writer_.event(object.str(), room_); }
   // Tells modules and labels that the file does not know yet. Labels first used by records that were committed before
   // the call are told then, modules acknowledged unless they are held.
   void announce();
@@ -51,7 +65,6 @@ class Recorder {
   void announce_plan();
   void announce_label(uint32_t number);
   void anchor();
-
   struct Metadata {
     std::string bytes;
     uint32_t crc;
@@ -64,6 +77,9 @@ class Recorder {
   TraceWriter writer_;
   FileTotals totals_;
   uint64_t files_ = 0;
+  Room room_ = Room::kOrdinary;
+  uint64_t unkept_ = 0;
+  uint64_t begun_ns_ = 0;
   uint64_t anchored_ns_ = 0;
   uint32_t modules_told_ = 0;
   // By module, kept: a file begun under load must not wait until tens of MB are read and summed.
@@ -71,6 +87,14 @@ class Recorder {
   std::vector<bool> labels_told_;
   uint32_t labels_complete_ = 0;  // all labels up to here are told
 };
+
+// From one anchor to the next in a file of that age: at first a second, later a 64th of the age, at most a minute.
+// Between two anchors time is a straight line; a week has some 10,000.
+constexpr uint64_t anchor_period_ns(uint64_t age_ns) {
+  constexpr uint64_t kShortest_ns = 1000000000, kLongest_ns = 60 * kShortest_ns;
+  const uint64_t period = age_ns / 64;
+  return period < kShortest_ns ? kShortest_ns : period < kLongest_ns ? period : kLongest_ns;
+}
 
 // Site numbers [first, first + count) whose switch byte is 1, as the JSON array [[first, count], ...].
 std::string sites_on(const unsigned char *switches, uint32_t sites_used);

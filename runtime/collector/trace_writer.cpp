@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 #include "../src/format.h"
@@ -40,12 +39,18 @@ struct ChunkHeader {
 static_assert(sizeof(ChunkHeader) == 48);
 
 std::string TraceWriter::open(const std::string &path, uint64_t number, const uint8_t session_id[16]) {
-  fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (fd_ < 0) return "cannot write " + path + ": " + strerror(errno);
-  struct stat st;
-  if (fstat(fd_, &st) == 0 && S_ISREG(st.st_mode)) fchmod(fd_, 0600);  // an older file may have been open to others
+  // Not blocked by a pipe without a reader.
+  fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0600);
+  if (fd_ < 0 && errno != ENXIO) return "cannot write " + path + ": " + strerror(errno);
+  struct stat st{};
+  if (fd_ < 0 || fstat(fd_, &st) != 0 || !S_ISREG(st.st_mode)) {
+    close();
+    return "cannot write " + path + ": not a regular file, and a trace must be one";
+  }
+  fchmod(fd_, 0600);  // an older file may have been open to others
   path_ = path;
-  failed_ = false;
+  failure_.clear();
+  full_ = false;
   chunks_ = 0;
   size_ = 0;
   FileHeader header;
@@ -84,17 +89,25 @@ bool TraceWriter::write_all(std::vector<iovec> &pieces) {
 }
 
 void TraceWriter::give_up() {
-  fprintf(stderr, "vprof-collector: cannot write %s: %s; what follows is counted as dropped\n", path_.c_str(),
-          strerror(errno));
-  failed_ = true;
+  failure_ = strerror(errno);
   if (ftruncate(fd_, static_cast<off_t>(size_)) != 0) return;  // then a reader stops at the broken chunk
 }
 
+constexpr uint64_t kEndReserve = 1024;
+
+bool TraceWriter::take_room(uint64_t bytes, Room room) {
+  if (limit_ == 0 || room == Room::kEnd) return true;
+  if (room == Room::kClosing) return size_ + bytes <= limit_ - kEndReserve;
+  full_ = is_full(bytes);
+  return !full_;
+}
+
 // Completes the header: number, length and its own checksum.
-bool TraceWriter::append(ChunkHeader header, std::vector<iovec> payload) {
-  if (fd_ < 0 || failed_) return false;
+bool TraceWriter::append(ChunkHeader header, std::vector<iovec> payload, Room room) {
+  if (fd_ < 0 || !failure_.empty()) return false;
   static char padding[16] = {};
   for (const iovec &piece : payload) header.length += piece.iov_len;
+  if (!take_room(sizeof header + (header.length + 15) / 16 * 16, room)) return false;
   header.number = chunks_;
   header.header_crc = crc32(0, &header, offsetof(ChunkHeader, header_crc));
   payload.insert(payload.begin(), {&header, sizeof header});
@@ -107,7 +120,8 @@ bool TraceWriter::append(ChunkHeader header, std::vector<iovec> payload) {
   return true;
 }
 
-bool TraceWriter::chunk(ChunkKind kind, uint32_t subject, uint64_t base_ticks, const iovec *pieces, int count) {
+bool TraceWriter::chunk(ChunkKind kind, uint32_t subject, uint64_t base_ticks, const iovec *pieces, int count,
+                        Room room) {
   ChunkHeader header;
   header.kind = static_cast<uint32_t>(kind);
   header.subject = subject;
@@ -118,7 +132,7 @@ bool TraceWriter::chunk(ChunkKind kind, uint32_t subject, uint64_t base_ticks, c
     header.payload_crc = crc32(header.payload_crc, pieces[i].iov_base, pieces[i].iov_len);
     payload.push_back(pieces[i]);
   }
-  return append(header, std::move(payload));
+  return append(header, std::move(payload), room);
 }
 
 bool TraceWriter::metadata(uint32_t module, std::string_view bytes, uint32_t crc) {
@@ -126,12 +140,12 @@ bool TraceWriter::metadata(uint32_t module, std::string_view bytes, uint32_t crc
   header.kind = static_cast<uint32_t>(ChunkKind::kUnitMetadata);
   header.subject = module;
   header.payload_crc = crc;
-  return append(header, {{const_cast<char *>(bytes.data()), bytes.size()}});
+  return append(header, {{const_cast<char *>(bytes.data()), bytes.size()}}, Room::kOrdinary);
 }
 
-bool TraceWriter::event(std::string_view json) {
+bool TraceWriter::event(std::string_view json, Room room) {
   const iovec piece = {const_cast<char *>(json.data()), json.size()};
-  return chunk(ChunkKind::kEvent, 0, 0, &piece, 1);
+  return chunk(ChunkKind::kEvent, 0, 0, &piece, 1, room);
 }
 
 }  // namespace vprof

@@ -16,6 +16,9 @@ struct ChunkHeader;
 
 enum class ChunkKind : uint32_t { kRecords = 1, kEvent = 2, kUnitMetadata = 3 };
 
+// What part of a limited file a chunk may use: closing events the reserve, the end what they leave of it in any case.
+enum class Room { kOrdinary, kClosing, kEnd };
+
 class TraceWriter {
  public:
   TraceWriter() = default;
@@ -23,28 +26,43 @@ class TraceWriter {
   TraceWriter &operator=(const TraceWriter &) = delete;
   ~TraceWriter() { close(); }
 
-  // Creates `path` (0600, overwritten if it exists). Returns "" or one line that says what failed; then no file is
-  // open.
+  // Files opened from now on have at most `bytes` bytes, 0 = no limit; the last `reserve` of them are for closing.
+  void limit(uint64_t bytes, uint64_t reserve) {
+    limit_ = bytes;
+    reserve_ = reserve;
+  }
+
+  // Creates the regular file `path` (0600, overwritten if it exists). Returns "" or one line that says what failed;
+  // then no file is open.
   std::string open(const std::string &path, uint64_t number, const uint8_t session_id[16]);
   void close();
   bool is_open() const { return fd_ >= 0; }
   const std::string &path() const { return path_; }
+  const std::string &failure() const { return failure_; }
+  // Whether a chunk did not fit, or `bytes` more would not.
+  bool is_full(uint64_t bytes) const { return full_ || (limit_ != 0 && size_ + bytes > limit_ - reserve_); }
 
-  // Appends a chunk of the given pieces. False if it could not be stored (disk full, size limit): said once on standard
-  // error; the file then ends with its last whole chunk and takes nothing more.
-  bool chunk(ChunkKind kind, uint32_t subject, uint64_t base_ticks, const iovec *pieces, int count);
-  bool event(std::string_view json);
+  // Appends a chunk of the given pieces. False if it does not fit below the limit, and ever after but for closing
+  // events; or if it could not be written (disk full): then the file ends with its last whole chunk, takes nothing
+  // more, and failure() says why.
+  bool chunk(ChunkKind kind, uint32_t subject, uint64_t base_ticks, const iovec *pieces, int count,
+             Room room = Room::kOrdinary);
+  bool event(std::string_view json, Room room = Room::kOrdinary);
   // Appends unit metadata whose CRC-32 is known: it is large, and the same in every file of a session.
   bool metadata(uint32_t module, std::string_view bytes, uint32_t crc);
 
  private:
-  bool append(ChunkHeader header, std::vector<iovec> payload);
+  bool append(ChunkHeader header, std::vector<iovec> payload, Room room);
+  bool take_room(uint64_t bytes, Room room);
   bool write_all(std::vector<iovec> &pieces);
   void give_up();
 
   std::string path_;
   int fd_ = -1;
-  bool failed_ = false;
+  std::string failure_;
+  uint64_t limit_ = 0;
+  uint64_t reserve_ = 0;
+  bool full_ = false;
   uint32_t chunks_ = 0;
   uint64_t size_ = 0;  // of the whole chunks written
 };

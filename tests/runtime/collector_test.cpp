@@ -1,6 +1,8 @@
 // The collector as its users see it: flags, control requests, files.
+#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "recording.h"
@@ -130,12 +132,88 @@ TEST(Collector, RejectsBadRequests) {
     EXPECT_NE(recording.ask(request).find("{\"error\":"), std::string::npos) << request;
 }
 
-TEST(Collector, FullDiskIsCountedAndDoesNotStopIt) {
-  ASSERT_EQ(access("/dev/full", W_OK), 0);
+// A limit on the file's size is, for the collector, a full disk.
+TEST(Collector, FullDiskEndsTheTraceAndNotTheSession) {
   Recording recording({"--hold"});
-  EXPECT_NE(recording.ask("rotate /dev/full").find("No space left"), std::string::npos);
   recording.run_with_probes_on({program("calls"), "10"});
-  EXPECT_EQ(recording.finish().count(), 0u);
+  ASSERT_TRUE(eventually([&] { return number_in(recording.ask("stats"), "records") == 40; }));
+  const rlimit full = {std::filesystem::file_size(recording.trace_path()) + 100, RLIM_INFINITY};
+  ASSERT_EQ(prlimit(recording.pid(), RLIMIT_FSIZE, &full, nullptr), 0);
+  EXPECT_EQ(Running({program("calls"), "1000"}, recording.session()).wait(), 0);
+  ASSERT_TRUE(eventually([&] { return number_in(recording.ask("stats"), "dropped") == 4000; }));
+  EXPECT_NE(recording.ask("stats").find("\"ended\":\"File too large\""), std::string::npos);
+  const DecodedTrace trace = recording.finish();
+  EXPECT_EQ(trace.count(), 40u);
+  EXPECT_TRUE(trace.events_named("end").empty());
+}
+
+TEST(Collector, WritesOnlyToRegularFiles) {
+  Recording recording;
+  const std::string pipe = recording.file("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string &path : {pipe, std::string("/dev/null"), std::string("/dev/full")})
+    EXPECT_NE(recording.ask("rotate " + path).find("not a regular file"), std::string::npos) << path;
+}
+
+// Records found in the trace, those told as lost in it, and those not kept: everything the program wrote.
+TEST(Collector, AFullTraceIsCompleteAndTheSessionGoesOn) {
+  constexpr uint64_t kLimit = 1 << 20;
+  Recording recording({"--hold", "--max-bytes", std::to_string(kLimit)});
+  recording.run_with_probes_on({program("calls"), "2000"});  // a ring holds all its records
+  for (int i = 0; i < 15; ++i) EXPECT_EQ(Running({program("calls"), "2000"}, recording.session()).wait(), 0);
+  const std::string report = recording.ask("rotate -");
+  EXPECT_NE(report.find("\"ended\":\"it has reached its greatest size\""), std::string::npos) << report;
+  EXPECT_LE(std::filesystem::file_size(recording.trace_path()), kLimit);
+  EXPECT_GE(std::filesystem::file_size(recording.trace_path()), kLimit / 4);
+  const DecodedTrace trace = recording.finish();
+  EXPECT_EQ(trace.events_named("end").size(), 1u);
+  EXPECT_EQ(number_in(report, "records"), trace.count());
+  EXPECT_EQ(number_in(trace.events_named("end")[0], "dropped"), number_in(report, "dropped"));
+  uint64_t lost = 0;
+  for (const DecodedRecord &r : trace.of_kind(13)) lost += r.w1;
+  for (const std::string &e : trace.events_named("loss")) lost += number_in(e, "count");
+  EXPECT_EQ(lost, number_in(report, "dropped")) << "what is lost is told";
+  EXPECT_GT(number_in(report, "not_kept"), 0u);
+  EXPECT_EQ(trace.count() + lost + number_in(report, "not_kept"), 16 * 8000u);
+}
+
+TEST(Collector, TheNewestFilesAreKept) {
+  constexpr uint64_t kLimit = 4 << 20;
+  Recording recording({"--hold", "--max-bytes", std::to_string(kLimit), "--newest", "--ring-bytes", "65536"});
+  for (int i = 0; i < 60; ++i)
+    if (i == 0)
+      recording.run_with_probes_on({program("calls"), "2000"});
+    else
+      EXPECT_EQ(Running({program("calls"), "2000"}, recording.session()).wait(), 0);
+  const std::string report = recording.ask("rotate -");
+  uint64_t bytes = 0, records = 0;
+  std::vector<std::string> files;
+  for (const auto &entry : std::filesystem::directory_iterator(recording.file("")))
+    if (entry.path().filename().string().find("run.trace.") == 0) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  ASSERT_EQ(files.size(), 8u);
+  for (const std::string &file : files) {
+    bytes += std::filesystem::file_size(file);
+    const DecodedTrace trace = decode_trace(file);
+    records += trace.count();
+    EXPECT_EQ(trace.events_named("end").size(), 1u);
+  }
+  EXPECT_LE(bytes, kLimit);
+  EXPECT_GT(bytes, kLimit / 2);
+  EXPECT_NE(report.find("\"oldest\":\"" + files.front() + "\""), std::string::npos) << report;
+  EXPECT_NE(report.find("\"file\":\"" + files.back() + "\""), std::string::npos) << report;
+  EXPECT_EQ(number_in(report, "records"), records);
+  EXPECT_GT(number_in(report, "not_kept"), 0u);
+}
+
+// Threads without end: what the collector knows of a thread goes with it.
+TEST(Collector, MemoryDoesNotGrowWithTheThreadsThatEnded) {
+  Recording recording({"--hold", "--ring-bytes", "4096"});
+  recording.run_with_probes_on({program("lives"), "churn"});
+  const uint64_t before = recording.anonymous_kb();
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(Running({program("lives"), "churn"}, recording.session()).wait(), 0);
+  EXPECT_LE(recording.anonymous_kb(), before + 256);
+  recording.finish();
 }
 
 }  // namespace

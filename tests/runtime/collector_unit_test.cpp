@@ -5,6 +5,7 @@
 #include "elf_meta.h"
 #include "json.h"
 #include "process.h"
+#include "recorder.h"
 #include "switchboard.h"
 
 namespace vprof {
@@ -52,6 +53,32 @@ TEST(Process, StartNamesALiveProcess) {
   EXPECT_NE(process_start(self), 0u);
   EXPECT_EQ(process_start(self), process_start(self));
   EXPECT_EQ(process_start(0x7ffffff0), 0u);
+}
+
+TEST(Anchors, AreDenseAtFirstAndFewInAWeek) {
+  constexpr uint64_t kSecond_ns = 1000000000, kWeek_ns = 7 * 24 * 3600 * kSecond_ns;
+  uint64_t count = 0, in_first_minute = 0;
+  for (uint64_t age = 0; age < kWeek_ns; age += anchor_period_ns(age)) {
+    ++count;
+    in_first_minute += age < 60 * kSecond_ns;
+    EXPECT_LE(anchor_period_ns(age), std::max(kSecond_ns, age / 64));
+  }
+  EXPECT_EQ(in_first_minute, 60u);
+  EXPECT_LT(count, 10500u);
+}
+
+// A record's time has 48 bits: the chunk's base has all of them, before, at and after a wrap.
+TEST(Times, OfRecordsAreThoseNearestToNow) {
+  constexpr uint64_t kWrap = uint64_t{1} << 48;
+  for (uint64_t at : {kWrap - 1, kWrap, kWrap + 1, 700 * kWrap, 700 * kWrap - 5})
+    for (uint64_t now : {at, at + 1000, at + (uint64_t{1} << 46)})
+      EXPECT_EQ(time_of(make_record(Kind::kInvocation, at, 0, 0), now), at);
+}
+
+// runtime/README.md, "Memory", says so.
+TEST(Memory, OfASessionIsItsTablesAndASlotPerThread) {
+  EXPECT_EQ(Arena::stride_for(512 << 10), 561152u);
+  EXPECT_LT(Arena::size_for(96, 512 << 10) + kMaxSites, 64u << 20) << "a container's /dev/shm";
 }
 
 }  // namespace

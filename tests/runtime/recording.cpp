@@ -135,6 +135,14 @@ std::string Recording::run_with_probes_on(const std::vector<std::string> &argv) 
   return output;
 }
 
+uint64_t Recording::anonymous_kb() const {
+  std::ifstream status("/proc/" + std::to_string(pid()) + "/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.find("RssAnon:") == 0) return std::stoull(line.substr(8));
+  ADD_FAILURE() << "the collector has ended";
+  return 0;
+}
+
 DecodedTrace Recording::finish() {
   EXPECT_EQ(ask("stop").find("error"), std::string::npos);
   std::string output;

@@ -42,6 +42,10 @@ class Recording {
   std::string file(const std::string &name) const { return directory_ + "/" + name; }
   std::string trace_path() const { return file("run.trace"); }
 
+  // Of the collector: its process, and its memory that is no file's.
+  pid_t pid() const { return collector_->pid(); }
+  uint64_t anonymous_kb() const;
+
   // One request over the control socket; the reply.
   std::string ask(const std::string &request);
 

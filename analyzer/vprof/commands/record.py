@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -15,10 +16,31 @@ import click
 from vprof.errors import UsageError, VprofError
 from vprof.plan import Plan
 from vprof.server import Server
-from vprof.session import Session
+from vprof.session import Limit, Session
 from vprof.target import Target
 
 _POLL_SECONDS = 0.01
+_STATS_SECONDS = 0.5
+_SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+_LEAST_NEWEST_BYTES = 64 << 20
+_LEAST_BYTES = 1 << 20
+
+
+class Size(click.ParamType):  # type: ignore[type-arg]
+    """Bytes: a number with K, M, G or T after it, powers of 1024, or without."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        match = re.fullmatch(r"(\d+)([KMGT]?)B?", value, re.IGNORECASE)
+        if not match:
+            self.fail(f"'{value}' is no size: give one such as 512M or 2G", param, ctx)
+        size = int(match[1]) << 10 * " KMGT".index(match[2].upper() or " ")
+        if size < _LEAST_BYTES:
+            self.fail(f"{value} is too small: at least {_LEAST_BYTES >> 20}M", param, ctx)
+        return size
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -32,28 +54,52 @@ _POLL_SECONDS = 0.01
 )
 @click.option("--seconds", type=click.IntRange(min=1), default=10, show_default=True, help="How long a target runs.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), default="run.trace", show_default=True)
+@click.option(
+    "--max-size",
+    "max_bytes",
+    type=Size(),
+    default=0,
+    metavar="SIZE",
+    help="Greatest size of the trace, such as 512M or 2G: when it is full the program goes on unrecorded.",
+)
+@click.option(
+    "--keep",
+    type=click.Choice(["newest"]),
+    help="With --max-size: never stop, write OUTPUT.000001, ... and delete the oldest.",
+)
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
 def command(
-    name: str | None, folder: Path | None, sites: str | None, seconds: int, output: Path, program: tuple[str, ...]
+    name: str | None,
+    folder: Path | None,
+    sites: str | None,
+    seconds: int,
+    output: Path,
+    max_bytes: int,
+    keep: str | None,
+    program: tuple[str, ...],
 ) -> None:
     """Run a program and record it.
 
     PROGRAM is a command after `--`; with --target it is options for the target's own command or load. The exit code is
-    the program's. A target's server is set up when it runs first, and stopped at the end.
+    the program's. A target's server is set up when it runs first, and stopped at the end. `vprof ctl` shows and
+    switches the probes meanwhile.
 
     \b
     Examples:
       vprof record --sites all -o run.trace -- ./prog
       vprof record --target minidb -o run.trace -- --pathology wal
       vprof record --target postgres --seconds 30 -o run.trace -- -S
+      vprof record --sites all --max-size 2G --keep newest -o run.trace -- ./server
+      vprof analyze run.trace.0*
     """
     arguments = list(program)
+    limit = _limit(max_bytes, keep, output)
     if name:
         target = Target.load(name, folder)
         target.check(target.units())
         plan = Plan.parse(sites) if sites else Plan.of(target.descriptor.roots)
         if target.descriptor.server:
-            _record_server(target, plan, seconds, arguments, output.resolve())
+            _record_server(target, plan, seconds, arguments, output.resolve(), limit)
             return
         arguments = target.command(seconds, arguments)
     elif not arguments:
@@ -63,30 +109,30 @@ def command(
     else:
         plan = Plan.parse(sites)
 
-    with Session.start(output) as session:
+    with Session.start(output, limit=limit) as session:
         status = _run(session, plan, lambda: _start(session, arguments))
         totals = session.stop()
-        _report(session, plan, totals, output)
+        _report(session, plan, totals)
     if status:
         print(f"vprof: the program ended with status {status}", file=sys.stderr)
         sys.exit(status)
 
 
-def _record_server(target: Target, plan: Plan, seconds: int, options: list[str], output: Path) -> None:
+def _record_server(target: Target, plan: Plan, seconds: int, options: list[str], output: Path, limit: Limit) -> None:
     """The trace holds the load: the server is ready before, and stopped after it."""
     server = Server.of(target)
-    with Session.start(None, server.account.name) as session, server.running(session, plan):
+    with Session.start(None, server.account.name, limit) as session, server.running(session, plan):
         session.rotate(output)
-        status = _run(session, plan, lambda: server.load(seconds, options, _default_interrupt))
+        status = _run(session, plan, lambda: server.load(seconds, options, _unblock_signals))
         totals = session.rotate(None)
         server.check()
         server.check_load(status)
-        _report(session, plan, totals, output)
+        _report(session, plan, totals)
 
 
 def _start(session: Session, arguments: list[str]) -> subprocess.Popen[bytes]:
     try:
-        return subprocess.Popen(arguments, env=session.environment(), preexec_fn=_default_interrupt)
+        return subprocess.Popen(arguments, env=session.environment(), preexec_fn=_unblock_signals)
     except FileNotFoundError:
         raise UsageError(f"{arguments[0]}: not found") from None
     except PermissionError:
@@ -94,25 +140,76 @@ def _start(session: Session, arguments: list[str]) -> subprocess.Popen[bytes]:
 
 
 def _run(session: Session, plan: Plan, start: Callable[[], subprocess.Popen[bytes]]) -> int:
-    """Runs a program to its end; a Ctrl-C is the program's, we wait for it. Returns its shell-like status."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Runs a program to its end and returns its shell-like status. Raises VprofError then, if the collector died.
+
+    A signal that would end us is the program's. It has had a Ctrl-C from the terminal itself.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    watch = _Watch(session, plan)
     try:
         process = start()
         while process.poll() is None:
-            session.follow(plan)
-            time.sleep(_POLL_SECONDS)
-        session.follow(plan)
+            watch.look()
+            got = signal.sigtimedwait(_SIGNALS, _POLL_SECONDS)
+            if got and not (got.si_signo == signal.SIGINT and got.si_code > 0):
+                process.send_signal(got.si_signo)
+        watch.look()
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    if watch.failure:
+        raise watch.failure
     return process.returncode if process.returncode >= 0 else 128 - process.returncode
 
 
-def _default_interrupt() -> None:
-    """The child must not inherit the ignored signal."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+def _unblock_signals() -> None:
+    """The child must not inherit what we block."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
 
 
-def _report(session: Session, plan: Plan, totals: dict[str, Any], output: Path) -> None:
+class _Watch:
+    """Follows a session until its collector fails, and says once when its trace takes no more."""
+
+    def __init__(self, session: Session, plan: Plan) -> None:
+        self.failure: VprofError | None = None
+        self._session = session
+        self._plan = plan
+        self._told = False
+        self._next_stats = 0.0
+
+    def look(self) -> None:
+        if self.failure:
+            return
+        try:
+            self._session.follow(self._plan)
+            if not self._told and time.monotonic() >= self._next_stats:
+                self._next_stats = time.monotonic() + _STATS_SECONDS
+                self._tell(self._session.stats())
+        except VprofError as failure:
+            self.failure = failure
+            print(f"vprof: {failure}; the program goes on unrecorded", file=sys.stderr)
+
+    def _tell(self, stats: dict[str, Any]) -> None:
+        if stats["ended"]:
+            self._told = True
+            print(
+                f"vprof: {stats['file']} ends here: {stats['ended']}; the program goes on unrecorded", file=sys.stderr
+            )
+
+
+def _limit(max_bytes: int, keep: str | None, output: Path) -> Limit:
+    if not keep:
+        return Limit(max_bytes)
+    if not max_bytes:
+        raise UsageError("--keep newest needs --max-size")
+    if max_bytes < _LEAST_NEWEST_BYTES:
+        raise UsageError(f"--keep newest needs a --max-size of {_LEAST_NEWEST_BYTES >> 20}M at least")
+    older = sorted(output.parent.glob(f"{output.name}.[0-9][0-9][0-9][0-9][0-9][0-9]"))
+    if older:
+        raise UsageError(f"{older[0]} is of an earlier recording: remove its files, or give another -o")
+    return Limit(max_bytes, newest=True)
+
+
+def _report(session: Session, plan: Plan, totals: dict[str, Any]) -> None:
     """One line about the trace. Raises VprofError with a diagnosis when it is empty."""
     unmatched = session.sites.unmatched(plan)
     if not totals["records"]:
@@ -128,4 +225,14 @@ def _report(session: Session, plan: Plan, totals: dict[str, Any], output: Path) 
         raise VprofError("no records: the program ran, but no function whose probe was on returned")
     for line in unmatched:
         print(f"vprof: {line}", file=sys.stderr)
-    print(f"{output}: {totals['records']} records, {totals['dropped']} dropped", file=sys.stderr)
+    print(f"{_files(totals)}: {totals['records']} records, {totals['dropped']} dropped{_rest(totals)}", file=sys.stderr)
+
+
+def _files(totals: dict[str, Any]) -> str:
+    oldest, newest = totals["oldest"], totals["file"]
+    return str(newest) if oldest == newest else f"{oldest} to {newest}"
+
+
+def _rest(totals: dict[str, Any]) -> str:
+    kept = f", {totals['not_kept']} not kept" if totals["not_kept"] else ""
+    return kept + (f"; it ended early: {totals['ended']}" if totals["ended"] else "")

@@ -1,0 +1,163 @@
+"""How a recording ends: full, interrupted, its collector gone. The trace is readable, the program is not disturbed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from vprof.chunks import read_chunks
+from vprof.control import Control
+from vprof.paths import native
+from vprof.plan import Plan
+from vprof.session import Limit, Session
+
+PROGRAMS = Path(__file__).parents[1] / "contract" / "programs"
+
+
+def vprof(*arguments: object) -> list[str]:
+    return [sys.executable, "-c", "from vprof.cli import main; main()", *map(str, arguments)]
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(vprof(*arguments), capture_output=True, text=True, timeout=120)
+
+
+def build(folder: Path, name: str) -> Path:
+    environment = {key: value for key, value in os.environ.items() if key != "VPROF_DESCRIPTOR"}
+    command = [native("bin/vprof-cc"), "-O1", "-pthread", "-o", folder / name, PROGRAMS / f"{name}.c"]
+    subprocess.run(list(map(str, command)), check=True, env=environment)
+    return folder / name
+
+
+@pytest.fixture(scope="module")
+def steady(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Short intervals for as long as the file named on the command line exists."""
+    return build(tmp_path_factory.mktemp("steady"), "steady")
+
+
+@pytest.fixture(scope="module")
+def crowd(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Many calls in processes and threads for as long as the file exists."""
+    return build(tmp_path_factory.mktemp("crowd"), "crowd")
+
+
+Recording = tuple[subprocess.Popen[str], Control]
+
+
+def start(program: Path, folder: Path, options: list[object], *arguments: object) -> Recording:
+    """A `vprof record` that has recorded something, and its session."""
+    (folder / "go-on").touch()
+    said = ["sh", "-c", 'echo "$VPROF_SESSION"; exec "$@"', "sh", program, folder / "go-on", *arguments]
+    command = vprof("record", "--sites", "all", "-o", folder / "run.trace", *options, "--", *said)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout
+    control = Control(Path(process.stdout.readline().strip()))
+    wait_for(lambda: control.stats()["records"] > 0)
+    return process, control
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def end(process: subprocess.Popen[str], folder: Path) -> tuple[int, str]:
+    (folder / "go-on").unlink(missing_ok=True)
+    _, errors = process.communicate(timeout=60)
+    return process.returncode, errors
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_is_the_programs_and_the_trace_is_complete(steady: Path, tmp_path: Path, number: int) -> None:
+    process, _ = start(steady, tmp_path, [])
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 128 + number, errors
+    file = read_chunks(tmp_path / "run.trace")
+    assert file.chunks
+    assert file.events[-1]["event"] == "end"
+
+
+def test_a_full_trace_ends_and_the_program_goes_on(crowd: Path, tmp_path: Path) -> None:
+    process, control = start(crowd, tmp_path, ["--max-size", "1M"], 2, 4)
+    wait_for(lambda: control.stats()["not_kept"] > 0)
+    assert process.poll() is None
+    status, errors = end(process, tmp_path)
+    trace = tmp_path / "run.trace"
+    assert status == 0
+    assert f"vprof: {trace} ends here: it has reached its greatest size; the program goes on unrecorded" in errors
+    assert " not kept; it ended early: " in errors
+    assert trace.stat().st_size <= 1 << 20
+    assert read_chunks(trace).events[-1]["event"] == "end"
+
+
+def test_the_newest_files_are_analyzed_as_one(steady: Path, tmp_path: Path) -> None:
+    go_on, limit = tmp_path / "go-on", 1 << 20
+    go_on.touch()
+    with Session.start(tmp_path / "run.trace", limit=Limit(limit, newest=True)) as session:
+        program = subprocess.Popen([steady, go_on], env=session.environment())
+        while not str(session.stats()["file"]).endswith("10"):
+            session.follow(Plan.of(["work", "inner"]))
+            time.sleep(0.01)
+        go_on.unlink()
+        program.wait()
+        report = session.stop()
+    files = sorted(tmp_path.glob("run.trace.*"))
+    assert [str(files[0]), str(files[-1])] == [report["oldest"], report["file"]]
+    assert len(files) == 8
+    assert sum(file.stat().st_size for file in files) <= limit
+    assert report["not_kept"] > 0
+    analysis = json.loads(run("analyze", *files, "--format", "json").stdout)
+    excluded = sum(analysis["intervals"]["excluded"].values())
+    assert analysis["intervals"]["count"] + excluded >= report["intervals"]
+    assert excluded <= 2 * len(files), "only those that cross from file to file"
+
+
+def test_a_killed_collector_leaves_the_program_alone(steady: Path, tmp_path: Path) -> None:
+    process, control = start(steady, tmp_path, [])
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    [collector] = [pid for pid in children if b"vprof-collector" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    os.kill(int(collector), signal.SIGKILL)
+    assert process.stderr
+    assert "the program goes on unrecorded" in process.stderr.readline()
+    time.sleep(0.2)
+    assert process.poll() is None
+    status, errors = end(process, tmp_path)
+    assert status == 1
+    assert "the trace ends here" in errors
+    assert read_chunks(tmp_path / "run.trace").chunks
+    assert not control.directory.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--max-size", "lots"], "'lots' is no size: give one such as 512M or 2G"),
+        (["--max-size", "10K"], "10K is too small: at least 1M"),
+        (["--keep", "newest"], "--keep newest needs --max-size"),
+        (["--keep", "newest", "--max-size", "8M"], "a --max-size of 64M at least"),
+        (["--keep", "newest", "--max-size", "64M"], "run.trace.000003 is of an earlier recording"),
+    ],
+)
+def test_what_cannot_be_is_said(tmp_path: Path, options: list[str], said: str) -> None:
+    (tmp_path / "run.trace.000003").touch()
+    done = run("record", "--sites", "all", "-o", tmp_path / "run.trace", *options, "--", "true")
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_trace_must_be_a_regular_file() -> None:
+    done = run("record", "--sites", "all", "-o", "/dev/null", "--", "true")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "vprof: cannot write /dev/null: not a regular file, and a trace must be one\n",
+    )
