@@ -57,6 +57,7 @@ def _options(work: Path) -> list[str]:
         "Dir::State::Lists": work / "lists",
         "Dir::Cache": work,
         "APT::Sandbox::User": "root",
+        "APT::Update::Error-Mode": "any",
     }
     return [f"-o{key}={value}" for key, value in settings.items()]
 

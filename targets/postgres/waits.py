@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 
@@ -39,14 +40,13 @@ QUERY = """select coalesce(wait_event_type || ':' || wait_event, 'none')
            select 'sample', pg_sleep(0.01);"""
 
 
-def sample(server: Server, seconds: int) -> subprocess.Popen[str]:
-    """Starts psql with the query again and again; it ends with its standard input."""
+def sample(server: Server, seconds: int, output: Path) -> subprocess.Popen[bytes]:
+    """Starts psql with the query again and again, for at least so long."""
     psql = server.target.filled("{install}/bin/psql -X -q -A -t")
-    script = QUERY * (seconds * 100)
     feed = server.target.folder / "waits.sql"
-    feed.write_text(script, encoding="utf-8")
-    with feed.open() as lines:
-        return subprocess.Popen(psql, stdin=lines, stdout=subprocess.PIPE, text=True, **server.how())
+    feed.write_text(QUERY * (seconds * 100), encoding="utf-8")
+    with feed.open() as queries, output.open("w") as lines:
+        return subprocess.Popen(psql, stdin=queries, stdout=lines, **server.how())
 
 
 def sampled(lines: list[str]) -> tuple[int, Counter[str]]:
@@ -59,10 +59,14 @@ def sampled(lines: list[str]) -> tuple[int, Counter[str]]:
 
 
 def recorded(trace: Trace) -> dict[str, float]:
-    """By function: how many of the load's threads were inside it, on average over the time of the load."""
+    """By function: how many of the load's backends were inside it, on average over the time of the load.
+
+    They are those that read from a client, without the sampler: the WAL writer and the checkpointer sync, too.
+    """
     calls, names = trace.invocations, trace.program.functions
     chosen = {name: calls.function == names.index(name) for name in [*WAITS.values(), SAMPLER]}
-    load = ~np.isin(calls.thread, calls.thread[chosen[SAMPLER]])
+    backends = np.setdiff1d(calls.thread[chosen["secure_read"]], calls.thread[chosen[SAMPLER]])
+    load = np.isin(calls.thread, backends)
     reads = chosen["secure_read"] & load
     length = calls.fe[reads].max() - calls.fs[reads].min()
     return {name: (calls.fe - calls.fs)[rows & load].sum() / length for name, rows in chosen.items()}
@@ -77,11 +81,14 @@ def main() -> int:
         session.rotate(trace)
         load = server.load(seconds, [])
         time.sleep(1)
-        sampler = sample(server, seconds - 2)
-        lines, _ = sampler.communicate()
+        samples_file = server.target.folder / "waits.txt"
+        sampler = sample(server, seconds, samples_file)
         load.wait()
+        # On a busy machine samples take longer: those after the load's end would count as "nobody waits".
+        sampler.terminate()
+        sampler.wait()
         session.rotate(None)
-    samples, seen = sampled(lines.splitlines())
+    samples, seen = sampled(samples_file.read_text(encoding="utf-8").splitlines())
     inside = recorded(load_trace(trace))
     print(f"{samples} samples; mean number of backends waiting")
     print(f"{'wait event':20} {'sampled':>8} {'recorded':>9}  in function")

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""CPU time of the server per transaction: plain, and in the states of an instrumented one (targets/postgres/states.py).
+
+The server is started anew for each measurement; rounds are interleaved, so a noisy machine touches all states alike.
+Medians, quartiles and the ratio of medians are printed. `collector` is the CPU time of vprof's own process, which is
+not in the server's. Run it where `vprof instrument --target postgres` was run; it builds a plain PostgreSQL first
+(below .vprof/postgres/plain/, some 5 minutes once).
+
+    python targets/postgres/cost.py --rounds 11 --seconds 5
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os import getpid
+
+from states import LOADS, State, cpu_seconds, name_of, processes, states
+
+from vprof.session import Session
+from vprof.target import Target
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of one measurement, per transaction."""
+
+    server_us: float
+    collector_us: float
+    records: float
+
+
+@contextmanager
+def running(state: State) -> Iterator[Session | None]:
+    """The server in that state, its session if it has one writing to a trace as a user's would."""
+    if state.plan is None:
+        with state.server.running():
+            yield None
+        return
+    trace = state.server.target.folder / "cost.trace"
+    server = state.server
+    with Session.start(None, server.account.name) as session, server.running(session, state.plan):
+        session.rotate(trace)
+        yield session
+    trace.unlink()
+
+
+def measure(state: State, seconds: int, options: list[str]) -> Cost:
+    with running(state) as session:
+        state.server.load(1, options).wait()
+        own, collector, records = used(session)
+        load = state.server.load(seconds, options)
+        while load.poll() is None:
+            if session and state.plan:
+                session.follow(state.plan)
+            time.sleep(0.1)
+        state.server.check_load(load.returncode)
+        time.sleep(0.3)  # the last backends end
+        own_after, collector_after, records_after = used(session)
+        log = state.server.load_log.read_text(encoding="utf-8")
+    done = int(re.search(r"transactions actually processed: (\d+)", log)[1])  # type: ignore[index]
+    server_us, collector_us = (1e6 * spent / done for spent in (own_after - own, collector_after - collector))
+    return Cost(server_us, collector_us, (records_after - records) / done)
+
+
+def used(session: Session | None) -> tuple[float, float, int]:
+    """So far: CPU seconds of the server, of the collector, and records."""
+    collectors, servers = [], []
+    for pid in processes(getpid())[1:]:
+        (collectors if name_of(pid) == "vprof-collector" else servers).append(pid)
+    return cpu_seconds(servers), cpu_seconds(collectors), session.stats()["records"] if session else 0
+
+
+def table(load: str, costs: dict[str, list[Cost]]) -> None:
+    plain = statistics.median(cost.server_us for cost in costs["plain"])
+    rounds = len(costs["plain"])
+    print(f"\n{load}, n = {rounds}: microseconds of CPU per transaction")
+    print(f"{'state':8} {'median':>8} {'quartiles':>19} {'x plain':>8} {'collector':>10} {'records':>8}")
+    for name, measured in costs.items():
+        server = [cost.server_us for cost in measured]
+        median = statistics.median(server)
+        low, _, high = statistics.quantiles(server, method="inclusive") if rounds > 1 else (median,) * 3
+        collector = statistics.median(cost.collector_us for cost in measured)
+        records = statistics.median(cost.records for cost in measured)
+        print(
+            f"{name:8} {median:8.1f} {low:8.1f} .. {high:7.1f} {median / plain:8.3f} {collector:10.1f} {records:8.1f}"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=11)
+    parser.add_argument("--seconds", type=int, default=5, help="length of a measurement")
+    arguments = parser.parse_args()
+    measured = states(Target.load("postgres"))
+    for load, options in LOADS.items():
+        costs: dict[str, list[Cost]] = defaultdict(list)
+        for number in range(arguments.rounds):
+            first = number % len(measured)
+            for state in measured[first:] + measured[:first]:
+                costs[state.name].append(measure(state, arguments.seconds, options))
+        table(load, {state.name: costs[state.name] for state in measured})
+
+
+if __name__ == "__main__":
+    main()
