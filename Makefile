@@ -1,6 +1,7 @@
-# The two commands of the README: `make demo` and `make test`. Each does all its set-up on a bare Debian 12 machine.
+# The commands of the README: `make demo`, `make test-quick`, `make test`. Each does all its set-up on a bare Debian 12 machine.
 PACKAGES := clang-19 libclang-19-dev llvm-19-dev libclang-rt-19-dev clang-format-19 cmake ninja-build gcc g++ make \
-            libgtest-dev graphviz python3 python3-venv lld-19 procps
+            libgtest-dev graphviz python3 python3-venv lld-19 procps \
+            dpkg-dev zlib1g-dev
 PYTHON := /usr/bin/python3
 VENV := .venv
 BUILD := build
@@ -8,7 +9,7 @@ BIN := $(CURDIR)/$(VENV)/bin
 # Golden rewrites and their inputs are as odd as users' code.
 FORMATTED = $(filter-out tests/instrumenter/rewrites/%,$(shell git ls-files '*.cpp' '*.h' '*.c'))
 
-.PHONY: setup native warm demo test test-postgres lint format bench-runtime clean
+.PHONY: setup native warm demo test test-quick lint format bench-runtime clean
 
 # What is missing: Debian packages, the Python environment, the native parts below build/, all installed into .venv/.
 setup: native warm
@@ -46,17 +47,15 @@ demo:
 	$(MAKE) -j2 --no-print-directory setup
 	$(BIN)/python targets/minidb/demo.py
 
-test: setup lint
+test: test-quick
+	@echo "PostgreSQL: built with vprof (10 minutes, once: it is kept outside the checkout), tested under load (4 minutes)"
+	$(BIN)/python -m pytest -rs tests/postgres
+
+# What needs no other program's source.
+test-quick: setup lint
 	cmake --build $(BUILD)
 	ctest --test-dir $(BUILD) --output-on-failure
-	$(BIN)/python -m pytest
-
-# PostgreSQL from its Debian source package: builds it (some 10 minutes once), then some 10 minutes of tests. As root, run it in
-# a folder that the account `nobody` may enter.
-test-postgres: setup
-	$(BIN)/vprof instrument --target postgres
-	$(BIN)/python -m pytest -o addopts=-q tests/postgres
-	$(BIN)/python targets/postgres/check.py dormant off 100
+	$(BIN)/python -m pytest --ignore=tests/postgres
 
 lint: .stamps/venv
 	clang-format-19 --dry-run --Werror $(FORMATTED)
