@@ -56,11 +56,11 @@ TEST(Loss, IntervalTimesSurviveAFloodOfInvocations) {
 // block.
 TEST(Loss, NestedWriterIsCounted) {
   on_new_thread([](Slot *slot) {
-    char here;
-    slot->writing.store(reinterpret_cast<uint64_t>(&here) + 4096);  // an active writer above us on the stack
+    const uint64_t here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+    slot->writing.store(here + 4096);  // an active writer above us on the stack
     vprof_on_behalf(1);
     EXPECT_EQ(slot->ring.dropped(), 1u);
-    slot->writing.store(reinterpret_cast<uint64_t>(&here) - 65536);  // left by siglongjmp
+    slot->writing.store(here - 65536);  // left by siglongjmp
     vprof_on_behalf(2);
     EXPECT_EQ(slot->ring.dropped(), 1u);
     EXPECT_EQ(take_records(slot).back().w1, 2u);

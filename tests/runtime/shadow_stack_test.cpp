@@ -113,13 +113,15 @@ TEST(ShadowStack, FramesInterruptedByAnAlternateStackAreAlive) {
   on_new_thread([](Slot *slot) {
     static char memory[2 * 65536];
     const stack_t alt = {memory + 65536, 0, 65536};
-    ASSERT_EQ(sigaltstack(&alt, nullptr), 0);
+    stack_t before;
+    ASSERT_EQ(sigaltstack(&alt, &before), 0);
     const uint64_t below = reinterpret_cast<uint64_t>(memory) + 60000, on_it = below + 65536;
     enter_at(slot, 1, below);
     enter_at(slot, 2, on_it);
     leave(slot, on_it, ticks());
     leave(slot, below, ticks());
     EXPECT_EQ(take_exits(slot), (std::vector{call(2, 1), call(1, 0)}));
+    sigaltstack(&before, nullptr);
   });
 }
 
