@@ -13,8 +13,8 @@ __attribute__((section("vprof_switch"), aligned(4096), used)) static struct swit
 
 extern unsigned char __start_vprof_switch[] __attribute__((visibility("hidden")));
 extern unsigned char __stop_vprof_switch[] __attribute__((visibility("hidden")));
-extern void __vprof_register(unsigned char *start, unsigned char *stop) __attribute__((weak));
+extern void __vprof_register(unsigned char *start, unsigned char *stop);
 
 __attribute__((constructor(102))) static void register_module(void) {
-  if (__vprof_register != 0) __vprof_register(__start_vprof_switch, __stop_vprof_switch);
+  __vprof_register(__start_vprof_switch, __stop_vprof_switch);
 }
