@@ -1,5 +1,7 @@
 #include "collector.h"
 
+#include "module_table.h"
+
 namespace vprof {
 
 constexpr uint64_t kDeadCheckPeriod_ns = 50000000;
@@ -45,18 +47,18 @@ std::string Collector::answer(const std::string &line) {
 }
 
 std::string Collector::modules() const {
-  const uint32_t count = arena_->module_count.load(std::memory_order_acquire);
+  const uint32_t count = module_count(arena_);
   JsonArray array;
   for (uint32_t i = 0; i < count; ++i) {
-    const Module &m = arena_->modules[i];
+    const KnownModule m = module_at(arena_, i);
     array.add(JsonObject()
                   .add("index", i)
                   .add("path", m.path)
                   .add("base", m.base)
                   .add("count", m.count)
                   .add("section_addr", m.section_addr)
-                  .add("state", m.state == Module::kMapped ? "mapped" : "unaligned")
-                  .raw("acked", m.acked.load() != 0 ? "true" : "false")
+                  .add("state", m.mapped ? "mapped" : "unaligned")
+                  .raw("acked", m.acked ? "true" : "false")
                   .str());
   }
   return JsonObject().raw("modules", array.str()).str();
@@ -65,7 +67,7 @@ std::string Collector::modules() const {
 std::string Collector::acknowledge(const std::string &index) {
   std::vector<SiteRange> number;
   if (!parse_ranges(index, &number) || number.size() != 1 || number[0].count != 1 ||
-      number[0].first >= arena_->module_count.load(std::memory_order_acquire))
+      number[0].first >= module_count(arena_))
     return error_reply("no module '" + index + "'");
   arena_->modules[number[0].first].acked.store(1, std::memory_order_release);
   return "{}";
@@ -90,7 +92,7 @@ std::string Collector::rotate(const std::string &path) {
 }
 
 std::string Collector::plan() const {
-  const uint32_t used = arena_->sites_used.load(std::memory_order_acquire);
+  const uint32_t used = sites_used(arena_);
   return JsonObject().raw("on", sites_on(switches_, used)).add("note", note_).str();
 }
 

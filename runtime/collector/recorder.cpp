@@ -7,6 +7,7 @@
 
 #include "crc32.h"
 #include "elf_meta.h"
+#include "module_table.h"
 
 namespace vprof {
 
@@ -76,7 +77,7 @@ void Recorder::announce_session() {
 }
 
 void Recorder::announce_plan() {
-  const uint32_t used = arena_->sites_used.load(std::memory_order_acquire);
+  const uint32_t used = sites_used(arena_);
   event(JsonObject().add("event", "plan").raw("on", sites_on(switches_, used)));
 }
 
@@ -88,10 +89,10 @@ std::optional<Recorder::Metadata> Recorder::read_metadata(const std::string &pat
 }
 
 void Recorder::announce_module(uint32_t index) {
-  const Module &m = arena_->modules[index];
+  const KnownModule m = module_at(arena_, index);
   if (metadata_.size() <= index) metadata_.push_back(read_metadata(m.path));
   const std::optional<Metadata> &metadata = metadata_[index];
-  const char *state = m.state == Module::kUnaligned ? "unaligned" : metadata ? "mapped" : "no-metadata";
+  const char *state = !m.mapped ? "unaligned" : metadata ? "mapped" : "no-metadata";
   event(JsonObject()
             .add("event", "module")
             .add("index", index)
@@ -115,7 +116,7 @@ void Recorder::announce_label(uint32_t number) {
 }
 
 void Recorder::announce() {
-  const uint32_t modules = arena_->module_count.load(std::memory_order_acquire);
+  const uint32_t modules = module_count(arena_);
   if (writer_.is_open())
     for (; modules_told_ < modules; ++modules_told_) announce_module(modules_told_);
   if (arena_->hold == 0)

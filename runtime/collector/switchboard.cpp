@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "module_table.h"
+
 namespace vprof {
 
 constexpr unsigned char kOff = 0, kOn = 1, kDraining = 2;
@@ -31,16 +33,16 @@ bool parse_ranges(std::string_view text, std::vector<SiteRange> *ranges) {
   }
 }
 
-static bool lies_in(SiteRange r, const Module &m) {
-  return m.state == Module::kMapped && r.first >= m.base + kSwitchHeaderBytes &&
+static bool lies_in(SiteRange r, const KnownModule &m) {
+  return m.mapped && r.first >= m.base + kSwitchHeaderBytes &&
          uint64_t{r.first} + r.count <= uint64_t{m.base} + m.count;
 }
 
 bool Switchboard::valid(const std::vector<SiteRange> &ranges) const {
-  const uint32_t modules = arena_->module_count.load(std::memory_order_acquire);
+  const uint32_t modules = module_count(arena_);
   for (const SiteRange &r : ranges) {
     bool found = false;
-    for (uint32_t i = 0; i < modules && !found; ++i) found = lies_in(r, arena_->modules[i]);
+    for (uint32_t i = 0; i < modules && !found; ++i) found = lies_in(r, module_at(arena_, i));
     if (!found) return false;
   }
   return true;
@@ -107,10 +109,10 @@ void Switchboard::settle() {
 }
 
 void Switchboard::all_off() {
-  const uint32_t modules = arena_->module_count.load(std::memory_order_acquire);
+  const uint32_t modules = module_count(arena_);
   for (uint32_t m = 0; m < modules; ++m) {
-    const Module &module = arena_->modules[m];
-    if (module.state != Module::kMapped) continue;
+    const KnownModule module = module_at(arena_, m);
+    if (!module.mapped) continue;
     for (uint32_t i = kSwitchHeaderBytes; i < module.count; ++i)
       if (switches_[module.base + i] == kOn) store_byte(switches_ + module.base + i, kDraining);
   }
