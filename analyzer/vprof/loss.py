@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,6 +45,35 @@ def totals(file: TraceFile, records: Records) -> dict[str, int | float]:
     marks = records.rows(LOST, COUNT)
     dropped = int(records.word[marks + 1].sum()) + sum(int(event["count"]) for event in file.of("loss"))
     return {"written": len(records.kind) + dropped, "dropped": dropped}
+
+
+def contradictions(file: TraceFile) -> list[str]:
+    """What a trace says about its own records that cannot be true: one line each.
+
+    Every record that a thread wrote is stored or dropped; none is in the file that was not stored; no more are told as
+    lost than were dropped.
+    """
+    found: Counter[int] = Counter()
+    told: Counter[int] = Counter()
+    for chunk in file.chunks:
+        found[chunk.uid] += len(chunk.words)
+        counts = chunk.words[:, 0] >> np.uint64(60) == COUNT
+        told[chunk.uid] += int(chunk.words[counts, 1].sum())
+    for loss in file.of("loss"):
+        told[loss["uid"]] += int(loss["count"])
+    lines = []
+    for end in file.of("thread_end"):
+        uid, written, stored, dropped = (int(end[key]) for key in ("uid", "written", "stored", "dropped"))
+        if written != stored + dropped:
+            lines.append(f"thread {uid} wrote {written} records, but {stored} were stored and {dropped} dropped")
+        if found[uid] > stored:
+            lines.append(f"thread {uid} has {found[uid]} records in the file, but {stored} were stored")
+        if told[uid] > dropped:
+            lines.append(f"thread {uid} tells of {told[uid]} lost records, but {dropped} were dropped")
+    for end in file.of("end"):
+        if end["records"] != found.total():
+            lines.append(f"the file has {found.total()} records, but {end['records']} were stored in it")
+    return lines
 
 
 def read_lost(file: TraceFile, records: Records, clock: Clock) -> Ranges:

@@ -117,7 +117,7 @@ def _assemble(decoded: _Decoded) -> Trace:
         loss=loss.totals(file, records),
         spoiled=[*loss.spoiled_times(lost, visited), *spoiled_times(epochs, epoch)],
         open_at=decoded.end if decoded.calls.open else None,
-        notes=[*_notes(decoded, given), *decoded.sites.remarks, *remarks],
+        notes=[*loss.contradictions(file), *_notes(decoded, given), *decoded.sites.remarks, *remarks],
     )
 
 

@@ -163,7 +163,9 @@ class History:
                 self._leave(actor)
         self._tick()
         for actor in self._actors:
-            self.writer.event("thread_end", uid=actor.records.uid, ticks=ORIGIN + 2 * self.now)
+            stored = sum(len(payload) for *_, payload in actor.records.chunks(0)) // 16
+            account = {"written": stored, "stored": stored, "dropped": 0}
+            self.writer.event("thread_end", uid=actor.records.uid, ticks=ORIGIN + 2 * self.now, **account)
             self._close(actor, "exec")
         self.writer.end = ORIGIN + 2 * self.now
 

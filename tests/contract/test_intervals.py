@@ -167,6 +167,20 @@ def test_a_loss_told_by_the_collector_counts_as_well(load: Load) -> None:
     assert trace.loss["dropped"] == 3
 
 
+def test_an_account_that_cannot_be_true_is_reported(load: Load) -> None:
+    writer = Writer()
+    whole(writer.thread(1), 1, 10, 20)
+    writer.thread(2).lost(12, 14, count=5)
+    writer.event("thread_end", uid=1, ticks=30, written=7, stored=1, dropped=3)
+    writer.event("thread_end", uid=2, ticks=30, written=6, stored=2, dropped=4)
+    trace = load(writer)
+    assert trace.notes[:3] == [
+        "thread 1 wrote 7 records, but 1 were stored and 3 dropped",
+        "thread 1 has 2 records in the file, but 1 were stored",
+        "thread 2 tells of 5 lost records, but 4 were dropped",
+    ]
+
+
 def test_what_a_bystander_lost_does_not_matter(load: Load) -> None:
     writer = Writer()
     worker, background = writer.thread(1), writer.thread(2)

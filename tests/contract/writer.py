@@ -152,7 +152,9 @@ class Writer:
         for ticks, ns in self.anchors[1:]:
             event("anchor", ticks=ticks, monotonic_ns=ns, realtime_ns=ns)
         last = max((time for thread in self.threads for time in thread.times), default=0)
-        event("end", ticks=last if self.end is None else self.end, records=0, dropped=0, threads=len(self.threads))
+        stored = sum(len(payload) for kind, _, _, payload in parts if kind == 1) // 16
+        ticks = last if self.end is None else self.end
+        event("end", ticks=ticks, records=stored, dropped=0, threads=len(self.threads))
         return [chunk(kind, payload, n, subject, base) for n, (kind, subject, base, payload) in enumerate(parts)]
 
     def save(self, path: Path) -> Path:

@@ -1,0 +1,516 @@
+"""What servers do to themselves, and what machines do to servers: are records lost, is the host affected?
+
+    python bench/faults.py            # the table, some minutes
+    python bench/faults.py --short threads daemons
+
+Each fault is a real program under the real collector; the trace is read by the analyzer's reader. `lost` are records of
+calls that were over and are neither in the trace nor counted as dropped; the host is affected if it ends otherwise, or
+says something else, than without a session. Exit code 1 if anything was lost or affected.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vprof.chunks import TraceFile, read_chunks
+from vprof.loss import contradictions
+from vprof.paths import native
+from vprof.records import ABANDONED, COUNT, INVOCATION
+from vprof.session import Session
+
+ROOT = Path(__file__).resolve().parents[1]
+PROGRAMS = ROOT / "tests/runtime/programs"
+WAIT_S = 120
+
+
+@dataclass
+class Outcome:
+    """Of all trials of a fault."""
+
+    trials: int = 0
+    lost: int = 0
+    affected: list[str] = field(default_factory=list)
+    note: str = ""
+
+    def expect(self, holds: bool, otherwise: str) -> None:
+        if not holds:
+            self.affected.append(otherwise)
+
+
+class Lab:
+    """A folder with the programs, and one subfolder per recording."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.collectors: list[subprocess.Popen[str]] = []
+        for name in ("faults", "processes", "lives"):
+            self.build(name, f"{name}.c")
+        self.build("libplugin.so", "plugin.c", "-shared", "-fPIC")
+
+    def build(self, name: str, source: str, *flags: str) -> Path:
+        """As vprof-cc links: begin object first, end object last."""
+        lib, program = native("lib/vprof/vprof_begin.o").parent, self.folder / name
+        runtime = [lib / "libvprof.a"] if "-static" in flags else [f"-L{lib}", "-lvprof", f"-Wl,-rpath,{lib}"]
+        files = [lib / "vprof_begin.o", PROGRAMS / source, lib / "vprof_end.o", *runtime]
+        include = f"-I{ROOT / 'runtime/include'}"
+        subprocess.run(
+            ["clang-19", "-O2", "-D_GNU_SOURCE", "-pthread", include, *flags, *files, "-o", program], check=True
+        )
+        return program
+
+    def recording(self, *options: str) -> Recording:
+        recording = Recording(self.next_folder(), options)
+        self.collectors.append(recording.collector)
+        return recording
+
+    def next_folder(self) -> Path:
+        return self.folder / str(len(self.collectors))
+
+    def close(self) -> None:
+        """Ends what a broken trial has left."""
+        for collector in self.collectors:
+            collector.kill()
+            collector.wait()
+
+
+class Recording:
+    """One session and its trace."""
+
+    def __init__(self, folder: Path, options: tuple[str, ...]) -> None:
+        folder.mkdir(mode=0o711)
+        self.trace = folder / "run.trace"
+        self.directory = folder / "session"
+        self.collector = start_collector(self.directory, self.trace, *options)
+        assert self.collector.stdout
+        if self.collector.stdout.readline() != "ready\n":
+            raise SystemExit(f"the collector did not start: {self.collector.communicate()[1]}")
+        self.session = Session(self.directory, self.collector)
+        self.modules = 0
+        self.probes_on = False
+
+    def start(self, *command: object) -> subprocess.Popen[str]:
+        return start(*command, VPROF_SESSION=str(self.directory))
+
+    def follow(self) -> None:
+        """All probes of the program's own modules on, before it goes on."""
+        modules = self.session.request("modules")["modules"]
+        for module in modules[self.modules :]:
+            if module["state"] == "mapped" and not module["path"].endswith("/libvprof.so"):
+                self.probes_on = True
+                self.session.request(f"on {module['base'] + 64}-{module['base'] + module['count'] - 1}")
+            self.session.request(f"ack {module['index']}")
+        self.modules = len(modules)
+
+    def run(self, *command: object) -> tuple[str, int]:
+        """The program with all probes on, to its end: output and exit code."""
+        process = self.start(*command)
+        while process.poll() is None:
+            self.follow()
+            time.sleep(0.002)
+        return process.communicate()[0], process.returncode
+
+    def finish(self) -> TraceFile:
+        self.session.stop()
+        return self.read()
+
+    def read(self) -> TraceFile:
+        self.session.close()
+        return read_chunks(self.trace)
+
+
+def start_collector(session: Path, trace: Path, *options: str) -> subprocess.Popen[str]:
+    command = [native("lib/vprof/vprof-collector"), "--session", session, "--output", trace, "--hold", *options]
+    return subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def start(*command: object, **environment: str) -> subprocess.Popen[str]:
+    """In a process group of its own, so that it can signal its children."""
+    return subprocess.Popen(
+        list(map(str, command)),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={key: value for key, value in os.environ.items() if key != "VPROF_SESSION"} | environment,
+        start_new_session=True,
+    )
+
+
+def calls_in(trace: TraceFile) -> int:
+    kinds = [chunk.words[:, 0] >> np.uint64(60) for chunk in trace.chunks]
+    return sum(int(np.isin(kind, (INVOCATION, ABANDONED)).sum()) for kind in kinds)
+
+
+def dropped_in(trace: TraceFile) -> int:
+    told = [chunk.words[chunk.words[:, 0] >> np.uint64(60) == COUNT, 1].sum() for chunk in trace.chunks]
+    return int(sum(told)) + sum(int(event["count"]) for event in trace.of("loss"))
+
+
+def said(output: str) -> int:
+    """What the program itself counted."""
+    return int(output.split()[-1])
+
+
+def account(outcome: Outcome, trace: TraceFile, made: int, unslotted_calls: int = 0) -> None:
+    """Adds one trial in which `made` calls were over, `unslotted_calls` of them on threads without a slot."""
+    outcome.trials += 1
+    found = calls_in(trace) + dropped_in(trace)
+    outcome.lost += max(0, made - unslotted_calls - found)
+    outcome.expect(trace.stopped == "", trace.stopped)
+    for contradiction in contradictions(trace):
+        outcome.expect(False, contradiction)
+    if dropped_in(trace) == 0:
+        outcome.expect(found <= made - unslotted_calls, f"{found} calls of {made} in the trace")
+
+
+Fault = Callable[[Lab, bool], Outcome]
+FAULTS: dict[str, Fault] = {}
+
+
+def fault(name: str) -> Callable[[Fault], Fault]:
+    def add(run: Fault) -> Fault:
+        FAULTS[name] = run
+        return run
+
+    return add
+
+
+def simple(name: str, program: str, *words: str, trials: int = 5, code: int = 0, options: tuple[str, ...] = ()) -> None:
+    """A fault that a scenario of faults.c makes by itself."""
+
+    @fault(name)
+    def run(lab: Lab, short: bool) -> Outcome:
+        outcome = Outcome(note=f"{words[1]} times each" if len(words) > 1 else "")
+        for _ in range(1 if short else trials):
+            recording = lab.recording(*options)
+            output, status = recording.run(lab.folder / program, *words)
+            outcome.expect(status == code, f"ended with {status}: {output}")
+            account(outcome, recording.finish(), said(output))
+        return outcome
+
+
+SMALL = ("--ring-bytes", "65536", "--slots", "200")
+simple("fork, with and without exec", "faults", "fork", "100", options=SMALL)
+simple("vfork and exec", "faults", "vfork", "100")
+simple("posix_spawn, system, popen", "faults", "helpers", "20")
+simple("thread exit and cancel in a probe", "faults", "ends", "50", options=SMALL)
+simple("main thread ends before others", "faults", "main-ends")
+simple("dlopen and dlclose, probes on", "faults", "load", "100")
+simple("abort", "faults", "abort", "1000", code=-signal.SIGABRT)
+simple("probes before main, at exit, in thread ends", "faults", "threads", "100", options=SMALL)
+simple("exec of a program without probes", "faults", "daemons", "60", options=("--slots", "64", "--ring-bytes", "4096"))
+
+
+@fault("threads one after another, and in waves")
+def many_threads(lab: Lab, short: bool) -> Outcome:
+    n, outcome = 1000 if short else 10000, Outcome()
+    for scenario in ("threads", "waves"):
+        recording = lab.recording("--slots", "1500", "--ring-bytes", "4096")
+        output, status = recording.run(lab.folder / "faults", scenario, n)
+        outcome.expect(status == 0, f"ended with {status}")
+        trace = recording.finish()
+        account(outcome, trace, said(output), 4 * int(trace.of("end")[0]["unslotted"]))
+        outcome.expect(len({event["uid"] for event in trace.of("thread")}) == n + 1, "threads are missing")
+    outcome.note = f"{n} threads through 1500 slots"
+    return outcome
+
+
+@fault("threads at one time, more than slots")
+def live_threads(lab: Lab, short: bool) -> Outcome:
+    n, outcome = 1000 if short else 10000, Outcome()
+    for slots in (100, n + 10):
+        recording = lab.recording("--slots", str(slots), "--ring-bytes", "4096")
+        size = (recording.directory / "arena").stat().st_size >> 20
+        output, status = recording.run(lab.folder / "faults", "live", n)
+        outcome.expect(status == 0, f"ended with {status}: {output}")
+        trace = recording.finish()
+        account(outcome, trace, said(output), 2 * int(trace.of("end")[0]["unslotted"]))
+        outcome.expect(len(trace.of("thread_end")) == min(slots, n + 1), "threads are missing")
+    outcome.note = f"{n} threads; with a slot for each the arena takes {size} MB"
+    return outcome
+
+
+@fault("setuid, chroot, umask, chdir, closed descriptors")
+def changes(lab: Lab, short: bool) -> Outcome:
+    outcome = Outcome(note="" if os.geteuid() == 0 else "not root: without setuid and chroot")
+    for _ in range(1 if short else 5):
+        recording = lab.recording()
+        _, status = recording.run(lab.folder / "processes", "change")
+        outcome.expect(status == 0, f"ended with {status}")
+        account(outcome, recording.finish(), 6)
+    return outcome
+
+
+@fault("probes in signal handlers")
+def handlers(lab: Lab, short: bool) -> Outcome:
+    outcome = Outcome(note="2000 signals each, own and alternate stack")
+    for scenario in ("signals", "signals-alternate"):
+        recording = lab.recording()
+        output, status = recording.run(lab.folder / "lives", scenario)
+        outcome.expect(status == 0, f"ended with {status}")
+        account(outcome, recording.finish(), 3 * said(output))
+    return outcome
+
+
+@fault("kill -9, crash, _exit at random points")
+def random_ends(lab: Lab, short: bool) -> Outcome:
+    n, outcome = 30 if short else 300, Outcome(note="of one process each")
+    for _ in range(1 if short else 10):
+        recording = lab.recording("--ring-bytes", "262144", "--slots", "320")
+        output, _ = recording.run(lab.folder / "processes", "end", n)
+        trace = recording.finish()
+        uids = {event["pid"]: event["uid"] for event in trace.of("thread")}
+        dropped = {event["uid"]: event["dropped"] for event in trace.of("thread_end")}
+        for pid, calls in (map(int, line.split()) for line in output.splitlines()):
+            own = [chunk for chunk in trace.chunks if chunk.uid == uids.get(pid)]
+            found = calls_in(TraceFile(recording.trace, 0, "", chunks=own)) + dropped.get(uids.get(pid, 0), 0)
+            outcome.lost += max(0, 2 * calls - found)
+            outcome.expect(found <= 2 * calls + 2, f"{found} records of {calls} calls")
+            outcome.trials += 1
+        for contradiction in contradictions(trace):
+            outcome.expect(False, contradiction)
+    return outcome
+
+
+@fault("static, PIE, non-PIE")
+def links(lab: Lab, short: bool) -> Outcome:
+    outcome = Outcome()
+    for name, flags in {"static": ["-static"], "pie": ["-fPIE", "-pie"], "no-pie": ["-fno-pie", "-no-pie"]}.items():
+        recording = lab.recording()
+        output, status = recording.run(lab.build(f"faults-{name}", "faults.c", *flags), "calls", "1000")
+        outcome.expect(status == 0, f"{name} ended with {status}")
+        account(outcome, recording.finish(), said(output))
+    return outcome
+
+
+@contextmanager
+def serving(recording: Recording, lab: Lab, pause: int) -> Iterator[subprocess.Popen[str]]:
+    """A program that calls until its input ends; afterwards it must have ended well."""
+    process = recording.start(lab.folder / "faults", "serve", pause)
+    while not recording.probes_on:
+        recording.follow()
+    assert process.stdin and process.stdout
+    process.stdout.readline()
+    try:
+        yield process
+    finally:
+        process.stdin.close()
+
+
+def calls_of(process: subprocess.Popen[str], outcome: Outcome) -> int:
+    assert process.stdout
+    made = said(process.stdout.read())
+    outcome.expect(process.wait(WAIT_S) == 0, "the program did not end well")
+    return made
+
+
+@fault("collector stopped for a second, rings full")
+def stopped_collector(lab: Lab, short: bool) -> Outcome:
+    outcome = Outcome()
+    for _ in range(1 if short else 10):
+        recording = lab.recording(*SMALL)
+        with serving(recording, lab, 0) as process:
+            time.sleep(0.2)
+            recording.collector.send_signal(signal.SIGSTOP)
+            time.sleep(1)
+            recording.collector.send_signal(signal.SIGCONT)
+            time.sleep(0.2)
+        made = calls_of(process, outcome)
+        trace = recording.finish()
+        account(outcome, trace, made)
+        outcome.expect(dropped_in(trace) > 0, "the ring was never full")
+        outcome.expect(calls_in(trace) + dropped_in(trace) == made, "records that nobody wrote")
+    outcome.note = "dropped, counted, the program goes on"
+    return outcome
+
+
+@fault("collector killed -9")
+def killed_collector(lab: Lab, short: bool) -> Outcome:
+    outcome = Outcome(note="its trace is readable up to there")
+    for _ in range(1 if short else 10):
+        recording = lab.recording(*SMALL)
+        with serving(recording, lab, 1000) as process:
+            time.sleep(0.2)
+            recording.collector.kill()
+            recording.collector.wait()
+            time.sleep(0.2)
+        calls_of(process, outcome)
+        outcome.expect(calls_in(recording.read()) > 0, "nothing in the trace")
+        outcome.trials += 1
+    return outcome
+
+
+@fault("collector starts after the program")
+def late_collector(lab: Lab, short: bool) -> Outcome:
+    outcome = Outcome(trials=1, note="the program stays unrecorded")
+    session = lab.next_folder() / "session"
+    process = start(lab.folder / "faults", "serve", 1000, VPROF_SESSION=str(session))
+    assert process.stdin and process.stdout
+    process.stdout.readline()
+    recording = lab.recording()
+    process.stdin.close()
+    calls_of(process, outcome)
+    outcome.expect(calls_in(recording.finish()) == 0, "recorded")
+    return outcome
+
+
+@fault("disk full in mid-run")
+def full_disk(lab: Lab, short: bool) -> Outcome:
+    """A limit of the file's size is a full disk to the collector."""
+    outcome = Outcome(note="said once; the trace is whole up to there")
+    for _ in range(1 if short else 10):
+        recording = lab.recording()
+        resource.prlimit(recording.collector.pid, resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+        with serving(recording, lab, 1000) as process:
+            deadline = time.monotonic() + WAIT_S
+            while recording.session.stats()["dropped"] == 0 and time.monotonic() < deadline:
+                time.sleep(0.01)
+        calls_of(process, outcome)
+        reason = recording.session.stop()["ended"]
+        trace = recording.read()
+        outcome.expect("File too large" in reason, f"said: {reason}")
+        outcome.expect(trace.stopped == "" and calls_in(trace) > 10000, f"not readable: {trace.stopped}")
+        outcome.trials += 1
+    return outcome
+
+
+@fault("shared memory full at start")
+def full_memory(lab: Lab, short: bool) -> Outcome:
+    outcome = Outcome(trials=1, note="refused in one line")
+    session = lab.folder / "no-room"
+    collector = start_collector(session, lab.folder / "no-room.trace", "--slots", "60000", "--ring-bytes", "1073741824")
+    message = collector.communicate()[1]
+    outcome.expect(collector.returncode == 1 and "cannot allocate" in message, message)
+    outcome.expect(not session.exists(), "the session's directory stays")
+    return outcome
+
+
+def not_ours(recording: Recording) -> Iterator[tuple[str, Path]]:
+    """Ways in which a session's directory is refused; each is undone."""
+    directory, arena = recording.directory, recording.directory / "arena"
+    for what, path, mode in (
+        ("directory open to others", directory, 0o750),
+        ("arena open to others", arena, 0o640),
+        ("folder where all may rename", directory.parent, 0o777),
+    ):
+        before = path.stat().st_mode & 0o7777
+        path.chmod(mode)
+        yield what, directory
+        path.chmod(before)
+    link = directory.parent / "link"
+    link.symlink_to(directory)
+    yield "symlink", link
+    if os.geteuid() == 0:
+        os.chown(directory, 65534, 65534)
+        yield "another owner", directory
+        os.chown(directory, 0, 0)
+    content = arena.read_bytes()
+    for what, changed in (
+        ("another version", b"VPROFAR0" + content[8:]),
+        ("cut short", content[: len(content) // 2]),
+        ("only a header", content[:64]),
+        ("empty", b""),
+        ("slots that are not there", content[:16] + b"\xff" * 4 + content[20:]),
+    ):
+        copy = directory.parent / f"copy of {what}"
+        copy.mkdir(mode=0o700)
+        for name, data in (("arena", changed), ("switches", (directory / "switches").read_bytes())):
+            (copy / name).write_bytes(data)
+            (copy / name).chmod(0o600)
+        yield f"arena: {what}", copy
+
+
+@fault("a session that is not ours, or broken")
+def foreign_sessions(lab: Lab, short: bool) -> Outcome:
+    outcome = Outcome(note="the program runs, unrecorded")
+    recording = lab.recording("--slots", "4", "--ring-bytes", "4096")
+    for what, directory in not_ours(recording):
+        process = start(lab.folder / "faults", "calls", "1000", VPROF_SESSION=str(directory))
+        output = process.communicate(timeout=WAIT_S)[0]
+        outcome.expect(process.returncode == 0 and said(output) == 2004, f"{what}: ended with {process.returncode}")
+        outcome.trials += 1
+    outcome.expect(recording.session.request("modules")["modules"] == [], "one was joined")
+    recording.finish()
+    return outcome
+
+
+@fault("collector without a descriptor left")
+def no_descriptors(lab: Lab, short: bool) -> Outcome:
+    """It cannot look at processes: nobody may be taken for dead."""
+    outcome = Outcome()
+    for _ in range(1 if short else 5):
+        recording = lab.recording(*SMALL)
+        with serving(recording, lab, 1000) as process:
+            resource.prlimit(recording.collector.pid, resource.RLIMIT_NOFILE, (4, 64))
+            time.sleep(0.5)
+            resource.prlimit(recording.collector.pid, resource.RLIMIT_NOFILE, (64, 64))
+        made = calls_of(process, outcome)
+        trace = recording.finish()
+        account(outcome, trace, made)
+        outcome.expect(len(trace.of("thread_end")) == 1, "a live thread was taken for dead")
+    return outcome
+
+
+@fault("program overwrites the arena at random")
+def scribbles(lab: Lab, short: bool) -> Outcome:
+    """Out of scope for the program; the collector must go on and leave a whole file."""
+    outcome = Outcome(note="the collector goes on; the file is whole")
+    for _ in range(3 if short else 50):
+        recording = lab.recording("--slots", "8", "--ring-bytes", "4096")
+        process = recording.start(lab.folder / "faults", "scribble", 20000)
+        try:
+            while process.poll() is None:
+                recording.follow()
+            trace = recording.finish()
+        except Exception as error:  # whatever the reader makes of the collector's end
+            outcome.expect(False, f"the collector ended with {recording.collector.wait(WAIT_S)}: {error}")
+        else:
+            outcome.expect(trace.stopped == "", trace.stopped)
+        process.communicate()
+        outcome.trials += 1
+    return outcome
+
+
+def report(rows: list[tuple[str, Outcome]]) -> str:
+    lines = [f"{'fault':<50} {'trials':>6} {'lost':>5} {'host':>9}  note"]
+    for name, outcome in rows:
+        host = "AFFECTED" if outcome.affected else "no effect"
+        lines.append(f"{name:<50} {outcome.trials:>6} {outcome.lost:>5} {host:>9}  {outcome.note}")
+        lines += [f"    {reason}" for reason in outcome.affected[:5]]
+    return "\n".join(lines)
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--short", action="store_true", help="one trial or few of each")
+    parser.add_argument("words", nargs="*", help="only faults whose name has one of these")
+    options: Any = parser.parse_args(arguments)
+    chosen = [name for name in FAULTS if not options.words or any(word in name for word in options.words)]
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="vprof-faults-", dir="/dev/shm") as folder:
+        lab = Lab(Path(folder))
+        try:
+            for name in chosen:
+                print(name, file=sys.stderr)
+                rows.append((name, FAULTS[name](lab, options.short)))
+        finally:
+            lab.close()
+    print(report(rows))
+    return int(any(outcome.lost or outcome.affected for _, outcome in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
