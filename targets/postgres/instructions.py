@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Instructions per transaction in the states of targets/postgres/states.py: counted by callgrind, so a busy machine
+does not disturb them.
+
+A single-user backend reads statements from its standard input; two lengths of input are subtracted, so that start and
+end do not count. Such a backend is no client's: it has no intervals. Run it where `vprof instrument --target postgres`
+was run; it needs Debian's `valgrind`.
+
+    python targets/postgres/instructions.py
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+
+from states import State, states
+
+from vprof.errors import VprofError
+from vprof.session import Session
+from vprof.target import Target
+
+SHORT, LONG = 100, 500
+"""Transactions of the two inputs."""
+
+
+def point_select(number: int) -> str:
+    return f"SELECT abalance FROM pgbench_accounts WHERE aid = {_account(number)};\n"
+
+
+def tpc_b(number: int) -> str:
+    """The statements of pgbench's default script."""
+    account, teller, branch = _account(number), number % 100 + 1, number % 10 + 1
+    return (
+        "BEGIN;\n"
+        f"UPDATE pgbench_accounts SET abalance = abalance + 7 WHERE aid = {account};\n"
+        f"SELECT abalance FROM pgbench_accounts WHERE aid = {account};\n"
+        f"UPDATE pgbench_tellers SET tbalance = tbalance + 7 WHERE tid = {teller};\n"
+        f"UPDATE pgbench_branches SET bbalance = bbalance + 7 WHERE bid = {branch};\n"
+        "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) "
+        f"VALUES ({teller}, {branch}, {account}, 7, CURRENT_TIMESTAMP);\n"
+        "END;\n"
+    )
+
+
+def _account(number: int) -> int:
+    return number * 7919 % 1_000_000 + 1
+
+
+def instructions(state: State, script: Callable[[int], str], count: int) -> int:
+    """Executed by a backend that runs the script so often."""
+    server = state.server
+    feed = server.target.folder / "statements.sql"
+    feed.write_text("".join(map(script, range(count))), encoding="utf-8")
+    backend = "valgrind --tool=callgrind --callgrind-out-file={server}/callgrind.out "
+    backend += "{install}/bin/postgres --single -D {server}/data -c shared_buffers=256MB postgres"
+    command = server.target.filled(backend)
+    with ExitStack() as stack:
+        session = None
+        if state.plan is not None:
+            session = stack.enter_context(Session.start(None, server.account.name))
+        statements = stack.enter_context(feed.open())
+        log = stack.enter_context((server.target.folder / "callgrind.log").open("w+"))
+        process = subprocess.Popen(
+            command, stdin=statements, stdout=subprocess.DEVNULL, stderr=log, **server.how(session)
+        )
+        while process.poll() is None:
+            if session and state.plan:
+                session.follow(state.plan)
+            time.sleep(0.05)
+        log.seek(0)
+        said = log.read()
+    counted = re.search(r"Collected : (\d+)", said)
+    if process.returncode or "ERROR:" in said or counted is None:
+        raise VprofError(f"the backend failed: {(said.splitlines() or ['no output'])[-1]} ({log.name})")
+    return int(counted[1])
+
+
+def main() -> int:
+    measured = states(Target.load("postgres"))
+    print(f"{'instructions per transaction':30} {'thousands':>10} {'x plain':>8}")
+    for name, script in (("point select", point_select), ("TPC-B", tpc_b)):
+        plain = 0.0
+        for state in measured:
+            each = (instructions(state, script, LONG) - instructions(state, script, SHORT)) / (LONG - SHORT)
+            plain = plain or each
+            print(f"{name + ', ' + state.name:30} {each / 1000:10.1f} {each / plain:8.3f}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
