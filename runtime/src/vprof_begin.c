@@ -1,5 +1,6 @@
 /* Linked first into every instrumented module (PROBE_ABI.md): starts the section of switch bytes on a page with its
- * header, and registers the module with the runtime before its other constructors run. */
+ * header, and registers the module with the runtime before its other constructors run. The header is retained, since
+ * lld drops what only __start_ symbols name (--gc-sections). */
 #include <stdint.h>
 
 struct switch_header {
@@ -8,7 +9,7 @@ struct switch_header {
   uint32_t zero[13];
 };
 
-__attribute__((section("vprof_switch"), aligned(4096), used)) static struct switch_header header = {
+__attribute__((section("vprof_switch"), aligned(4096), used, retain)) static struct switch_header header = {
     .magic = {'V', 'P', 'R', 'O', 'F', 'S', 'W', '2'}};
 
 extern unsigned char __start_vprof_switch[] __attribute__((visibility("hidden")));
