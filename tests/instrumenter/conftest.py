@@ -7,7 +7,7 @@ import os
 import re
 import struct
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,10 +71,10 @@ class Workshop:
         [found] = [f for u in self.units(binary) for f in u["functions"] if f["name"] == name]
         return found
 
-    def calls(self, *objects: str, program: str = "traced") -> str:
+    def calls(self, *objects: str, options: Sequence[str] = (), program: str = "traced") -> str:
         """Links the objects with the fake runtime and runs: what it printed, site numbers replaced by names."""
         self.plain("-c", HERE / "fake_runtime.c", "-o", "fake_runtime.o")
-        self.cxx(*objects, "fake_runtime.o", "-pthread", "-o", program)
+        self.cxx(*options, *objects, "fake_runtime.o", "-pthread", "-o", program)
         names = self.site_names(program)
         printed = self.run(f"./{program}").stderr
         printed = re.sub(r"site (\d+)", lambda match: names[int(match[1])], printed)

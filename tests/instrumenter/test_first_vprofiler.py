@@ -1,4 +1,4 @@
-"""How the first VProfiler failed: each test is one of its failures that C can have."""
+"""How the first VProfiler failed: each test is one of its failures, those that C can have first."""
 
 from __future__ import annotations
 
@@ -82,3 +82,73 @@ def test_one_annotation_in_one_place_needs_no_manual_step(program: Workshop) -> 
     program.cc("p.c", "-o", "p")
     program.run("./p")
     assert program.unit("p")["status"] == "instrumented"
+
+
+CXX_PROGRAM = """\
+#include <cstdio>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+static int B(int x) { return std::puts("B"), x; }
+static int overloaded(int x) { return std::puts("int"), x; }
+static int overloaded(double x) { return std::puts("double"), static_cast<int>(x); }
+template <typename T> T generic(T x = T(1)) { return std::puts("generic"), x; }
+struct Value {
+  int x;
+  Value() : x(1) { std::puts("Value"); }
+  Value operator+(const Value &other) const { std::puts("+"); Value sum; sum.x = x + other.x; return sum; }
+};
+static int defaulted(int x = B(3)) { std::puts("defaulted"); return x; }
+static int with_lambda(int x) {
+  const auto f = [x]() { std::puts("lambda"); return x; };
+  return f() + 1;
+}
+static std::unique_ptr<int> moves(std::unique_ptr<int> &&p) { std::puts("moves"); return std::move(p); }
+static std::mutex mutex;
+static void throws(int x) { std::lock_guard<std::mutex> lock(mutex); if (x) throw std::runtime_error("x"); }
+int main() {
+  int y = B(2);
+  for (int i = 0; i < 2; ++i) try { throws(1); } catch (const std::runtime_error &) {}
+  mutex.lock();
+  mutex.unlock();
+  std::printf("%d %d %d %d %d %d %d\\n", y, overloaded(1) + overloaded(2.5), generic<int>(), (Value() + Value()).x,
+              defaulted(), with_lambda(4), *moves(std::make_unique<int>(6)));
+  return 0;
+}
+"""
+
+
+@pytest.fixture
+def cxx_program(shop: Workshop) -> Workshop:
+    shop.write(p_cpp=CXX_PROGRAM)
+    shop.cxx("-std=c++17", "-Wall", "-Wextra", "-Werror", "-c", "p.cpp")
+    return shop
+
+
+def test_cxx_constructs_compile_and_keep_their_values(cxx_program: Workshop) -> None:
+    """Templates, operators, lambdas, default arguments, constructors, move-only and && parameters did not compile, and
+    `std::mutex::lock` crashed the tool."""
+    assert cxx_program.unit("p.o")["status"] == "instrumented"
+    cxx_program.cxx("p.o", "-o", "p")
+    assert cxx_program.run("./p").stdout.splitlines()[-1] == "2 3 1 2 3 5 6"
+
+
+def test_a_return_of_a_lambda_is_not_its_functions(cxx_program: Workshop) -> None:
+    """A `return` of a lambda counted as the function's."""
+    calls = cxx_program.calls("p.o").splitlines()
+    at = calls.index("  with_lambda")
+    assert calls[at : at + 3] == ["  with_lambda", "    with_lambda()::lambda@16", "  moves"]
+
+
+def test_overloads_do_not_clash(cxx_program: Workshop) -> None:
+    """Wrappers were extern "C", so overloads clashed."""
+    functions = cxx_program.unit("p.o")["functions"]
+    assert len({f["id"] for f in functions if f["name"] == "overloaded"}) == 2
+    assert cxx_program.calls("p.o").count("  overloaded\n") == 2
+
+
+def test_exceptions_leave_nothing_open(cxx_program: Workshop) -> None:
+    """Exceptions left a counter stuck."""
+    calls = cxx_program.calls("p.o")
+    assert "unpaired" not in calls
+    assert calls.splitlines()[2:5] == ["  throws", "  throws", "  overloaded"]

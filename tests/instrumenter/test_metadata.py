@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from conftest import HERE, Workshop
 
 PROGRAM = """\
@@ -133,3 +136,131 @@ def test_stripped_programs_still_describe_themselves(shop: Workshop) -> None:
     shop.cc("-g", "p.c", "-o", "p")
     shop.run("strip", "p")
     assert shop.function("p", "main")["site"] == 0
+
+
+CXX_PROGRAM = """\
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+int outside(int);
+namespace ns {
+struct Base {
+  virtual ~Base() { outside(0); }
+  virtual int run(int x) = 0;
+  int size() const { return static_cast<int>(values.size()); }
+  std::vector<int> values;
+};
+struct Derived : Base {
+  Derived() : cached(outside(1)) {}
+  int run(int x) override { return outside(x); }
+  int cached;
+};
+struct Member { Derived derived; };
+}  // namespace ns
+template <typename T> int dependent(T x) { return outside(x) + x.method(); }
+struct Argument {
+  operator int() const { return outside(5); }
+  int method() { return outside(6); }
+};
+static int callback(int x) noexcept { return outside(x); }
+int virtual_calls(ns::Base *base) {
+  int sum = base->run(1) + base->ns::Base::size();
+  delete base;
+  return sum;
+}
+int implicit() {
+  ns::Member member;
+  return member.derived.run(2);
+}
+int sorts(std::vector<int> &values) {
+  std::sort(values.begin(), values.end(), [](int a, int b) { return outside(a) < b; });
+  return dependent(Argument());
+}
+int through_function(const std::function<int(int)> &f) { return f(1); }
+int gives_function() {
+  return through_function([](int x) { return outside(x); });
+}
+int through_pointer(int (*f)(int)) { return f(2); }
+int gives_pointer() { return through_pointer(callback) + through_pointer([](int x) { return outside(x); }); }
+"""
+
+
+@pytest.fixture
+def cxx_unit(shop: Workshop) -> dict[str, Any]:
+    shop.write(p_cpp=CXX_PROGRAM)
+    shop.cxx("-std=c++17", "-c", "p.cpp")
+    return shop.unit("p.o")
+
+
+def of(unit: dict[str, Any], name: str) -> dict[str, Any]:
+    [found] = [f for f in unit["functions"] if f["name"] == name]
+    return found
+
+
+def names(unit: dict[str, Any], pairs: list[list[int]]) -> list[str]:
+    return [unit["symbols"][index]["name"] for index, _ in pairs]
+
+
+def test_virtual_calls_and_overrides(cxx_unit: dict[str, Any]) -> None:
+    calls = of(cxx_unit, "virtual_calls")
+    assert names(cxx_unit, calls["virtual"]) == ["ns::Base::run", "ns::Base::~Base"]
+    assert names(cxx_unit, calls["calls"]) == ["ns::Base::size", "operator delete"]
+    symbols = cxx_unit["symbols"]
+    overrides = {(symbols[method]["name"], symbols[base]["name"]) for method, base in cxx_unit["overrides"]}
+    assert ("ns::Derived::run", "ns::Base::run") in overrides
+
+
+def test_implicit_members_stand_for_what_they_call(cxx_unit: dict[str, Any]) -> None:
+    calls = names(cxx_unit, of(cxx_unit, "implicit")["calls"])
+    assert {"ns::Derived::Derived", "ns::Base::~Base", "ns::Derived::run"} <= set(calls)
+    assert "ns::Member::Member" not in calls
+
+
+def test_library_code_stands_for_what_it_calls(cxx_unit: dict[str, Any]) -> None:
+    assert "sorts()::lambda@37" in names(cxx_unit, of(cxx_unit, "sorts")["calls"])
+
+
+def test_dependent_calls_come_from_the_instantiations(cxx_unit: dict[str, Any]) -> None:
+    calls = names(cxx_unit, of(cxx_unit, "dependent")["calls"])
+    assert set(calls) == {"outside", "Argument::operator int", "Argument::method"}
+
+
+def test_callbacks_meet_their_callers_by_type(cxx_unit: dict[str, Any]) -> None:
+    taken = {kind: set() for _, kind in cxx_unit["taken"]}
+    for index, kind in cxx_unit["taken"]:
+        taken[kind].add(cxx_unit["symbols"][index]["name"])
+    [[kind, _]] = of(cxx_unit, "through_pointer")["indirect"]
+    assert taken[kind] == {"callback", "gives_pointer()::lambda@45"}
+    reached = set().union(*(taken.get(kind, set()) for kind, _ in of(cxx_unit, "through_function")["indirect"]))
+    assert reached == {"gives_function()::lambda@42"}
+
+
+def test_inline_library_code_that_calls_nothing_is_no_reason_for_a_probe(cxx_unit: dict[str, Any]) -> None:
+    assert of(cxx_unit, "ns::Base::size")["left"] == "small"
+    assert of(cxx_unit, "ns::Derived::Derived")["left"] == "small", "its body is empty"
+
+
+def test_reasons_for_having_no_site_in_cxx(shop: Workshop) -> None:
+    folder = HERE / "rewrites/cxx_left_alone"
+    shop.cxx("-std=c++17", "-c", folder / "input.cpp", "-o", "input.o")
+    reasons = {f["name"]: f["left"] for f in shop.unit("input.o")["functions"]}
+    assert reasons == {
+        "power": "constexpr",
+        "Made::by_macro": "macro",
+        "Made::Made": "constexpr",
+        "Made::braces": "macro",
+        "target": None,
+        "tail": "musttail",
+        "naked": "naked",
+        "hands_off": "no_instrument_function",
+        "deep::fast": None,
+        "deep::resolve": "ifunc",
+        "main": None,
+        "main()::lambda@38": "constexpr",
+        "main()::lambda@46": "macro",
+    }
+    coroutine = HERE / "rewrites/cxx_coroutine/input.cpp"
+    shop.cxx("-std=c++20", "-c", coroutine, "-o", "coroutine.o")
+    assert shop.function("coroutine.o", "count")["left"] == "coroutine"
