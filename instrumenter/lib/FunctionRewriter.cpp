@@ -55,9 +55,19 @@ void placeInBody(const Function &function, const std::string &text, Placer &plac
 
 std::string textBehindBrace(const Function &function, const std::vector<const Hook *> &hooks) {
   std::string text;
-  if (function.site) text += " __VPROF_PROBE(" + std::to_string(*function.site) + ")";
+  const std::string probe = function.numbered.empty() ? " __VPROF_PROBE(" : " __VPROF_PROBE_CALLS(";
+  if (function.site) text += probe + std::to_string(*function.site) + ")";
   for (const Hook *hook : hooks) text += " " + hookText(*hook, *function.decl);
   return text.empty() ? text : text + " ";
+}
+
+/// `f(x)` becomes `(__VPROF_CALL_NUMBER(1), f(x))`.
+void placeNumbers(const Function &function, Placer &placer) {
+  unsigned number = 0;
+  for (const NumberedCall &call : function.numbered) {
+    placer.before(call.expression->getBeginLoc(), "(__VPROF_CALL_NUMBER(" + std::to_string(++number) + "), ");
+    placer.behindToken(call.expression->getEndLoc(), ")");
+  }
 }
 
 llvm::Error rewriteReturns(const Hook &hook, const Function &function, Placer &placer) {
@@ -97,12 +107,16 @@ llvm::Expected<Edits> placeEdits(Unit &unit, const std::map<size_t, std::string>
   Edits edits;
   Placer placer(edits, context);
   for (size_t i = 0; i < unit.functions.size(); ++i) {
-    const Function &function = unit.functions[i];
+    Function &function = unit.functions[i];
     const auto reason = untouchable.find(i);
     auto hooks = hooksOf(function, descriptor, reason == untouchable.end() ? "" : reason->second);
     if (!hooks) return hooks.takeError();
+    // Such a hook pastes text around returned expressions, where a numbered call may begin or end.
+    if (std::any_of(hooks->begin(), hooks->end(), [](const Hook *hook) { return hook->ofReturned(); }))
+      function.numbered.clear();
     const std::string text = textBehindBrace(function, *hooks);
     if (!text.empty()) placeInBody(function, text, placer);
+    placeNumbers(function, placer);
     for (const Hook *hook : *hooks) {
       unit.matched.push_back(hook->entry);
       if (!hook->ofReturned()) continue;

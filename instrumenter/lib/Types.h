@@ -10,8 +10,9 @@
 #include <vector>
 
 namespace clang {
+class Expr;
 class FunctionDecl;
-}
+}  // namespace clang
 
 namespace vprof {
 
@@ -20,6 +21,13 @@ struct Symbol {
   std::string id;
   std::string name;
   bool noreturn = false;
+};
+
+/// A call told apart from others of the same function; its number is its place in the list, from 1.
+struct NumberedCall {
+  unsigned symbol = 0;  ///< index of the callee, or of the method named by a virtual call
+  unsigned line = 0;
+  const clang::Expr *expression = nullptr;
 };
 
 /// A function defined in the unit. `site` and `left` exclude each other: exactly one is set once sites are assigned.
@@ -41,6 +49,7 @@ struct Function {
   std::vector<std::pair<unsigned, unsigned>> calls;        ///< index of the symbol, line; each once
   std::vector<std::pair<std::string, unsigned>> indirect;  ///< canonical type of the callee, line
   std::vector<std::pair<unsigned, unsigned>> virtuals;     ///< as calls: the method named by a virtual call
+  std::vector<NumberedCall> numbered;
 };
 
 /// Everything known of a translation unit. Symbols are unique by id.

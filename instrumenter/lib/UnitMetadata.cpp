@@ -34,9 +34,14 @@ void writeFunction(OStream &json, const Function &function) {
   json.attributeArray("indirect", [&] {
     for (const auto &[type, line] : function.indirect) json.value(llvm::json::Array{utf8(type), line});
   });
-  if (function.virtuals.empty()) return;
-  json.attributeArray("virtual", [&] {
-    for (const auto &[symbol, line] : function.virtuals) json.value(llvm::json::Array{symbol, line});
+  if (!function.virtuals.empty())
+    json.attributeArray("virtual", [&] {
+      for (const auto &[symbol, line] : function.virtuals) json.value(llvm::json::Array{symbol, line});
+    });
+  if (function.numbered.empty()) return;
+  json.attributeArray("numbered", [&] {
+    unsigned number = 0;
+    for (const NumberedCall &call : function.numbered) json.value(llvm::json::Array{++number, call.symbol, call.line});
   });
 }
 
@@ -104,7 +109,7 @@ std::string payloadOf(const Unit &unit) {
 }
 
 std::string assemblyOfChunk(const std::string &payload, const std::string &switches, unsigned sites) {
-  return ".pushsection .vprof_meta,\"\",@progbits\n.balign 8\n.ascii \"VPUM\"\n.long 1\n.quad " +
+  return ".pushsection .vprof_meta,\"R\",@progbits\n.balign 8\n.ascii \"VPUM\"\n.long 1\n.quad " +
          (switches.empty() ? "0" : switches) + "\n.long " + std::to_string(sites) + "\n.long " +
          std::to_string(payload.size()) + "\n" + asciiDirectives(payload) + ".balign 8\n.popsection\n";
 }

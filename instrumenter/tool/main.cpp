@@ -10,6 +10,7 @@
 #include <cstdio>
 
 #include "CallGraph.h"
+#include "CallNumbers.h"
 #include "Descriptor.h"
 #include "FunctionRewriter.h"
 #include "Output.h"
@@ -85,6 +86,7 @@ class Consumer : public clang::ASTConsumer {
     unit.ignore_for_height = job_.descriptor.ignore_for_height;
     const auto untouchable = vprof::findUntouchable(unit, context, job_.options.spare_lambdas);
     vprof::assignSites(unit, untouchable, job_.descriptor);
+    vprof::numberCalls(unit, context);
     llvm::Expected<vprof::Edits> edits = vprof::placeEdits(unit, untouchable, job_.descriptor, context);
     job_.hooked = !unit.matched.empty();
     if (edits)

@@ -9,11 +9,12 @@ import pytest
 from conftest import Workshop
 
 FUNCTIONS = """\
-int g(int, int);
+int g(int, int), h(int, int);
 int twice(int a, int b) { return g(b, a) * 2; }
 int kept(int a, int b) { return g(a, b) + b; }
 int early(int a) { if (a) return g(a, a); return a; }
-void nothing(void) { g(1, 2); g(3, 4); }
+void nothing(void) { g(1, 2); h(3, 4); }
+void numbered(void) { g(1, 2); h(3, 4); g(5, 6); }
 """
 TESTS = Counter({"cmpb $1": 1, "je": 1, "cmpb $0": 1, "jne": 1})
 STACK = ("pushq", "popq", "subq", "addq")

@@ -46,6 +46,7 @@ def units(shop: Workshop) -> Workshop:
         "-O2",
         "-O2 -fPIC -g",
         "-O1 -fno-inline -ffunction-sections -fdata-sections -fuse-ld=lld -Wl,--gc-sections",
+        "-O1 -fno-inline -ffunction-sections -fdata-sections -Wl,--gc-sections",
         "-O2 -flto -fuse-ld=lld",
         "-O2 -flto=thin -fuse-ld=lld",
         "-O2 -fno-exceptions -fno-rtti -fno-threadsafe-statics",
@@ -63,7 +64,7 @@ def test_the_probe_of_the_kept_copy_works(units: Workshop, options: str) -> None
 
 
 def test_a_unit_compiled_without_probes_may_keep_its_copy(units: Workshop) -> None:
-    """The linker keeps the first copy: then the function has none of our probes, and the program still links and runs."""
+    """The linker keeps the first copy: then the function has no probe, and the program still links and runs."""
     units.plain_cxx("-std=c++17", "-c", "a.cpp")
     units.cxx("-std=c++17", "-c", "b.cpp")
     lines = {line.strip() for line in units.calls("a.o", "b.o").splitlines()}

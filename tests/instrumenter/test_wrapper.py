@@ -46,6 +46,7 @@ def pair(shop: Workshop) -> Workshop:
         "-static",
         "-flto -fuse-ld=lld",
         "-ffunction-sections -fuse-ld=lld -Wl,--gc-sections",
+        "-ffunction-sections -Wl,--gc-sections",
     ],
 )
 def test_ways_to_compile_and_link(pair: Workshop, options: str) -> None:

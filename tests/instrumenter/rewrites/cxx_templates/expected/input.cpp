@@ -61,12 +61,12 @@ struct Name<int> {
 };
 
 template <typename T>
-auto describe(T value) { __VPROF_PROBE(11) 
+auto describe(T value) { __VPROF_PROBE_CALLS(11) 
   if constexpr (sizeof(T) == 1) {
-    std::puts("small");
+    (__VPROF_CALL_NUMBER(1), std::puts("small"));
     return 's';
   } else {
-    std::puts("large");
+    (__VPROF_CALL_NUMBER(2), std::puts("large"));
     return static_cast<long>(value);
   }
 }
@@ -79,14 +79,14 @@ const char *through() { __VPROF_PROBE(12)
 
 template class Stack<long, 1>;
 
-int main() { __VPROF_PROBE(13) 
+int main() { __VPROF_PROBE_CALLS(13) 
   Stack<int, 4> stack;
-  stack.push(largest(1, 2));
+  (__VPROF_CALL_NUMBER(1), stack.push(largest(1, 2)));
   Stack<double, 2> other;
-  other.push(1.5);
-  std::printf("%d %ld %d\n", depth(stack), stack.top_as<long>(), other.top_as<int>());
+  (__VPROF_CALL_NUMBER(2), other.push(1.5));
+  std::printf("%d %ld %d\n", depth(stack), (__VPROF_CALL_NUMBER(3), stack.top_as<long>()), (__VPROF_CALL_NUMBER(4), other.top_as<int>()));
   std::printf("%c %d\n", largest('a', 'b'), total(1, 2L, 3.0));
   std::printf("%s %s %s\n", Name<int>::get(), Name<int *>::get(), through<Name, long>());
-  std::printf("%c %ld\n", describe('x'), describe(5));
+  std::printf("%c %ld\n", (__VPROF_CALL_NUMBER(5), describe('x')), (__VPROF_CALL_NUMBER(6), describe(5)));
   return 0;
 }

@@ -53,16 +53,16 @@ enum class Colour { red, green };
 Colour next(Colour c) { __VPROF_PROBE(13)  return std::puts("next"), c == Colour::red ? Colour::green : Colour::red; }
 }  // namespace v1
 
-int main() { __VPROF_PROBE(14) 
+int main() { __VPROF_PROBE_CALLS(14) 
   OnlyMoves moved = take(pass(OnlyMoves(1).plus(2)));
   int x = 1;
   exact(x) = *moved.value;
   auto [a, b] = trailing(x);
   for (const auto &[key, value] : {std::pair{1, 2}, std::pair{3, 4}}) x += key * value;
-  counter() += counter();
+  (__VPROF_CALL_NUMBER(1), counter()) += (__VPROF_CALL_NUMBER(2), counter());
   std::thread([] { __VPROF_PROBE(15)  std::printf("%d\n", local + global); }).join();
   if (auto text = deduced(); !text.empty()) x += static_cast<int>(text.size());
-  std::printf("%d %d %ld %d %s %d\n", x, a, b, counter() + unnamed(1), function_name(),
+  std::printf("%d %d %ld %d %s %d\n", x, a, b, (__VPROF_CALL_NUMBER(3), counter()) + unnamed(1), function_name(),
               static_cast<int>(next(inner::Colour::red)) + (attributes(1) > 0));
   return 0;
 }

@@ -20,11 +20,11 @@ static void work_for(const struct txn *txn) { __VPROF_PROBE(3) __VPROF_ENTRY(int
   puts("work");
 }
 
-int main(void) { __VPROF_PROBE(4) 
+int main(void) { __VPROF_PROBE_CALLS(4) 
   struct txn txn = {7, "new_order"};
   txn_begin(&txn);
-  work_for(&txn);
-  work_for(NULL);
+  (__VPROF_CALL_NUMBER(1), work_for(&txn));
+  (__VPROF_CALL_NUMBER(2), work_for(NULL));
   txn_end(&txn);
   txn_abort(8);
   return 0;

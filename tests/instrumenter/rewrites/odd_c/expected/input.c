@@ -60,31 +60,31 @@ static const char *quoted(void) { __VPROF_PROBE(9)  puts("quoted"); return STRIN
 static void at_end(void) { __VPROF_PROBE(10)  puts("at end"); }
 __attribute__((constructor)) static void before(void) { __VPROF_PROBE(11)  puts("before"); }
 static inline __attribute__((always_inline)) int inlined(int x) { __VPROF_PROBE(12)  return puts("inlined") + x; }
-static int assembly(int x) { __VPROF_PROBE(13) 
+static int assembly(int x) { __VPROF_PROBE_CALLS(13) 
   __asm__ goto("test %0, %0; jz %l1" : : "r"(x) : "cc" : zero);
-  return puts("not zero");
+  return (__VPROF_CALL_NUMBER(1), puts("not zero"));
 zero:
-  return puts("zero");
+  return (__VPROF_CALL_NUMBER(2), puts("zero"));
 }
-static int jumps_into_block(int x) { __VPROF_PROBE(14) 
+static int jumps_into_block(int x) { __VPROF_PROBE_CALLS(14) 
   switch (x) {
     int y;
-    case 1: y = puts("one"); return y;
-    default: while (x-- > 0) { case 3: puts("duff"); }
+    case 1: y = (__VPROF_CALL_NUMBER(1), puts("one")); return y;
+    default: while (x-- > 0) { case 3: (__VPROF_CALL_NUMBER(2), puts("duff")); }
   }
   return 0;
 }
 static int (*returns_pointer(int x))(int) { __VPROF_PROBE(15)  return puts("pointer") + x ? int_kind : 0; }
 static _Noreturn void never(void) { __VPROF_PROBE(16)  exit(0); }
 
-int main(void) { __VPROF_PROBE(17) 
+int main(void) { __VPROF_PROBE_CALLS(17) 
   int square[2][2] = {{1, 2}, {3, 4}};
   atexit(at_end);
   signal(SIGUSR1, handler);
   raise(SIGUSR1);
   printf("%d %d\n", caught, sum(3, 1, 2, 3) + old_style(1, 2) + vla(2, square) + interpreter("0112"));
   printf("%d %d\n", statement_expression(1), kind(1) + kind(1.0) + get_one());
-  printf("%s %d %d %d\n", quoted(), inlined(1), assembly(0) + assembly(1), jumps_into_block(3));
+  printf("%s %d %d %d\n", quoted(), inlined(1), (__VPROF_CALL_NUMBER(1), assembly(0)) + (__VPROF_CALL_NUMBER(2), assembly(1)), jumps_into_block(3));
   returns_pointer(1)(2);
   never();
 }

@@ -5,9 +5,9 @@
 
 static jmp_buf back;
 
-static int early(int x) { __VPROF_PROBE(0) 
-  if (x) return puts("early");
-  return puts("late");
+static int early(int x) { __VPROF_PROBE_CALLS(0) 
+  if (x) return (__VPROF_CALL_NUMBER(1), puts("early"));
+  return (__VPROF_CALL_NUMBER(2), puts("late"));
 }
 
 static void falls(void) { __VPROF_PROBE(1)  puts("falls"); }
@@ -34,12 +34,12 @@ static _Noreturn void leaves(void) { __VPROF_PROBE(5)
   exit(0);
 }
 
-int main(void) { __VPROF_PROBE(6) 
-  early(1);
-  early(0);
-  falls();
+int main(void) { __VPROF_PROBE_CALLS(6) 
+  (__VPROF_CALL_NUMBER(1), early(1));
+  (__VPROF_CALL_NUMBER(2), early(0));
+  (__VPROF_CALL_NUMBER(3), falls());
   jumps(3);
   catches();
-  falls();
+  (__VPROF_CALL_NUMBER(4), falls());
   leaves();
 }
