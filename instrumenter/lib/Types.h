@@ -41,7 +41,7 @@ struct Function {
   std::string left;
   unsigned statements = 0;
   bool has_loop = false;
-  bool has_call = false;  ///< of something else than a builtin
+  bool has_call = false;  ///< of something that works, see SiteFinder.h
   bool has_musttail = false;
   bool is_lambda = false;
   bool is_constexpr = false;  ///< as written, consteval included
@@ -51,6 +51,8 @@ struct Function {
   std::vector<std::pair<unsigned, unsigned>> virtuals;     ///< as calls: the method named by a virtual call
   std::vector<NumberedCall> numbered;
 };
+
+inline constexpr unsigned kSmallStatements = 10;
 
 /// Everything known of a translation unit. Symbols are unique by id.
 struct Unit {

@@ -264,3 +264,30 @@ def test_reasons_for_having_no_site_in_cxx(shop: Workshop) -> None:
     coroutine = HERE / "rewrites/cxx_coroutine/input.cpp"
     shop.cxx("-std=c++20", "-c", coroutine, "-o", "coroutine.o")
     assert shop.function("coroutine.o", "count")["left"] == "coroutine"
+
+
+def test_numbered_calls(shop: Workshop) -> None:
+    """Those of one callee at two places; of the C library's functions those that the runtime records."""
+    shop.write(
+        p_c="""\
+#include <stdio.h>
+#include <unistd.h>
+int outside(int);
+int f(int file, char *data) {
+  puts("a"), puts("b");
+  read(file, data, 1);
+  read(file, data, 1);
+  write(file, data, 1);
+  return outside(1) + outside(outside(2));
+}
+"""
+    )
+    shop.cc("-c", "p.c")
+    names = [symbol["name"] for symbol in shop.unit("p.o")["symbols"]]
+    numbered = shop.function("p.o", "f")["numbered"]
+    assert [(number, names[index], line) for number, index, line in numbered] == [
+        (1, "read", 6),
+        (2, "read", 7),
+        (3, "outside", 9),
+        (4, "outside", 9),
+    ]

@@ -35,14 +35,16 @@ def shapes(instructions: list[str]) -> Counter[str]:
     return Counter(re.sub(r"^(cmpb)\s+(\$\d).*", r"\1 \2", i) if i.startswith("cmpb") else i.split()[0] for i in kept)
 
 
-@pytest.mark.parametrize("function", ["twice", "kept", "early", "nothing"])
+@pytest.mark.parametrize("function", ["twice", "kept", "early", "nothing", "numbered"])
 def test_off_probe_adds_two_byte_tests(shop: Workshop, function: str) -> None:
+    """And one store for each call that has a number."""
     shop.write(f_c=FUNCTIONS)
     options = ["-O2", "-fno-optimize-sibling-calls", "-S", "f.c", "-o"]
     shop.plain(*options, "plain.s")
     shop.cc(*options, "f.s")
     plain = hot_path((shop.path / "plain.s").read_text(), function)
     instrumented = hot_path((shop.path / "f.s").read_text(), function)
-    assert shapes(instrumented) - shapes(plain) == TESTS
+    numbers = Counter({"movw": 2} if function == "numbered" else {})
+    assert shapes(instrumented) - shapes(plain) == TESTS + numbers
     stack = [sum(i.startswith(STACK) for i in path) for path in (plain, instrumented)]
     assert stack[1] - stack[0] <= 2, "the stack slot of the frame's address"

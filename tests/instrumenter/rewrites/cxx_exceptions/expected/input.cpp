@@ -8,10 +8,10 @@ static void thrower(int x) { __VPROF_PROBE(0)
   if (x) throw std::runtime_error("thrown");
 }
 
-static void passes(int x) { __VPROF_PROBE_CALLS(1) 
-  (__VPROF_CALL_NUMBER(1), std::puts("passes"));
+static void passes(int x) { __VPROF_PROBE(1) 
+  std::puts("passes");
   thrower(x);
-  (__VPROF_CALL_NUMBER(2), std::puts("not reached"));
+  std::puts("not reached");
 }
 
 static int catches() { __VPROF_PROBE(2) 

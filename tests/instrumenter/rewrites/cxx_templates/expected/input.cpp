@@ -61,12 +61,12 @@ struct Name<int> {
 };
 
 template <typename T>
-auto describe(T value) { __VPROF_PROBE_CALLS(11) 
+auto describe(T value) { __VPROF_PROBE(11) 
   if constexpr (sizeof(T) == 1) {
-    (__VPROF_CALL_NUMBER(1), std::puts("small"));
+    std::puts("small");
     return 's';
   } else {
-    (__VPROF_CALL_NUMBER(2), std::puts("large"));
+    std::puts("large");
     return static_cast<long>(value);
   }
 }

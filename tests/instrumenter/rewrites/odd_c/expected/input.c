@@ -60,17 +60,17 @@ static const char *quoted(void) { __VPROF_PROBE(9)  puts("quoted"); return STRIN
 static void at_end(void) { __VPROF_PROBE(10)  puts("at end"); }
 __attribute__((constructor)) static void before(void) { __VPROF_PROBE(11)  puts("before"); }
 static inline __attribute__((always_inline)) int inlined(int x) { __VPROF_PROBE(12)  return puts("inlined") + x; }
-static int assembly(int x) { __VPROF_PROBE_CALLS(13) 
+static int assembly(int x) { __VPROF_PROBE(13) 
   __asm__ goto("test %0, %0; jz %l1" : : "r"(x) : "cc" : zero);
-  return (__VPROF_CALL_NUMBER(1), puts("not zero"));
+  return puts("not zero");
 zero:
-  return (__VPROF_CALL_NUMBER(2), puts("zero"));
+  return puts("zero");
 }
-static int jumps_into_block(int x) { __VPROF_PROBE_CALLS(14) 
+static int jumps_into_block(int x) { __VPROF_PROBE(14) 
   switch (x) {
     int y;
-    case 1: y = (__VPROF_CALL_NUMBER(1), puts("one")); return y;
-    default: while (x-- > 0) { case 3: (__VPROF_CALL_NUMBER(2), puts("duff")); }
+    case 1: y = puts("one"); return y;
+    default: while (x-- > 0) { case 3: puts("duff"); }
   }
   return 0;
 }

@@ -5,9 +5,9 @@
 
 static jmp_buf back;
 
-static int early(int x) { __VPROF_PROBE_CALLS(0) 
-  if (x) return (__VPROF_CALL_NUMBER(1), puts("early"));
-  return (__VPROF_CALL_NUMBER(2), puts("late"));
+static int early(int x) { __VPROF_PROBE(0) 
+  if (x) return puts("early");
+  return puts("late");
 }
 
 static void falls(void) { __VPROF_PROBE(1)  puts("falls"); }

@@ -1,0 +1,34 @@
+// Calls of one function at several places are numbered; what cannot be, or need not be, is left as it is.
+#include <stdio.h>
+
+static int leaf(int x) { return x + 1; }
+static int get(int x) { __VPROF_PROBE(0) 
+  for (int i = 0; i < x; i++) x -= i;
+  return x;
+}
+static void put(int x) { __VPROF_PROBE(1)  printf("%d\n", get(x)); }
+#define PUT(x) put(x)
+
+static int places(int n) { __VPROF_PROBE_CALLS(2) 
+  (__VPROF_CALL_NUMBER(1), put(1));
+  if (n > 2) (__VPROF_CALL_NUMBER(2), put(2));
+  PUT(3);
+  for (int i = 0; i < (__VPROF_CALL_NUMBER(3), get(1)); i++) put((__VPROF_CALL_NUMBER(4), get(2)));
+  int a = (__VPROF_CALL_NUMBER(5), get(get(3))), b = n ? (__VPROF_CALL_NUMBER(6), get(4)) : leaf(5) + leaf(6);
+  switch (n) { case 1: (__VPROF_CALL_NUMBER(7), put(4)); }
+  return (__VPROF_CALL_NUMBER(8), get(5)) + (__VPROF_CALL_NUMBER(9), get(6)) + a - b + (int)sizeof(get(9));
+}
+
+static struct { int (*get)(int); } table = {get};
+static int library(void) { __VPROF_PROBE(3) 
+  puts("library");
+  return puts("functions");
+}
+
+static int pointers(int x) { __VPROF_PROBE(4)  return table.get(x) + table.get(x + 1); }
+
+int main(void) { __VPROF_PROBE(5) 
+  printf("%d\n", places(1));
+  printf("%d\n", pointers(3) + library());
+  return 0;
+}

@@ -1,0 +1,72 @@
+// Numbered calls keep their values' categories, lifetimes and order.
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+struct Shape {
+  virtual ~Shape() = default;
+  virtual int area() const { __VPROF_PROBE(0)  return std::printf("shape\n"); }
+};
+struct Square : Shape {
+  int area() const override { __VPROF_PROBE(1)  return std::printf("square\n"); }
+};
+
+struct Chain {
+  Chain &add(int x) { __VPROF_PROBE(2) 
+    sum += x;
+    std::printf("add %d\n", x);
+    return *this;
+  }
+  int sum = 0;
+};
+
+static int &place(int i) { __VPROF_PROBE(3) 
+  static int places[4];
+  std::printf("place %d\n", i);
+  return places[i];
+}
+static std::unique_ptr<int> only(int x) { __VPROF_PROBE(4) 
+  std::printf("only\n");
+  return std::unique_ptr<int>(new int(x));
+}
+static std::vector<std::string> list(const char *word) { __VPROF_PROBE(5) 
+  std::printf("list\n");
+  return {word, "end"};
+}
+static constexpr int twice(int x) { return 2 * x; }
+static int argument() { __VPROF_PROBE(6)  return std::printf("argument\n"); }
+static int defaulted(int x = argument()) { __VPROF_PROBE(7)  return x + std::printf("defaulted\n"); }
+
+static int values() { __VPROF_PROBE_CALLS(8) 
+  (__VPROF_CALL_NUMBER(1), place(0)) = 5;
+  int &same = (__VPROF_CALL_NUMBER(2), place(0));
+  same += (__VPROF_CALL_NUMBER(3), place(1));
+  auto first = (__VPROF_CALL_NUMBER(4), only(1));
+  std::unique_ptr<int> second{(__VPROF_CALL_NUMBER(5), only(2))};
+  decltype(auto) third = (__VPROF_CALL_NUMBER(6), place(2));
+  third = *first + *second;
+  for (const std::string &word : list("one")) std::puts(word.c_str());
+
+  static_assert(twice(2) + twice(3) == 10, "");
+  static const int once = (__VPROF_CALL_NUMBER(7), defaulted());
+  return same + third + once + (__VPROF_CALL_NUMBER(8), defaulted(1)) + noexcept(place(3));
+}
+
+template <typename T>
+static int dependent(T &shape) { __VPROF_PROBE(9) 
+  auto inner = [&](int x) { __VPROF_PROBE_CALLS(10)  return (__VPROF_CALL_NUMBER(1), place(x)) + (__VPROF_CALL_NUMBER(2), place(x + 1)); };
+  return shape.area() + shape.area() + inner(0) + inner(1);
+}
+
+int main() { __VPROF_PROBE_CALLS(11) 
+  Chain chain;
+  (__VPROF_CALL_NUMBER(1), chain.add(1).add(2).add(3));
+  (__VPROF_CALL_NUMBER(2), chain.add(4));
+  Square square;
+  const Shape &shape = square;
+  std::printf("%d %d %d\n", chain.sum, (__VPROF_CALL_NUMBER(3), shape.area()) + (__VPROF_CALL_NUMBER(4), shape.area()), values());
+  std::printf("%d\n", dependent(square));
+  return 0;
+}

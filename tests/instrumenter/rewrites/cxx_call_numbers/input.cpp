@@ -1,0 +1,72 @@
+// Numbered calls keep their values' categories, lifetimes and order.
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+struct Shape {
+  virtual ~Shape() = default;
+  virtual int area() const { return std::printf("shape\n"); }
+};
+struct Square : Shape {
+  int area() const override { return std::printf("square\n"); }
+};
+
+struct Chain {
+  Chain &add(int x) {
+    sum += x;
+    std::printf("add %d\n", x);
+    return *this;
+  }
+  int sum = 0;
+};
+
+static int &place(int i) {
+  static int places[4];
+  std::printf("place %d\n", i);
+  return places[i];
+}
+static std::unique_ptr<int> only(int x) {
+  std::printf("only\n");
+  return std::unique_ptr<int>(new int(x));
+}
+static std::vector<std::string> list(const char *word) {
+  std::printf("list\n");
+  return {word, "end"};
+}
+static constexpr int twice(int x) { return 2 * x; }
+static int argument() { return std::printf("argument\n"); }
+static int defaulted(int x = argument()) { return x + std::printf("defaulted\n"); }
+
+static int values() {
+  place(0) = 5;
+  int &same = place(0);
+  same += place(1);
+  auto first = only(1);
+  std::unique_ptr<int> second{only(2)};
+  decltype(auto) third = place(2);
+  third = *first + *second;
+  for (const std::string &word : list("one")) std::puts(word.c_str());
+
+  static_assert(twice(2) + twice(3) == 10, "");
+  static const int once = defaulted();
+  return same + third + once + defaulted(1) + noexcept(place(3));
+}
+
+template <typename T>
+static int dependent(T &shape) {
+  auto inner = [&](int x) { return place(x) + place(x + 1); };
+  return shape.area() + shape.area() + inner(0) + inner(1);
+}
+
+int main() {
+  Chain chain;
+  chain.add(1).add(2).add(3);
+  chain.add(4);
+  Square square;
+  const Shape &shape = square;
+  std::printf("%d %d %d\n", chain.sum, shape.area() + shape.area(), values());
+  std::printf("%d\n", dependent(square));
+  return 0;
+}
