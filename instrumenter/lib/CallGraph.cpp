@@ -143,10 +143,42 @@ class Describer {
   Unit describe() {
     for (Function &function : unit_.functions) describeBody(function, function.decl, /*is_instance=*/false);
     for (size_t i = 0; i < instances_.size(); ++i) describeInstance(instances_[i]);
+    settleInlineCalls();
     return std::move(unit_);
   }
 
  private:
+  static bool works(const Function &function) {
+    return function.has_call || function.has_loop || function.statements >= kSmallStatements;
+  }
+
+  /// Calls of inline functions count if these work themselves, which may hang on further inline functions.
+  void settleInlineCalls() {
+    bool changed = true;
+    while (changed) {
+      changed = false;
+      for (const auto &[caller, callee] : inline_calls_) {
+        Function &function = unit_.functions[caller];
+        if (function.has_call || !(caller == callee || works(unit_.functions[callee]))) continue;
+        function.has_call = changed = true;
+      }
+    }
+  }
+
+  /// Counts a call of a function that is no library code.
+  void countCall(const Callee &callee) {
+    const clang::FunctionDecl *definition = nullptr;
+    if (callee.kind == Callee::kDirect && callee.decl->isInlined() && patternOf(callee.decl)->isDefined(definition)) {
+      const auto place = functions_at_.find(placeOfBody(definition));
+      if (place != functions_at_.end()) {
+        inline_calls_.emplace_back(function_ - unit_.functions.data(), place->second);
+        return;
+      }
+    }
+    function_->has_call |= callee.kind != Callee::kTaken &&
+                           !(callee.kind == Callee::kDirect && isCheapLibraryFunction(*callee.decl, context_));
+  }
+
   void describeInstance(const clang::FunctionDecl *decl) {
     if (!decl->getBody() || !described_.insert(decl).second) return;
     const auto place = functions_at_.find(placeOfBody(decl));
@@ -240,8 +272,7 @@ class Describer {
   void add(const Callee &callee, unsigned line, bool counts) {
     const clang::FunctionDecl *code = callee.kind == Callee::kDirect ? library_.definitionOf(callee.decl) : nullptr;
     if (!code) {
-      function_->has_call |= counts && callee.kind != Callee::kTaken &&
-                             !(callee.kind == Callee::kDirect && isCheapLibraryFunction(*callee.decl, context_));
+      if (counts) countCall(callee);
       return record(callee, line);
     }
     const Library::Reach &reach = library_.reach(code);
@@ -274,6 +305,7 @@ class Describer {
   Function *function_ = nullptr;
   std::map<const clang::FunctionDecl *, unsigned> symbols_;
   std::set<std::pair<unsigned, std::string>> taken_;
+  std::vector<std::pair<size_t, size_t>> inline_calls_;  ///< caller and callee, by index into the functions
 };
 
 }  // namespace

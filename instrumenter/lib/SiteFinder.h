@@ -1,7 +1,8 @@
 // Unit -> Unit with sites: which functions carry a probe, and why the others do not.
 //
-// A function is eligible if it has a call of something else than a builtin or a cheap library function, or a loop, or
-// at least 10 statements, if it can be probed safely, and if the descriptor does not exclude it. Sites are numbered
+// A function is eligible if it works: if it has a loop, or at least 10 statements, or a call of something else than a
+// builtin, a cheap library function, or inline code that does not work itself; if it can be probed safely, and if the
+// descriptor does not exclude it. Sites are numbered
 // from 0 in source order, so the same text gives the same numbers. The reasons are listed in UNIT_METADATA.md.
 #pragma once
 
@@ -15,8 +16,6 @@ class FunctionDecl;
 }  // namespace clang
 
 namespace vprof {
-
-inline constexpr unsigned kSmallStatements = 10;
 
 /// Functions that must not be touched, by index into `unit.functions`: the reason. Hooks respect this as well as
 /// probes. A lambda may be called in a constant expression without saying constexpr; that shows only when a probe in it

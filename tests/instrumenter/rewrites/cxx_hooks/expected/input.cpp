@@ -26,7 +26,7 @@ class Queue {
   Job *last_ = nullptr;
 };
 
-Job *Queue::pop() { __VPROF_PROBE(2) __VPROF_RETURNED(Job *) 
+Job *Queue::pop() { __VPROF_RETURNED(Job *) 
   const auto nothing = [] { return static_cast<Job *>(nullptr); };
   if (!last_) return __vprof_returned = ( nothing()) __VPROF_RETURNED_END;
   return __vprof_returned = ( last_) __VPROF_RETURNED_END;
@@ -40,9 +40,9 @@ enum class Kind { read, write };
 struct Request {
   int id = 7;
   Kind kind = Kind::write;
-  void begin(const char *type) { __VPROF_PROBE(3) __VPROF_TYPED_ENTRY(interval_0, interval_begin, (this->id), (type))  std::puts(type); }
-  void begin() { __VPROF_PROBE(4)  std::puts("other overload"); }
-  Request &&finish(const Request &) && { __VPROF_PROBE(5) __VPROF_EXIT(interval_1, interval_end, (id + static_cast<int>(kind))) 
+  void begin(const char *type) { __VPROF_PROBE(2) __VPROF_TYPED_ENTRY(interval_0, interval_begin, (this->id), (type))  std::puts(type); }
+  void begin() { __VPROF_PROBE(3)  std::puts("other overload"); }
+  Request &&finish(const Request &) && { __VPROF_PROBE(4) __VPROF_EXIT(interval_1, interval_end, (id + static_cast<int>(kind))) 
     std::puts("finish");
     return static_cast<Request &&>(*this);
   }
@@ -50,7 +50,7 @@ struct Request {
 
 }  // namespace server
 
-int main() { __VPROF_PROBE_CALLS(6) 
+int main() { __VPROF_PROBE_CALLS(5) 
   server::Latch latch;
   latch.acquire();
   latch.release();
