@@ -89,11 +89,13 @@ def test_a_signal_is_the_programs_and_the_trace_is_complete(steady: Path, tmp_pa
 def test_a_full_trace_ends_and_the_program_goes_on(crowd: Path, tmp_path: Path) -> None:
     process, control = start(crowd, tmp_path, ["--max-size", "1M"], 2, 4)
     wait_for(lambda: control.stats()["not_kept"] > 0)
+    trace = tmp_path / "run.trace"
+    assert process.stderr is not None
+    told = process.stderr.readline()
+    assert told == f"vprof: {trace} ends here: it has reached its greatest size; the program goes on unrecorded\n"
     assert process.poll() is None
     status, errors = end(process, tmp_path)
-    trace = tmp_path / "run.trace"
     assert status == 0
-    assert f"vprof: {trace} ends here: it has reached its greatest size; the program goes on unrecorded" in errors
     assert " not kept; it ended early: " in errors
     assert trace.stat().st_size <= 1 << 20
     assert read_chunks(trace).events[-1]["event"] == "end"

@@ -6,7 +6,7 @@
 static volatile uint64_t sink;
 
 static void spin(unsigned units) {
-  for (unsigned i = 0; i < units * 20000; i++) sink += i;
+  for (unsigned i = 0; i < units * 100000; i++) sink += i;
 }
 
 static void parse(void) {
