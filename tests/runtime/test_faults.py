@@ -11,7 +11,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 
-from faults import FAULTS, Lab
+from fault_lab import Lab
+from faults import FAULTS
 
 
 @pytest.fixture(scope="module")
