@@ -168,7 +168,8 @@ class Describer {
   /// Counts a call of a function that is no library code.
   void countCall(const Callee &callee) {
     const clang::FunctionDecl *definition = nullptr;
-    if (callee.kind == Callee::kDirect && callee.decl->isInlined() && patternOf(callee.decl)->isDefined(definition)) {
+    if (callee.kind == Callee::kDirect && callee.decl->isInlined() && patternOf(callee.decl)->isDefined(definition) &&
+        definition->getBody()) {
       const auto place = functions_at_.find(placeOfBody(definition));
       if (place != functions_at_.end()) {
         inline_calls_.emplace_back(function_ - unit_.functions.data(), place->second);

@@ -22,9 +22,10 @@ Callee methodCallee(const clang::CXXMethodDecl *method, const clang::Expr *objec
   return known ? Callee{Callee::kDirect, known} : Callee{Callee::kVirtual, method};
 }
 
-Callee calleeOfMember(const clang::CXXMemberCallExpr &call, const clang::ASTContext &context) {
+Callee calleeOfMember(const clang::CXXMemberCallExpr &call, const clang::CXXMethodDecl *method,
+                      const clang::ASTContext &context) {
   const auto *member = llvm::dyn_cast<clang::MemberExpr>(call.getCallee()->IgnoreParens());
-  return methodCallee(call.getMethodDecl(), call.getImplicitObjectArgument(),
+  return methodCallee(method, call.getImplicitObjectArgument(),
                       member && member->performsVirtualDispatch(context.getLangOpts()));
 }
 
@@ -53,12 +54,14 @@ Callees calleesOfCall(const clang::CallExpr &call, const clang::ASTContext &cont
     return {calleeOfPointer(call, context)};
   }
   if (!isCall(decl, context)) return {};
+  const auto *method = llvm::dyn_cast<clang::CXXMethodDecl>(decl);
   if (isLambdaConversion(decl)) {
-    const auto *lambda = llvm::cast<clang::CXXMethodDecl>(decl)->getParent()->getLambdaCallOperator();
+    const clang::CXXMethodDecl *lambda = method->getParent()->getLambdaCallOperator();
+    if (!lambda) return {};  // of a class that a precompiled header has not given us in full
     return {{Callee::kTaken, lambda, typeText(call.getType()->getPointeeType(), context)}};
   }
-  if (const auto *member = llvm::dyn_cast<clang::CXXMemberCallExpr>(&call)) return {calleeOfMember(*member, context)};
-  const auto *method = llvm::dyn_cast<clang::CXXMethodDecl>(decl);
+  if (const auto *member = llvm::dyn_cast<clang::CXXMemberCallExpr>(&call); member && method)
+    return {calleeOfMember(*member, method, context)};
   if (method && llvm::isa<clang::CXXOperatorCallExpr>(call) && call.getNumArgs())
     return {methodCallee(method, call.getArg(0), /*dispatched=*/true)};
   return {{Callee::kDirect, decl}};

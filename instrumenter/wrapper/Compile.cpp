@@ -29,6 +29,13 @@ std::string firstLine(const std::string &text) {
   return text.substr(0, text.find('\n'));
 }
 
+/// The line of the first error, where lines about includes and instantiations come first.
+std::string firstError(const std::string &text) {
+  const size_t error = text.find("error: ");
+  if (error == std::string::npos) return firstLine(text);
+  return firstLine(text.substr(text.rfind('\n', error) + 1));
+}
+
 /// Options that make clang read the rewritten text. The prelude comes behind the user's own -include, so that a
 /// precompiled header named there stays the first.
 Arguments remapOptions(const Tools &tools, const std::string &scratch) {
@@ -54,7 +61,7 @@ class Compilation {
       if (!reason.empty()) break;
       const Result result = compileRewritten();
       if (result.ok() || said_ || pendingSignal()) return result;
-      reason = "the rewritten text does not compile: " + firstLine(result.captured);
+      reason = "the rewritten text does not compile: " + firstError(result.captured);
       if (unit_.source.language == Language::kC) break;
     }
     const Result result = vprof::run(plain_, Capture::kNothing);
