@@ -5,9 +5,8 @@
 
 #include "Calls.h"
 #include "Names.h"
-#include "SiteFinder.h"
+#include "WrittenCalls.h"
 #include "clang/AST/ASTContext.h"
-#include "clang/AST/RecursiveASTVisitor.h"
 #include "clang/Basic/SourceManager.h"
 
 namespace vprof {
@@ -44,7 +43,7 @@ class Symbols {
 
  private:
   const clang::FunctionDecl *namedBy(const clang::CallExpr &call) const {
-    if (llvm::isa<clang::CXXOperatorCallExpr, clang::UserDefinedLiteral>(call)) return nullptr;
+    if (!looksLikeCall(call)) return nullptr;
     const Callees callees = calleesOf(call, context_);
     const bool names =
         callees.size() == 1 && (callees[0].kind == Callee::kDirect || callees[0].kind == Callee::kVirtual);
@@ -53,7 +52,6 @@ class Symbols {
 
   std::optional<unsigned> find(const clang::FunctionDecl &decl) const {
     if (decl.getBuiltinID() || decl.isConstexpr() || decl.hasAttr<clang::ReturnsTwiceAttr>()) return std::nullopt;
-    if (llvm::isa<clang::CXXConversionDecl>(decl)) return std::nullopt;
     if (isSystem(context_.getSourceManager(), decl.getLocation()) && !isExternal(decl)) return std::nullopt;
     const std::string id = identityOf(&decl);
     const auto place = index_.find(id);
@@ -68,69 +66,25 @@ class Symbols {
 };
 
 struct Call {
-  const clang::CallExpr *expression;
+  WrittenCall written;
   unsigned symbol;
-  std::vector<size_t> around;  ///< calls among whose arguments it is, outermost first
 };
 
-/// The calls of one body, written in its own file and run by it, in source order.
-class Finder : public clang::RecursiveASTVisitor<Finder> {
- public:
-  Finder(Symbols &symbols, const clang::FunctionDecl &function)
-      : symbols_(symbols), sources_(function.getASTContext().getSourceManager()), block_(blockOf(function)) {
-    TraverseStmt(const_cast<clang::CompoundStmt *>(block_));
-  }
-
+std::vector<Call> callsOf(const clang::FunctionDecl &function, Symbols &symbols) {
   std::vector<Call> calls;
-
-  bool TraverseTypeLoc(clang::TypeLoc) { return true; }
-  bool TraverseAttr(clang::Attr *) { return true; }
-
-  bool TraverseDecl(clang::Decl *decl) {
-    const auto *variable = llvm::dyn_cast_or_null<clang::VarDecl>(decl);
-    return !variable || variable->isConstexpr() ? true : RecursiveASTVisitor::TraverseDecl(decl);
+  const auto wanted = [&](const clang::CallExpr &call) { return symbols.of(call) && isInText(call, function); };
+  for (WrittenCall &written : writtenCalls(function, wanted)) {
+    const unsigned symbol = *symbols.of(*written.expression);
+    calls.push_back({std::move(written), symbol});
   }
-
-  bool dataTraverseStmtPre(clang::Stmt *statement) {
-    if (llvm::isa<clang::UnaryExprOrTypeTraitExpr, clang::CXXNoexceptExpr, clang::CXXTypeidExpr, clang::ConstantExpr,
-                  clang::GenericSelectionExpr, clang::LambdaExpr, clang::BlockExpr, clang::RequiresExpr,
-                  clang::OMPExecutableDirective>(statement))
-      return false;
-    if (const auto *call = llvm::dyn_cast<clang::CallExpr>(statement)) note(*call);
-    return true;
-  }
-
-  bool dataTraverseStmtPost(clang::Stmt *statement) {
-    if (!open_.empty() && calls[open_.back()].expression == statement) open_.pop_back();
-    return true;
-  }
-
- private:
-  void note(const clang::CallExpr &call) {
-    const auto symbol = symbols_.of(call);
-    if (!symbol || !isInBlock(call.getBeginLoc()) || !isInBlock(call.getRParenLoc()) || !seen_.insert(&call).second)
-      return;
-    calls.push_back({&call, *symbol, open_});
-    open_.push_back(calls.size() - 1);
-  }
-
-  bool isInBlock(clang::SourceLocation place) const {
-    return place.isFileID() && sources_.isWrittenInSameFile(place, block_->getLBracLoc());
-  }
-
-  Symbols &symbols_;
-  const clang::SourceManager &sources_;
-  const clang::CompoundStmt *block_;
-  std::vector<size_t> open_;
-  std::set<const clang::CallExpr *> seen_;
-};
+  return calls;
+}
 
 /// Drops calls among the arguments of another of the same function: that one's number counts for them.
 void dropInner(std::vector<Call> &calls) {
   std::vector<Call> kept;
   for (const Call &call : calls)
-    if (std::none_of(call.around.begin(), call.around.end(),
-                     [&](size_t outer) { return calls[outer].symbol == call.symbol; }))
+    if (llvm::none_of(call.written.around, [&](size_t outer) { return calls[outer].symbol == call.symbol; }))
       kept.push_back(call);
   calls = std::move(kept);
 }
@@ -144,10 +98,10 @@ std::vector<Call> toNumber(std::vector<Call> calls) {
   std::set<const clang::CallExpr *> overwritten;
   for (const Call &call : calls)
     if (places[call.symbol] > 1)
-      for (size_t outer : call.around) overwritten.insert(all[outer].expression);
+      for (size_t outer : call.written.around) overwritten.insert(all[outer].written.expression);
   std::vector<Call> chosen;
   for (const Call &call : calls)
-    if (places[call.symbol] > 1 && !overwritten.count(call.expression)) chosen.push_back(call);
+    if (places[call.symbol] > 1 && !overwritten.count(call.written.expression)) chosen.push_back(call);
   return chosen;
 }
 
@@ -157,10 +111,10 @@ void numberCalls(Unit &unit, const clang::ASTContext &context) {
   Symbols symbols(unit, context);
   for (Function &function : unit.functions) {
     if (!function.site) continue;
-    for (const Call &call : toNumber(Finder(symbols, *function.decl).calls)) {
+    for (const Call &call : toNumber(callsOf(*function.decl, symbols))) {
       if (function.numbered.size() == kMaxCallNumber) break;
-      const unsigned line = placeOf(context.getSourceManager(), call.expression->getBeginLoc()).second;
-      function.numbered.push_back({call.symbol, line, call.expression});
+      const unsigned line = placeOf(context.getSourceManager(), call.written.expression->getBeginLoc()).second;
+      function.numbered.push_back({call.symbol, line, call.written.expression});
     }
   }
 }

@@ -22,11 +22,12 @@ Callee methodCallee(const clang::CXXMethodDecl *method, const clang::Expr *objec
   return known ? Callee{Callee::kDirect, known} : Callee{Callee::kVirtual, method};
 }
 
+/// `object.method()`, or `(object.*&Class::method)()`, which names the method as well.
 Callee calleeOfMember(const clang::CXXMemberCallExpr &call, const clang::CXXMethodDecl *method,
                       const clang::ASTContext &context) {
   const auto *member = llvm::dyn_cast<clang::MemberExpr>(call.getCallee()->IgnoreParens());
   return methodCallee(method, call.getImplicitObjectArgument(),
-                      member && member->performsVirtualDispatch(context.getLangOpts()));
+                      !member || member->performsVirtualDispatch(context.getLangOpts()));
 }
 
 Callee calleeOfPointer(const clang::CallExpr &call, const clang::ASTContext &context) {

@@ -42,23 +42,39 @@ const Table kTables[] = {
     {"queue", "role", "task", {"enqueue", "dequeue"}},
 };
 
+/// One text, or a list of them.
+std::vector<std::string> oneOrMore(const llvm::json::Object &object, llvm::StringRef key) {
+  const std::string one = text(object, key);
+  return one.empty() ? texts(object, key) : std::vector<std::string>{one};
+}
+
+llvm::Error checkPlace(const Hook &hook, const std::string &at) {
+  const bool at_call = !hook.calls.empty();
+  if (at_call && hook.table == "sync" && !at.empty())
+    return wrong(hook.entry + ": a sync entry reaches around its call: leave 'at' out");
+  const std::set<std::string> places =
+      at_call ? std::set<std::string>{"before call", "after call"} : std::set<std::string>{"entry", "exit"};
+  if (at.empty() || places.count(at)) return llvm::Error::success();
+  return wrong(hook.entry + ": 'at' must be entry or exit, or before call or after call with 'call', not '" + at + "'");
+}
+
 llvm::Expected<Hook> readHook(const Table &table, size_t position, const llvm::json::Object &object) {
   Hook hook;
   hook.table = table.name;
   hook.entry = hook.table + "/" + std::to_string(position);
   hook.action = text(object, table.action_key);
-  hook.function = text(object, "function");
+  hook.functions = oneOrMore(object, "function");
+  hook.calls = oneOrMore(object, "call");
   hook.value = text(object, table.value_key);
   hook.file = text(object, "file");
   hook.type = text(object, "type");
   const std::string at = text(object, "at");
-  hook.at_exit = at == "exit" || (at.empty() && hook.action == "dequeue");
+  hook.late = at == "exit" || at == "after call" || (at.empty() && hook.action == "dequeue");
   if (!table.actions.count(hook.action))
     return wrong(hook.entry + ": unknown " + table.action_key + " '" + hook.action + "'");
-  if (hook.function.empty()) return wrong(hook.entry + ": 'function' is missing");
+  if (hook.functions.empty()) return wrong(hook.entry + ": 'function' is missing");
   if (hook.value.empty()) return wrong(hook.entry + ": '" + table.value_key + "' is missing");
-  if (!at.empty() && at != "entry" && at != "exit")
-    return wrong(hook.entry + ": 'at' must be entry or exit, not '" + at + "'");
+  if (llvm::Error error = checkPlace(hook, at)) return std::move(error);
   return hook;
 }
 
@@ -75,16 +91,29 @@ llvm::Error readTable(const Table &table, const llvm::json::Object &root, Descri
   return llvm::Error::success();
 }
 
+bool isNamed(const std::string &wanted, const clang::FunctionDecl &decl, const std::string &name) {
+  if (wanted == name) return true;
+  if (wanted.back() != ')' || wanted.compare(0, name.size(), name) != 0) return false;
+  std::string parameters = wanted.substr(name.size());
+  parameters.erase(std::remove(parameters.begin(), parameters.end(), ' '), parameters.end());
+  return parameters == parametersOf(&decl, /*canonical=*/false) ||
+         parameters == parametersOf(&decl, /*canonical=*/true);
+}
+
+bool isAnyOf(const std::vector<std::string> &alternatives, const clang::FunctionDecl &decl, const std::string &name) {
+  return std::any_of(alternatives.begin(), alternatives.end(),
+                     [&](const std::string &wanted) { return isNamed(wanted, decl, name); });
+}
+
 }  // namespace
 
 bool Hook::names(const Function &candidate) const {
   if (!file.empty() && fnmatch(file.c_str(), candidate.file.c_str(), 0) != 0) return false;
-  if (function == candidate.name) return true;
-  if (function.back() != ')' || function.compare(0, candidate.name.size(), candidate.name) != 0) return false;
-  std::string parameters = function.substr(candidate.name.size());
-  parameters.erase(std::remove(parameters.begin(), parameters.end(), ' '), parameters.end());
-  return parameters == parametersOf(candidate.decl, /*canonical=*/false) ||
-         parameters == parametersOf(candidate.decl, /*canonical=*/true);
+  return isAnyOf(functions, *candidate.decl, candidate.name);
+}
+
+bool Hook::namesCallOf(const clang::FunctionDecl &callee) const {
+  return isAnyOf(calls, callee, nameOf(&callee));
 }
 
 bool Descriptor::excludes(const std::string &name) const {

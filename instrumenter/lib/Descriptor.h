@@ -10,21 +10,26 @@
 namespace vprof {
 
 /// One entry of the tables interval, sync or queue. Expressions are C text, not checked here: the compiler checks them.
+/// Names are alternatives, with parameters for one of several overloads.
 struct Hook {
-  std::string entry;     ///< table / position, e.g. "interval/0"
-  std::string table;     ///< interval | sync | queue
-  std::string action;    ///< event of an interval, role of the others
-  std::string function;  ///< name of the function that gets the hook, with parameters for one of several overloads
-  std::string file;      ///< glob of the files it may stand in, "" for all
-  bool at_exit = false;
-  std::string value;  ///< id, object or task
-  std::string type;   ///< interval begin and end only, may be empty
+  std::string entry;                   ///< table / position, e.g. "interval/0"
+  std::string table;                   ///< interval | sync | queue
+  std::string action;                  ///< event of an interval, role of the others
+  std::vector<std::string> functions;  ///< get the hook
+  std::vector<std::string> calls;      ///< if any: it is at the calls of these, not at the function's entry or exit
+  std::string file;                    ///< glob of the files the function may stand in, "" for all
+  bool late = false;                   ///< at exit, or after the call
+  std::string value;                   ///< id, object or task
+  std::string type;                    ///< interval begin and end only, may be empty
 
   /// True if the entry is about this function.
   bool names(const Function &candidate) const;
 
-  /// The value is what the function returns.
-  bool ofReturned() const { return table == "queue" && at_exit && value == "return"; }
+  /// True if the entry is about calls of this function.
+  bool namesCallOf(const clang::FunctionDecl &callee) const;
+
+  /// The value is what the function itself returns.
+  bool ofReturned() const { return table == "queue" && late && calls.empty() && value == "return"; }
 };
 
 struct Descriptor {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "CallHooks.h"
 #include "Hooks.h"
 #include "SiteFinder.h"
 #include "clang/AST/ASTContext.h"
@@ -53,21 +54,38 @@ void placeInBody(const Function &function, const std::string &text, Placer &plac
   placer.behindToken(body->getEndLoc(), " }");
 }
 
-std::string textBehindBrace(const Function &function, const std::vector<const Hook *> &hooks) {
+/// The entries of a function by where their events are.
+struct FunctionHooks {
+  std::vector<const Hook *> ends;  ///< at its entry and exit
+  std::vector<const Hook *> calls;
+
+  bool ofReturned() const {
+    return llvm::any_of(ends, [](const Hook *hook) { return hook->ofReturned(); });
+  }
+};
+
+std::string textBehindBrace(const Function &function, const FunctionHooks &hooks, const CallHooks &at_calls) {
   std::string text;
   const std::string probe = function.numbered.empty() ? " __VPROF_PROBE(" : " __VPROF_PROBE_CALLS(";
   if (function.site) text += probe + std::to_string(*function.site) + ")";
-  for (const Hook *hook : hooks) text += " " + hookText(*hook, *function.decl);
+  for (const Hook *hook : hooks.ends) text += " " + hookText(*hook, *function.decl);
+  text += at_calls.declarations;
   return text.empty() ? text : text + " ";
 }
 
-/// `f(x)` becomes `(__VPROF_CALL_NUMBER(1), f(x))`.
-void placeNumbers(const Function &function, Placer &placer) {
-  unsigned number = 0;
-  for (const NumberedCall &call : function.numbered) {
-    placer.before(call.expression->getBeginLoc(), "(__VPROF_CALL_NUMBER(" + std::to_string(++number) + "), ");
-    placer.behindToken(call.expression->getEndLoc(), ")");
-  }
+/// Outer calls first, so that of two texts at one place the outer call's is the outer one; a number is outside of
+/// hooks.
+void placeAroundCalls(const Function &function, const CallHooks &at_calls, Placer &placer) {
+  std::vector<CallText> texts;
+  for (const NumberedCall &call : function.numbered)
+    texts.push_back({call.expression, "(__VPROF_CALL_NUMBER(" + std::to_string(texts.size() + 1) + "), ", ")"});
+  texts.insert(texts.end(), at_calls.texts.begin(), at_calls.texts.end());
+  std::stable_sort(texts.begin(), texts.end(), [](const CallText &one, const CallText &other) {
+    const clang::SourceLocation begins[] = {one.call->getBeginLoc(), other.call->getBeginLoc()};
+    return begins[0] != begins[1] ? begins[0] < begins[1] : other.call->getEndLoc() < one.call->getEndLoc();
+  });
+  for (const CallText &text : texts) placer.before(text.call->getBeginLoc(), text.before);
+  for (const CallText &text : llvm::reverse(texts)) placer.behindToken(text.call->getEndLoc(), text.after);
 }
 
 llvm::Error rewriteReturns(const Hook &hook, const Function &function, Placer &placer) {
@@ -82,22 +100,40 @@ llvm::Error rewriteReturns(const Hook &hook, const Function &function, Placer &p
   return llvm::Error::success();
 }
 
-llvm::Expected<std::vector<const Hook *>> hooksOf(const Function &function, const Descriptor &descriptor,
-                                                  const std::string &untouchable) {
-  std::vector<const Hook *> hooks;
-  unsigned of_returned = 0;
+llvm::Expected<FunctionHooks> hooksOf(const Function &function, const Descriptor &descriptor,
+                                      const std::string &untouchable) {
+  FunctionHooks hooks;
   for (const Hook &hook : descriptor.hooks) {
     if (!hook.names(function)) continue;
     if (!untouchable.empty())
       return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                     hook.entry + ": " + hook.function + " cannot be rewritten (" + untouchable + ")");
+                                     hook.entry + ": " + function.name + " cannot be rewritten (" + untouchable + ")");
     if (llvm::Error error = checkHook(hook, *function.decl)) return std::move(error);
-    if (hook.ofReturned() && ++of_returned > 1)
+    if (hook.ofReturned() && hooks.ofReturned())
       return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                     hook.entry + ": a second entry for the returned value of " + hook.function);
-    hooks.push_back(&hook);
+                                     hook.entry + ": a second entry for the returned value of " + function.name);
+    (hook.calls.empty() ? hooks.ends : hooks.calls).push_back(&hook);
   }
   return hooks;
+}
+
+/// Places all text of one function and notes the entries that it carries.
+llvm::Error placeInFunction(Function &function, const FunctionHooks &hooks, std::vector<std::string> &matched,
+                            Placer &placer) {
+  llvm::Expected<CallHooks> at_calls = hookCalls(function, hooks.calls);
+  if (!at_calls) return at_calls.takeError();
+  // Such a hook pastes text around returned expressions, where a numbered call may begin or end.
+  if (hooks.ofReturned()) function.numbered.clear();
+  const std::string text = textBehindBrace(function, hooks, *at_calls);
+  if (!text.empty()) placeInBody(function, text, placer);
+  placeAroundCalls(function, *at_calls, placer);
+  matched.insert(matched.end(), at_calls->matched.begin(), at_calls->matched.end());
+  for (const Hook *hook : hooks.ends) {
+    matched.push_back(hook->entry);
+    if (!hook->ofReturned()) continue;
+    if (llvm::Error error = rewriteReturns(*hook, function, placer)) return error;
+  }
+  return llvm::Error::success();
 }
 
 }  // namespace
@@ -107,21 +143,10 @@ llvm::Expected<Edits> placeEdits(Unit &unit, const std::map<size_t, std::string>
   Edits edits;
   Placer placer(edits, context);
   for (size_t i = 0; i < unit.functions.size(); ++i) {
-    Function &function = unit.functions[i];
     const auto reason = untouchable.find(i);
-    auto hooks = hooksOf(function, descriptor, reason == untouchable.end() ? "" : reason->second);
+    auto hooks = hooksOf(unit.functions[i], descriptor, reason == untouchable.end() ? "" : reason->second);
     if (!hooks) return hooks.takeError();
-    // Such a hook pastes text around returned expressions, where a numbered call may begin or end.
-    if (std::any_of(hooks->begin(), hooks->end(), [](const Hook *hook) { return hook->ofReturned(); }))
-      function.numbered.clear();
-    const std::string text = textBehindBrace(function, *hooks);
-    if (!text.empty()) placeInBody(function, text, placer);
-    placeNumbers(function, placer);
-    for (const Hook *hook : *hooks) {
-      unit.matched.push_back(hook->entry);
-      if (!hook->ofReturned()) continue;
-      if (llvm::Error error = rewriteReturns(*hook, function, placer)) return std::move(error);
-    }
+    if (llvm::Error error = placeInFunction(unit.functions[i], *hooks, unit.matched, placer)) return std::move(error);
   }
   return edits;
 }

@@ -11,56 +11,54 @@
 namespace vprof {
 namespace {
 
-/// "interval/0" as part of a C name and back.
+std::string syncText(const Hook &hook) {
+  const bool acquire = hook.action == "acquire";
+  return macroCall("__VPROF_AROUND", {nameOf(hook), acquire ? "wait_begin" : "wake", acquire ? "wait_end" : "wake_done",
+                                      "(" + hook.value + ")"});
+}
+
+std::string returnedText(const clang::FunctionDecl &function) {
+  return macroCall("__VPROF_RETURNED",
+                   {function.getReturnType().getUnqualifiedType().getAsString(writtenTypes(&function))});
+}
+
+/// The end of vprof/vprof.h's function of an entry of interval or queue.
+std::string eventFunction(const Hook &hook) {
+  if (hook.table == "queue" || hook.action == "on_behalf") return hook.action;
+  return "interval_" + hook.action + (hook.action == "end" && !hook.type.empty() ? "_typed" : "");
+}
+
+}  // namespace
+
 std::string nameOf(const Hook &hook) {
   std::string name = hook.entry;
   std::replace(name.begin(), name.end(), '/', '_');
   return name;
 }
 
-std::string call(const std::string &macro, std::initializer_list<std::string> arguments) {
+std::string macroCall(const std::string &macro, std::initializer_list<std::string> arguments) {
   std::string text = macro + "(";
   for (const std::string &argument : arguments) text += (text.back() == '(' ? "" : ", ") + argument;
   return text + ")";
 }
 
-std::string intervalText(const Hook &hook) {
-  const std::string place = hook.at_exit ? "EXIT" : "ENTRY";
+std::string eventText(const Hook &hook, const std::string &place) {
   const std::string value = "(" + hook.value + ")";
-  if (hook.action == "begin" || !hook.type.empty()) {
-    const std::string function = hook.action == "begin" ? "interval_begin" : "interval_end_typed";
-    const std::string type = hook.type.empty() ? "0" : "(" + hook.type + ")";
-    return call("__VPROF_TYPED_" + place, {nameOf(hook), function, value, type});
-  }
-  const std::string function = hook.action == "on_behalf" ? "on_behalf" : "interval_" + hook.action;
-  return call("__VPROF_" + place, {nameOf(hook), function, value});
+  if (hook.action != "begin" && hook.type.empty())
+    return macroCall("__VPROF_" + place, {nameOf(hook), eventFunction(hook), value});
+  const std::string type = hook.type.empty() ? "0" : "(" + hook.type + ")";
+  return macroCall("__VPROF_TYPED_" + place, {nameOf(hook), eventFunction(hook), value, type});
 }
-
-std::string syncText(const Hook &hook) {
-  const bool acquire = hook.action == "acquire";
-  return call("__VPROF_AROUND", {nameOf(hook), acquire ? "wait_begin" : "wake", acquire ? "wait_end" : "wake_done",
-                                 "(" + hook.value + ")"});
-}
-
-std::string queueText(const Hook &hook, const clang::FunctionDecl &function) {
-  if (hook.ofReturned()) {
-    return call("__VPROF_RETURNED",
-                {function.getReturnType().getUnqualifiedType().getAsString(writtenTypes(&function))});
-  }
-  return call(hook.at_exit ? "__VPROF_EXIT" : "__VPROF_ENTRY", {nameOf(hook), hook.action, "(" + hook.value + ")"});
-}
-
-}  // namespace
 
 llvm::Error checkHook(const Hook &hook, const clang::FunctionDecl &function) {
   if (!hook.ofReturned() || function.getReturnType()->isScalarType()) return llvm::Error::success();
   return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                 hook.entry + ": " + hook.function + " returns neither a pointer nor a number");
+                                 hook.entry + ": " + nameOf(&function) + " returns neither a pointer nor a number");
 }
 
 std::string hookText(const Hook &hook, const clang::FunctionDecl &function) {
-  if (hook.table == "interval") return intervalText(hook);
-  return hook.table == "sync" ? syncText(hook) : queueText(hook, function);
+  if (hook.table == "sync") return syncText(hook);
+  return hook.ofReturned() ? returnedText(function) : eventText(hook, hook.late ? "EXIT" : "ENTRY");
 }
 
 std::string entryAt(const std::string &text, size_t offset) {

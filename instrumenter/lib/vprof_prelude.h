@@ -132,9 +132,15 @@ __VPROF_INLINE struct __vprof_typed_args __vprof_typed(__vprof_u64 id, const cha
   return args;
 }
 
-/* A returned value of 0 (NULL, or a function left without return) is no task. */
+/* A task made of a returned value: 0 (NULL, or a function left without return) is none. */
+__VPROF_INLINE int __vprof_do_enqueue_any(__vprof_u64 task) {
+  return task ? __vprof_do_enqueue(task) : 0;
+}
+__VPROF_INLINE int __vprof_do_dequeue_any(__vprof_u64 task) {
+  return task ? __vprof_do_dequeue(task) : 0;
+}
 __VPROF_INLINE void __vprof_exit_returned(const __vprof_u64 *task) {
-  if (*task) __vprof_do_dequeue(*task);
+  __vprof_do_dequeue_any(*task);
 }
 
 #ifdef __cplusplus
@@ -157,7 +163,18 @@ __VPROF_INLINE void __vprof_exit_returned(const __vprof_u64 *task) {
 
 /* `return e;` of a function with a task in its returned value of type T becomes `return __vprof_returned = (e), ...;`.
  */
-#define __VPROF_RETURNED(T)                              \
-  T __vprof_returned __attribute__((__uninitialized__)); \
+#define __VPROF_RETURNED(T)                                          \
+  __typeof__(T) __vprof_returned __attribute__((__uninitialized__)); \
   __vprof_u64 __vprof_task __VPROF_EXITS(returned) = 0;
 #define __VPROF_RETURNED_END , __vprof_task = (__vprof_u64)__vprof_returned, __vprof_returned
+
+/* At a call, which is an operand of the same comma expression: what it returned and the object of a sync entry are kept
+ * in variables of the function, k and n being the call's own. */
+#define __VPROF_AT(n, f, x) ((void)__vprof_do_##f((__vprof_u64)(x)))
+#define __VPROF_TYPED_AT(n, f, id, type) ((void)__vprof_do_##f((__vprof_u64)(id), type))
+#define __VPROF_KEEP_OBJECT(n) __vprof_u64 __vprof_object_##n __attribute__((__uninitialized__));
+#define __VPROF_AT_OBJECT(n, f, x) ((void)__vprof_do_##f(__vprof_object_##n = (__vprof_u64)(x)))
+#define __VPROF_DONE_OBJECT(n, f) ((void)__vprof_do_##f(__vprof_object_##n))
+#define __VPROF_KEEP_VALUE(n, k, T) __typeof__(T) __vprof_value_##k __attribute__((__uninitialized__));
+/* No lvalue, as the call was none. */
+#define __VPROF_VALUE(k) ((__typeof__(__vprof_value_##k))(__vprof_value_##k))
