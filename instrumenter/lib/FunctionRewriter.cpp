@@ -73,19 +73,31 @@ std::string textBehindBrace(const Function &function, const FunctionHooks &hooks
   return text.empty() ? text : text + " ";
 }
 
-/// Outer calls first, so that of two texts at one place the outer call's is the outer one; a number is outside of
-/// hooks.
-void placeAroundCalls(const Function &function, const CallHooks &at_calls, Placer &placer) {
-  std::vector<CallText> texts;
-  for (const NumberedCall &call : function.numbered)
-    texts.push_back({call.expression, "(__VPROF_CALL_NUMBER(" + std::to_string(texts.size() + 1) + "), ", ")"});
-  texts.insert(texts.end(), at_calls.texts.begin(), at_calls.texts.end());
-  std::stable_sort(texts.begin(), texts.end(), [](const CallText &one, const CallText &other) {
+/// All text around calls of the function, outer calls first; a number is outside of hooks.
+std::vector<CallText> textsAroundCalls(const Function &function, const CallHooks &at_calls) {
+  std::vector<CallText> texts = at_calls.texts;
+  for (size_t i = 0; i < function.numbered.size(); ++i) {
+    const clang::Expr *call = function.numbered[i].expression;
+    const std::string number = "(__VPROF_CALL_NUMBER(" + std::to_string(i + 1) + "), ";
+    const auto hooked = llvm::find_if(texts, [&](const CallText &text) { return text.call == call; });
+    if (hooked == texts.end())
+      texts.push_back({call, number, ")"});
+    else
+      *hooked = {call, number + hooked->before, hooked->after + ")"};
+  }
+  std::sort(texts.begin(), texts.end(), [](const CallText &one, const CallText &other) {
     const clang::SourceLocation begins[] = {one.call->getBeginLoc(), other.call->getBeginLoc()};
     return begins[0] != begins[1] ? begins[0] < begins[1] : other.call->getEndLoc() < one.call->getEndLoc();
   });
-  for (const CallText &text : texts) placer.before(text.call->getBeginLoc(), text.before);
-  for (const CallText &text : llvm::reverse(texts)) placer.behindToken(text.call->getEndLoc(), text.after);
+  return texts;
+}
+
+/// Of several texts at one place an outer call's is the outer one.
+void placeAroundCalls(const Function &function, const CallHooks &at_calls, Placer &placer) {
+  for (const CallText &text : textsAroundCalls(function, at_calls)) {
+    placer.before(text.call->getBeginLoc(), text.before);
+    placer.behindToken(text.call->getEndLoc(), text.after);
+  }
 }
 
 llvm::Error rewriteReturns(const Hook &hook, const Function &function, Placer &placer) {
