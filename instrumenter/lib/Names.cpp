@@ -55,6 +55,8 @@ std::string lastName(const clang::FunctionDecl *decl) {
     return method->getParent()->getName().str();
   if (llvm::isa<clang::CXXDestructorDecl>(decl) && method->getParent()->getIdentifier())
     return "~" + method->getParent()->getName().str();
+  if (const auto *conversion = llvm::dyn_cast<clang::CXXConversionDecl>(decl))
+    return "operator " + conversion->getConversionType().getAsString(writtenTypes(decl));
   return decl->getNameAsString();
 }
 

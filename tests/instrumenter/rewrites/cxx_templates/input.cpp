@@ -28,6 +28,11 @@ class Stack {
   template <typename U>
   U top_as() const;
   friend int depth(const Stack &stack) { return std::puts("depth"), stack.depth_; }
+  template <typename U>
+  explicit operator U() const {
+    std::puts("converted");
+    return static_cast<U>(depth_);
+  }
 
  private:
   T values_[N];
@@ -87,6 +92,6 @@ int main() {
   std::printf("%d %ld %d\n", depth(stack), stack.top_as<long>(), other.top_as<int>());
   std::printf("%c %d\n", largest('a', 'b'), total(1, 2L, 3.0));
   std::printf("%s %s %s\n", Name<int>::get(), Name<int *>::get(), through<Name, long>());
-  std::printf("%c %ld\n", describe('x'), describe(5));
+  std::printf("%c %ld %d\n", describe('x'), describe(5), static_cast<bool>(stack));
   return 0;
 }
