@@ -7,34 +7,17 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from vprof import entries
+from vprof.entries import Entry
 from vprof.errors import UsageError
 from vprof.paths import annotation_file
 
-# Tables whose entries rewrite code: key -> (required keys, optional keys, allowed values).
-_AT = ("entry", "exit")
-_TYPED_EVENTS = ("begin", "end")
-_ENTRIES: dict[str, dict[str, Any]] = {
-    "interval": {
-        "required": ("event", "function", "id"),
-        "optional": ("at", "type", "file"),
-        "values": {"event": ("begin", "end", "abort", "on_behalf"), "at": _AT},
-    },
-    "sync": {
-        "required": ("role", "function", "object"),
-        "optional": ("file",),
-        "values": {"role": ("acquire", "release")},
-    },
-    "queue": {
-        "required": ("role", "function", "task"),
-        "optional": ("at", "file"),
-        "values": {"role": ("enqueue", "dequeue"), "at": _AT},
-    },
-}
 _LISTS = ("roots", "include", "exclude", "ignore_for_height")
 _TABLES: dict[str, dict[str, type]] = {
     "source": {"kind": str, "path": str, "package": str, "version": str},
@@ -50,14 +33,19 @@ _REQUIRED = {
     "load": ("command",),
 }
 _SOURCES = {"tree": ("path",), "debian": ("package", "version")}
-"""Kinds of source, each with its keys, all of them required."""
+"""Kinds of source, each with the keys it must have."""
+_SOURCES_MAY = {"tree": ("version",), "debian": ()}
+"""Kinds of source, each with further keys."""
 _FREE = ("demo",)
 """Tables for other readers (the demo and its tests); kept as they are."""
 
 
 @dataclass(frozen=True)
 class Descriptor:
-    """A checked descriptor. `entries[table]` are the rewriting entries, shared annotations first."""
+    """A checked descriptor. `entries[table]` are the rewriting entries, shared annotations first.
+
+    Entries for other versions of the program than `[source] version` are in `left_out[table]` and nowhere else.
+    """
 
     name: str
     file: Path
@@ -70,11 +58,15 @@ class Descriptor:
     run: dict[str, Any]
     server: dict[str, Any]
     load: dict[str, Any]
-    entries: dict[str, list[dict[str, str]]]
+    entries: dict[str, list[Entry]]
+    left_out: dict[str, list[Entry]]
     free: dict[str, Any] = field(default_factory=dict)
 
     def rewriter_json(self) -> str:
-        """The text of VPROF_DESCRIPTOR: entries and name lists, no expressions touched."""
+        """The text of VPROF_DESCRIPTOR: entries and name lists, no expressions touched.
+
+        Positions in the metadata's `matched` are those in `entries`.
+        """
         lists = {"exclude": self.exclude, "ignore_for_height": self.ignore_for_height}
         return json.dumps({**self.entries, **lists}, indent=1)
 
@@ -87,7 +79,7 @@ def load(file: Path) -> Descriptor:
     if name != file.resolve().parent.name:
         raise UsageError(f"{file}: name = {name!r} is not the folder's name '{file.resolve().parent.name}'")
     parts = [_included(include, file) for include in raw.get("include", [])] + [raw]
-    entries = {table: [entry for part in parts for entry in part.get(table, [])] for table in _ENTRIES}
+    chosen, left_out = _by_version(parts, raw.get("source", {}).get("version"), file)
     lists = {key: [item for part in parts for item in part.get(key, [])] for key in _LISTS}
     return Descriptor(
         name=str(name),
@@ -101,29 +93,41 @@ def load(file: Path) -> Descriptor:
         run=raw.get("run", {}),
         server=raw.get("server", {}),
         load=raw.get("load", {}),
-        entries=entries,
+        entries=chosen,
+        left_out=left_out,
         free={key: raw[key] for key in _FREE if key in raw},
     )
 
 
-def unmatched(descriptor: Descriptor, matched: set[str], functions: set[str]) -> list[str]:
-    """One line for each entry that no unit of the program applied, with near misses among its functions.
+def unmatched(descriptor: Descriptor, matched: set[str], callees: Mapping[str, set[str]]) -> list[str]:
+    """One line for each entry that no unit of the program applied, with near misses, and for each root that is none.
 
-    `matched` holds "table/position" as in the unit metadata.
+    `matched` holds "table/position" as in the unit metadata, `callees` the program's functions and what each calls.
     """
-    lines = []
-    for table, rows in descriptor.entries.items():
-        for position, entry in enumerate(rows):
-            if f"{table}/{position}" not in matched:
-                near = get_close_matches(entry["function"], functions, n=3)
-                hint = f"; near misses: {', '.join(near)}" if near else ""
-                lines.append(f"{descriptor.file}: [[{table}]] no function '{entry['function']}' is defined{hint}")
-    missing_roots = [root for root in descriptor.roots if root not in functions]
-    for root in missing_roots:
-        near = get_close_matches(root, functions, n=3)
-        hint = f"; near misses: {', '.join(near)}" if near else ""
-        lines.append(f"{descriptor.file}: roots: no function '{root}' is defined{hint}")
+    lines = [
+        f"{descriptor.file}: [[{table}]] {entries.complaint(entry, callees)}"
+        for table, rows in descriptor.entries.items()
+        for position, entry in enumerate(rows)
+        if f"{table}/{position}" not in matched
+    ]
+    for root in descriptor.roots:
+        if root not in callees:
+            near = entries.near_misses([root], callees)
+            lines.append(f"{descriptor.file}: roots: no function '{root}' is defined{near}")
     return lines
+
+
+def _by_version(
+    parts: list[dict[str, Any]], version: str | None, file: Path
+) -> tuple[dict[str, list[Entry]], dict[str, list[Entry]]]:
+    """The entries of each table that are for the version, and those that are not."""
+    chosen: dict[str, list[Entry]] = {table: [] for table in entries.TABLES}
+    left_out: dict[str, list[Entry]] = {table: [] for table in entries.TABLES}
+    for table in entries.TABLES:
+        for entry in (entry for part in parts for entry in part.get(table, [])):
+            side = chosen if entries.applies(entry, version, f"{file}: [[{table}]]") else left_out
+            side[table].append(entry)
+    return chosen, left_out
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -145,7 +149,7 @@ def _included(name: str, user: Path) -> dict[str, Any]:
 
 
 def _check_tables(raw: dict[str, Any], file: Path) -> None:
-    known = [*_ENTRIES, *_LISTS, *_TABLES, *_FREE, "name", "summary", "primitive", "external"]
+    known = [*entries.TABLES, *_LISTS, *_TABLES, *_FREE, "name", "summary", "primitive", "external"]
     for key, value in raw.items():
         if key not in known:
             near = get_close_matches(key, known, n=1)
@@ -153,33 +157,12 @@ def _check_tables(raw: dict[str, Any], file: Path) -> None:
             raise UsageError(f"{file}: unknown key '{key}'{hint}")
         if key in _LISTS and not (isinstance(value, list) and all(isinstance(item, str) for item in value)):
             raise UsageError(f"{file}: {key} must be a list of strings")
-        if key in _ENTRIES:
-            _check_entries(key, value, file)
+        if key in entries.TABLES:
+            entries.check(key, value, str(file))
         if key in _TABLES:
             _check_table(key, value, file)
     if ("server" in raw) != ("load" in raw) or ("server" in raw and "run" in raw):
         raise UsageError(f"{file}: give either [run], or [server] and [load]")
-
-
-def _check_entries(table: str, rows: Any, file: Path) -> None:
-    rule = _ENTRIES[table]
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise UsageError(f"{file}: write [[{table}]], with two brackets")
-    for position, entry in enumerate(rows):
-        where = f"{file}: [[{table}]] number {position + 1}"
-        for key in rule["required"]:
-            if key not in entry:
-                raise UsageError(f"{where}: '{key}' is missing")
-        for key, value in entry.items():
-            if key not in rule["required"] and key not in rule["optional"]:
-                raise UsageError(f"{where}: unknown key '{key}'")
-            if not isinstance(value, str) or not value:
-                raise UsageError(f"{where}: {key} must be a non-empty string")
-            allowed = rule["values"].get(key)
-            if allowed and value not in allowed:
-                raise UsageError(f"{where}: {key} = '{value}' must be one of {', '.join(allowed)}")
-        if "type" in entry and entry["event"] not in _TYPED_EVENTS:
-            raise UsageError(f"{where}: type is only for event = {' and '.join(_TYPED_EVENTS)}")
 
 
 def _check_table(table: str, value: Any, file: Path) -> None:
@@ -201,7 +184,7 @@ def _required(table: str, value: dict[str, Any], file: Path) -> tuple[str, ...]:
     kind = value.get("kind")
     if kind not in _SOURCES:
         raise UsageError(f"{file}: [source] kind = {kind!r} must be one of {', '.join(_SOURCES)}")
-    for key in value.keys() - {"kind", *_SOURCES[kind]}:
+    for key in value.keys() - {"kind", *_SOURCES[kind], *_SOURCES_MAY[kind]}:
         raise UsageError(f"{file}: [source] {key} is not for kind = '{kind}'")
     return _SOURCES[kind]
 

@@ -109,8 +109,13 @@ class Target:
     def unmatched(self, units: list[Unit]) -> list[str]:
         """One line for each entry or root that matches no function of the program."""
         matched = {entry for unit in units for entry in unit.matched}
-        functions = {function.name for unit in units for function in unit.functions}
-        return descriptors.unmatched(self.descriptor, matched, functions)
+        callees: dict[str, set[str]] = {}
+        for unit in units:
+            called = {symbol.id: symbol.name for symbol in unit.symbols}
+            for function in unit.functions:
+                ids = [*function.calls, *function.virtual]
+                callees.setdefault(function.name, set()).update(called[symbol] for symbol, _ in ids)
+        return descriptors.unmatched(self.descriptor, matched, callees)
 
     def command(self, seconds: int, options: list[str]) -> list[str]:
         """The command that serves or makes the target's load for `seconds`; `options` go to its end."""

@@ -122,15 +122,132 @@ def test_a_server_and_its_load(tmp_path: Path) -> None:
 
 def test_an_entry_that_matches_nothing_names_near_misses(tmp_path: Path) -> None:
     descriptor = descriptors.load(write(tmp_path, GOOD))
-    lines = descriptors.unmatched(descriptor, {"interval/0"}, {"serve", "latch_sets", "txn_begin"})
+    lines = descriptors.unmatched(descriptor, {"interval/0"}, program("serve", "latch_sets", "txn_begin"))
     assert len(lines) == 1
     assert "no function 'latch_set' is defined; near misses: latch_sets" in lines[0]
 
 
 def test_a_root_that_does_not_exist_is_reported(tmp_path: Path) -> None:
     descriptor = descriptors.load(write(tmp_path, GOOD))
-    lines = descriptors.unmatched(descriptor, {"interval/0", "sync/0"}, {"server", "txn_begin"})
+    lines = descriptors.unmatched(descriptor, {"interval/0", "sync/0"}, program("server", "txn_begin"))
     assert lines == [f"{descriptor.file}: roots: no function 'serve' is defined; near misses: server"]
+
+
+def program(*functions: str, **callees: str) -> dict[str, set[str]]:
+    """Functions that call nothing, and functions that call one."""
+    return {name: set() for name in functions} | {name: {callee} for name, callee in callees.items()}
+
+
+AT_CALL = (
+    GOOD
+    + """
+[[queue]]
+role = "dequeue"
+function = ["worker_main", "Worker::main(int)"]
+call = "queue_pop"
+task = "return"
+"""
+)
+
+
+def test_an_entry_at_a_call_reaches_the_rewriter_unchanged(tmp_path: Path) -> None:
+    [entry] = json.loads(descriptors.load(write(tmp_path, AT_CALL)).rewriter_json())["queue"]
+    assert entry["function"] == ["worker_main", "Worker::main(int)"]
+    assert entry["call"] == "queue_pop"
+
+
+@pytest.mark.parametrize(
+    ("functions", "complaint"),
+    [
+        (
+            program("worker_man", "idle"),
+            "no function 'worker_main' or 'Worker::main(int)' is defined; near misses: worker_man",
+        ),
+        (
+            program(worker_main="queue_pops"),
+            "no call of 'queue_pop' is written in 'worker_main'; near misses: queue_pops",
+        ),
+        (program(**{"Worker::main": "other"}), "no call of 'queue_pop' is written in 'Worker::main'"),
+    ],
+    ids=["function", "call", "overload"],
+)
+def test_an_entry_at_a_call_that_matches_nothing_says_which_name_is_wrong(
+    tmp_path: Path, functions: dict[str, set[str]], complaint: str
+) -> None:
+    descriptor = descriptors.load(write(tmp_path, AT_CALL))
+    lines = descriptors.unmatched(descriptor, {"interval/0", "sync/0"}, {**program("serve"), **functions})
+    assert lines == [f"{descriptor.file}: [[queue]] {complaint}"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            ('call = "queue_pop"', 'call = "queue_pop"\nat = "exit"'),
+            "at = 'exit' must be one of before call, after call",
+        ),
+        (('call = "queue_pop"', 'at = "after call"'), "at = 'after call' needs 'call', the function that is called"),
+        (('call = "queue_pop"', 'at = "call"'), "at = 'call' must be one of entry, exit"),
+        (('call = "queue_pop"', "call = []"), "call must be a non-empty string or a list of them"),
+        (
+            ('["worker_main", "Worker::main(int)"]', '["worker_main", 1]'),
+            "function must be a non-empty string or a list",
+        ),
+        (('task = "return"', 'task = ["return"]'), "task must be a non-empty string"),
+        (
+            ('object = "latch"', 'object = "latch"\ncall = "f"\nat = "before call"'),
+            "[[sync]] number 1: unknown key 'at'",
+        ),
+        (('task = "return"', 'task = "return"\nversions = "8.x"'), "versions = '8.x' is not a range such as"),
+        (
+            ('task = "return"', 'task = "return"\nversions = ">=8"'),
+            "versions needs the program's version: [source] version",
+        ),
+    ],
+)
+def test_a_mistake_about_an_entry_is_one_line(tmp_path: Path, change: tuple[str, str], message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        descriptors.load(write(tmp_path, AT_CALL.replace(*change)))
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def with_version(text: str, version: str) -> str:
+    return text.replace('path = "src"', f'path = "src"\nversion = "{version}"')
+
+
+def test_a_version_that_is_none_cannot_be_compared(tmp_path: Path) -> None:
+    text = with_version(GOOD.replace('object = "latch"', 'object = "latch"\nversions = ">=8"'), "trunk")
+    with pytest.raises(
+        UsageError, match=r"\[\[sync\]\]: versions cannot be compared with \[source\] version = 'trunk'"
+    ):
+        descriptors.load(write(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("version", "functions"),
+    [
+        ("8.0.36", ["wait_old"]),
+        ("8.3.99-1~deb12u1", ["wait_old"]),
+        ("1:8.4~rc1+dfsg-2", ["wait_new"]),
+        ("8.4.0", ["wait_new"]),
+        ("9.7.2-4", ["wait_new"]),
+        ("7.9", []),
+    ],
+)
+def test_entries_for_other_versions_are_left_out(tmp_path: Path, version: str, functions: list[str]) -> None:
+    entries = [("wait_old", ">=8.0,<8.4.0rc1"), ("wait_new", ">=8.4.0rc1")]
+    text = GOOD + "".join(
+        f'[[sync]]\nrole = "acquire"\nfunction = "{function}"\nobject = "l"\nversions = "{versions}"\n'
+        for function, versions in entries
+    )
+    descriptor = descriptors.load(write(tmp_path, with_version(text, version)))
+    handed = json.loads(descriptor.rewriter_json())["sync"]
+    assert [entry["function"] for entry in handed] == ["latch_set", *functions]
+    left_out = [entry["function"] for entry in descriptor.left_out["sync"]]
+    assert sorted(left_out + functions) == ["wait_new", "wait_old"]
+    nobody = descriptors.unmatched(descriptor, {"interval/0", "sync/0"}, program("serve"))
+    assert [line.split("'")[1] for line in nobody] == functions
 
 
 @pytest.mark.parametrize("name", target_names())

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from pathlib import Path
 
 import click
 
 from vprof import descriptor as descriptors
+from vprof import entries
+from vprof.entries import Entry
 from vprof.errors import UsageError
-from vprof.metadata import Function, Unit
+from vprof.metadata import Unit
 from vprof.paths import target_file, target_names
 from vprof.target import Target
 
@@ -35,9 +36,9 @@ def command(context: click.Context) -> None:
 @click.option("--dir", "folder", type=click.Path(path_type=Path), help="Work folder. [default: .vprof/TARGET]")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def check(name: str, folder: Path | None, form: str) -> None:
-    """Show where each entry of a target's descriptor applies in its build.
+    """Show where each entry of a target's descriptor applies in its build, and which are for other versions.
 
-    An entry that matches no function of the program is an error that names near misses.
+    An entry that matches no function or call of the program is an error that names near misses.
 
     \b
     Example:
@@ -46,39 +47,59 @@ def check(name: str, folder: Path | None, form: str) -> None:
     target = Target.load(name, folder)
     units = target.units()
     rows = places(target, units)
+    left_out = others(target)
     if form == "json":
-        print(json.dumps({"schema": "vprof-targets-check/1", "entries": rows}))
+        print(json.dumps({"schema": "vprof-targets-check/1", "entries": rows, "left_out": left_out}))
     else:
-        for row in rows:
-            for place in row["places"]:
-                print(f"{row['entry']:24} {row['function']:28} {place}")
+        _print(rows, left_out, target.descriptor.source.get("version"))
     lines = target.unmatched(units)
     if lines:
         raise UsageError("; ".join(lines))
 
 
 def places(target: Target, units: list[Unit]) -> list[dict[str, str | list[str]]]:
-    """Each entry and root with the `file:line` of every function it applies to."""
-    defined: dict[str, set[str]] = defaultdict(set)
-    applied: dict[str, set[str]] = defaultdict(set)
-    for unit in units:
-        named = {function.name: function for function in unit.functions}
-        for function in unit.functions:
-            defined[function.name].add(_place(function))
-        for entry in unit.matched:
-            key, number = entry.split("/")
-            name = target.descriptor.entries[key][int(number)]["function"]
-            if name in named:
-                applied[entry].add(_place(named[name]))
-    rows: list[dict[str, str | list[str]]] = []
-    for table, entries in target.descriptor.entries.items():
-        for position, keys in enumerate(entries):
-            kind = keys.get("event") or keys["role"]
-            where = sorted(applied[f"{table}/{position}"])
-            rows.append({"entry": f"{table} {kind}", "function": keys["function"], "places": where})
-    rows += [{"entry": "root", "function": root, "places": sorted(defined[root])} for root in target.descriptor.roots]
+    """Each alternative of an entry that the program has, and each root, with the `file:line` of what it applies to.
+
+    An entry that applies nowhere has one row without places.
+    """
+    rows = []
+    for table, chosen in target.descriptor.entries.items():
+        for position, entry in enumerate(chosen):
+            applied = [unit for unit in units if f"{table}/{position}" in unit.matched]
+            found = [(name, _places(name, applied)) for name in entries.names(entry, "function")]
+            for name, where in [row for row in found if row[1]] or [(_names(entry), [])]:
+                rows.append(_row(entries.title(table, entry), entry, name, where))
+    rows += [_row("root", {}, root, _places(root, units)) for root in target.descriptor.roots]
     return rows
 
 
-def _place(function: Function) -> str:
-    return f"{function.file}:{function.line}"
+def others(target: Target) -> list[dict[str, str]]:
+    """The entries for other versions of the program."""
+    return [
+        {"entry": entries.title(table, entry), "function": _names(entry), "versions": entry["versions"]}
+        for table, left_out in target.descriptor.left_out.items()
+        for entry in left_out
+    ]
+
+
+def _row(title: str, entry: Entry, function: str, where: list[str]) -> dict[str, str | list[str]]:
+    at = {"call": " or ".join(entries.names(entry, "call"))} if "call" in entry else {}
+    return {"entry": title, "function": function, **at, "places": where}
+
+
+def _print(rows: list[dict[str, str | list[str]]], left_out: list[dict[str, str]], version: str | None) -> None:
+    for row in rows:
+        what = f"{row['function']}, call of {row['call']}" if "call" in row else row["function"]
+        for place in row["places"]:
+            print(f"{row['entry']:24} {what:28} {place}")
+    for entry in left_out:
+        print(f"{entry['entry']:24} {entry['function']:28} not for {version}: versions {entry['versions']}")
+
+
+def _names(entry: Entry) -> str:
+    return " or ".join(entries.names(entry, "function"))
+
+
+def _places(wanted: str, units: list[Unit]) -> list[str]:
+    functions = [function for unit in units for function in unit.functions if entries.is_name(wanted, function.name)]
+    return sorted({f"{function.file}:{function.line}" for function in functions})

@@ -1,0 +1,140 @@
+"""Entries of a descriptor, the tables that rewrite code: what each may say, for which versions, and what it names.
+
+The schema is annotations/README.md. Mistakes are UsageErrors of one line that begins with the caller's place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from vprof.errors import UsageError
+
+Entry = dict[str, Any]
+"""Keys as in the descriptor: strings; for `function` and `call` also lists of strings."""
+
+# Table -> key of what happens, its values, key of the expression.
+TABLES: dict[str, tuple[str, tuple[str, ...], str]] = {
+    "interval": ("event", ("begin", "end", "abort", "on_behalf"), "id"),
+    "sync": ("role", ("acquire", "release"), "object"),
+    "queue": ("role", ("enqueue", "dequeue"), "task"),
+}
+_OPTIONAL = ("file", "call", "versions")
+_NAMES = ("function", "call")
+_AT_FUNCTION = ("entry", "exit")
+_AT_CALL = ("before call", "after call")
+_TYPED_EVENTS = ("begin", "end")
+
+
+def check(table: str, rows: Any, file: str) -> None:
+    """Raises UsageError for the first mistake in the entries of one table."""
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise UsageError(f"{file}: write [[{table}]], with two brackets")
+    for position, entry in enumerate(rows):
+        where = f"{file}: [[{table}]] number {position + 1}"
+        _check_keys(table, entry, where)
+        _check_place(entry, where)
+        if "type" in entry and entry["event"] not in _TYPED_EVENTS:
+            raise UsageError(f"{where}: type is only for event = {' and '.join(_TYPED_EVENTS)}")
+        if "versions" in entry:
+            _specifiers(entry["versions"], where)
+
+
+def names(entry: Entry, key: str) -> list[str]:
+    """The alternatives of `function` or `call`; none if the key is not there."""
+    value = entry.get(key, [])
+    return [value] if isinstance(value, str) else list(value)
+
+
+def applies(entry: Entry, version: str | None, where: str) -> bool:
+    """Whether the entry is for this version of the program (None: nobody said which it is). Raises UsageError."""
+    if "versions" not in entry:
+        return True
+    if version is None:
+        raise UsageError(f"{where}: versions needs the program's version: [source] version")
+    try:
+        return _specifiers(entry["versions"], where).contains(_upstream(version), prereleases=True)
+    except InvalidVersion:
+        raise UsageError(f"{where}: versions cannot be compared with [source] version = '{version}'") from None
+
+
+def title(table: str, entry: Entry) -> str:
+    """What happens: "interval begin"."""
+    return f"{table} {entry[TABLES[table][0]]}"
+
+
+def complaint(entry: Entry, callees: Mapping[str, set[str]]) -> str:
+    """Why an entry applies nowhere, with near misses; `callees` are the program's functions and what each calls."""
+    functions = [name for wanted in names(entry, "function") for name in callees if is_name(wanted, name)]
+    if not functions:
+        return _missing("no function {} is defined", names(entry, "function"), callees)
+    called = {name for function in functions for name in callees[function]}
+    return _missing(f"no call of {{}} is written in {_either(functions)}", names(entry, "call"), called)
+
+
+def is_name(wanted: str, name: str) -> bool:
+    """Whether an entry's `wanted` may be about the function `name`: parameters in `wanted` choose among overloads."""
+    return wanted == name or (wanted.startswith(f"{name}(") and wanted.endswith(")"))
+
+
+def near_misses(wanted: list[str], known: Mapping[str, object] | set[str]) -> str:
+    """ "; near misses: a, b" or "", for names that are not known."""
+    near = dict.fromkeys(miss for name in wanted for miss in get_close_matches(name, known, n=3))
+    return f"; near misses: {', '.join(near)}" if near else ""
+
+
+def _missing(what: str, wanted: list[str], known: Mapping[str, object] | set[str]) -> str:
+    return what.format(_either(wanted)) + near_misses(wanted, known)
+
+
+def _either(alternatives: list[str]) -> str:
+    return " or ".join(f"'{name}'" for name in alternatives)
+
+
+def _check_keys(table: str, entry: Entry, where: str) -> None:
+    action, values, expression = TABLES[table]
+    required = (action, "function", expression)
+    optional = _OPTIONAL + {"interval": ("at", "type"), "sync": (), "queue": ("at",)}[table]
+    for key in required:
+        if key not in entry:
+            raise UsageError(f"{where}: '{key}' is missing")
+    for key, value in entry.items():
+        if key not in required and key not in optional:
+            raise UsageError(f"{where}: unknown key '{key}'")
+        if key in _NAMES and isinstance(value, list) and value and all(isinstance(v, str) and v for v in value):
+            continue
+        if not isinstance(value, str) or not value:
+            or_list = " or a list of them" if key in _NAMES else ""
+            raise UsageError(f"{where}: {key} must be a non-empty string{or_list}")
+    _check_value(action, entry[action], values, where)
+
+
+def _check_place(entry: Entry, where: str) -> None:
+    if "at" not in entry:
+        return
+    allowed = _AT_CALL if "call" in entry else _AT_FUNCTION
+    if entry["at"] in _AT_CALL and "call" not in entry:
+        raise UsageError(f"{where}: at = '{entry['at']}' needs 'call', the function that is called")
+    _check_value("at", entry["at"], allowed, where)
+
+
+def _check_value(key: str, value: str, allowed: tuple[str, ...], where: str) -> None:
+    if value not in allowed:
+        raise UsageError(f"{where}: {key} = '{value}' must be one of {', '.join(allowed)}")
+
+
+def _specifiers(text: str, where: str) -> SpecifierSet:
+    try:
+        return SpecifierSet(text)
+    except InvalidSpecifier:
+        raise UsageError(f"{where}: versions = '{text}' is not a range such as '>=8.0,<8.4'") from None
+
+
+def _upstream(version: str) -> Version:
+    """The version of a Debian package without epoch and revision, `~rc1` read as `rc1`. Raises InvalidVersion."""
+    without_revision = version.rpartition("-")[0] or version
+    return Version(without_revision.rpartition(":")[2].replace("~", ""))
