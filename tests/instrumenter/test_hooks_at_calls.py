@@ -1,0 +1,170 @@
+"""Descriptor entries at calls: what cannot carry one is named with its place; every dialect can."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import HERE, Workshop
+
+EVENTS = {
+    "begin",
+    "interval_end",
+    "interval_abort",
+    "on_behalf",
+    "enqueue",
+    "dequeue",
+    "wait_begin",
+    "wait_end",
+    "wake",
+    "wake_done",
+}
+POP = {"role": "dequeue", "function": "work", "call": "pop", "task": "return"}
+
+
+def refused(shop: Workshop, source: str, table: str, entry: dict[str, str], suffix: str = "c") -> str:
+    """What is said of a unit whose descriptor has the entry."""
+    shop.write(**{f"q_{suffix}": source + "\n", "descriptor_json": json.dumps({table: [entry]})})
+    compile_ = shop.cxx if suffix == "cpp" else shop.cc
+    done = compile_("-c", f"q.{suffix}", check=False, VPROF_DESCRIPTOR="descriptor.json")
+    assert done.returncode == 1
+    assert not (shop.path / "q.o").exists()
+    [line] = done.stderr.splitlines()
+    return line.removeprefix("vprof-cc: descriptor: ")
+
+
+@pytest.mark.parametrize(
+    ("source", "change", "complaint"),
+    [
+        (
+            "int pop(void);\n#define POP() pop()\nint work(void) {\n  return POP(); }",
+            {},
+            "queue/0: a call of pop in work is written by a macro (q.c:4)",
+        ),
+        (
+            "int pop(void);\n#define SAME(x) x\nint work(void) { return pop() +\n SAME(pop()); }",
+            {},
+            "queue/0: a call of pop in work is written by a macro (q.c:4)",
+        ),
+        (
+            "struct s { int a; } pop(void);\nint work(void) { return pop().a; }",
+            {},
+            "queue/0: a call of pop in work returns neither a pointer nor a number (q.c:2)",
+        ),
+        (
+            "void pop(void);\nvoid work(void) { pop(); }",
+            {},
+            "queue/0: a call of pop in work returns nothing (q.c:2)",
+        ),
+        (
+            "int pop(void);\nint work(void) { return pop(); }",
+            {"at": "before call"},
+            "queue/0: a call of pop in work has not returned yet: 'return' is for at = \"after call\" (q.c:2)",
+        ),
+        (
+            "int pop(void);\nint work(void) { int r = pop(); { int job = 1; r += job; } return r; }",
+            {"task": "job"},
+            "queue/0: use of undeclared identifier 'job' (q.c:2)",
+        ),
+        (
+            "int pop(void);\nint work(void) { return pop(); }",
+            {"task": "return->id"},
+            "queue/0: member reference type ",
+        ),
+        (
+            "struct { int a; } *pop(void);\nint work(void) { return pop()->a; }",
+            {},
+            "queue/0: ",
+        ),
+        (
+            "int pop(void);\n#define B {\nint work(void) B return pop(); }",
+            {},
+            "queue/0: work cannot be rewritten (macro)",
+        ),
+        (
+            "int pop(void);\nint work(void) { return pop(); }",
+            {"at": "exit"},
+            "queue/0: 'at' must be entry or exit, or before call or after call with 'call', not 'exit'",
+        ),
+    ],
+    ids=["macro", "argument of a macro", "struct", "nothing", "before", "scope", "type", "nameless", "brace", "at"],
+)
+def test_a_call_that_cannot_carry_its_entry_is_named(
+    shop: Workshop, source: str, change: dict[str, str], complaint: str
+) -> None:
+    assert refused(shop, source, "queue", {**POP, **change}).startswith(complaint)
+
+
+def test_a_sync_entry_takes_no_side_of_a_call(shop: Workshop) -> None:
+    entry = {"role": "acquire", "function": "work", "call": "pop", "object": "1", "at": "before call"}
+    said = refused(shop, "int pop(void);\nint work(void) { return pop(); }", "sync", entry)
+    assert said == "sync/0: a sync entry reaches around its call: leave 'at' out"
+
+
+@pytest.mark.parametrize(
+    "returned", ["std::unique_ptr<int>", "int &", "T"], ids=["class", "reference", "depends on the instance"]
+)
+def test_what_no_variable_can_keep_is_refused_in_cxx(shop: Workshop, returned: str) -> None:
+    source = f"""#include <memory>
+template <typename T> struct Queue {{
+  static {returned} pop();
+  static void work() {{ Queue<T>::pop(); }}
+}};
+template struct Queue<int>;"""
+    entry = {**POP, "function": "Queue::work", "call": "Queue::pop"}
+    said = refused(shop, source, "queue", entry, "cpp")
+    assert said == "queue/0: a call of Queue::pop in Queue::work returns neither a pointer nor a number (q.cpp:4)"
+
+
+def test_an_entry_without_such_a_call_is_not_matched(shop: Workshop) -> None:
+    shop.write(
+        q_c="int pop(void);\nint work(int (*p)(void)) { return p() + (int)sizeof(pop()); }\n",
+        descriptor_json=json.dumps({"queue": [POP]}),
+    )
+    shop.cc("-c", "q.c", VPROF_DESCRIPTOR="descriptor.json")
+    assert shop.unit("q.o")["matched"] == []
+
+
+def events(calls: str) -> list[str]:
+    """The descriptor's, without the functions they happen in: the tests' runtime cannot pair those that are inlined."""
+    return [line.strip() for line in calls.splitlines() if line.split()[0] in EVENTS]
+
+
+@pytest.mark.parametrize(
+    ("folder", "dialects"),
+    [
+        ("hooks_at_calls", ["-std=c99 -pedantic-errors", "-std=gnu89", "-std=c17 -O2", "-std=c23 -O2"]),
+        ("cxx_hooks_at_calls", ["-std=c++11 -pedantic-errors", "-std=gnu++14 -O2", "-std=c++20", "-std=c++23 -O2"]),
+    ],
+)
+def test_events_are_the_same_in_every_dialect(folder: str, dialects: list[str], shop: Workshop) -> None:
+    place: Path = HERE / "rewrites" / folder
+    source = next(place.glob("input.*"))
+    compile_ = shop.cxx if source.suffix == ".cpp" else shop.cc
+    for dialect in dialects:
+        options = [*dialect.split(), "-Werror", "-Wall"]
+        compile_(*options, "-c", source, "-o", "input.o", VPROF_DESCRIPTOR=str(place / "descriptor.json"))
+        assert shop.unit("input.o")["status"] == "instrumented"
+        assert events(shop.calls("input.o")) == events((place / "expected/calls").read_text()), dialect
+
+
+def test_cxx98_and_c89_keep_what_a_call_returned(shop: Workshop) -> None:
+    text = """
+int printf(const char *, ...);
+static int pop(int n) { return printf("%d\\n", n) + n; }
+static int work(int n) {
+  int job = n;
+  while (pop(job) > 3) job = job + 1 - pop(job - 1);
+  return job;
+}
+int main(void) { return work(9) > 9; }
+"""
+    text_cxx = text.replace("int printf", 'extern "C" int printf')
+    entries = {"queue": [POP], "interval": [{**POP, "event": "begin", "id": "job", "at": "before call"}]}
+    shop.write(q_c=text, q_cpp=text_cxx, descriptor_json=json.dumps(entries))
+    env = {"VPROF_DESCRIPTOR": "descriptor.json"}
+    shop.cc("-std=c89", "-pedantic-errors", "-Wall", "-Werror", "-c", "q.c", "-o", "c.o", **env)
+    shop.cxx("-std=c++98", "-pedantic-errors", "-Wall", "-Werror", "-c", "q.cpp", "-o", "cxx.o", **env)
+    expected = ["begin 9 -", "dequeue 11", "begin 9 -", "dequeue 10", "begin 0 -", "dequeue 2"]
+    assert [events(shop.calls(file)) for file in ("c.o", "cxx.o")] == [expected, expected]
