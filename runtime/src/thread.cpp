@@ -16,6 +16,19 @@ __thread ThreadState t_thread;
 
 static pthread_key_t g_end_key;
 
+// The round of key destructors that ends a thread's slot: the last. ThreadSanitizer ends the thread in that round,
+// before our destructor, so code that it has instrumented must be done one round earlier.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define VPROF_TSAN 1
+#endif
+#endif
+#ifdef VPROF_TSAN
+constexpr int kEndingRound = PTHREAD_DESTRUCTOR_ITERATIONS - 1;
+#else
+constexpr int kEndingRound = PTHREAD_DESTRUCTOR_ITERATIONS;
+#endif
+
 bool prepare_threads() {
   return pthread_key_create(&g_end_key, end_thread) == 0;
 }
@@ -75,7 +88,7 @@ Slot *claim_slot() {
 void end_thread(void *value) {
   Slot *slot = static_cast<Slot *>(value);
   if (slot != t_thread.slot) return;
-  if (++t_thread.ending_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
+  if (++t_thread.ending_rounds < kEndingRound) {
     pthread_setspecific(g_end_key, slot);
     return;
   }
