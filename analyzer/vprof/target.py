@@ -11,7 +11,7 @@ import os
 import shlex
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -19,7 +19,7 @@ from typing import IO
 from vprof import descriptor as descriptors
 from vprof.descriptor import Descriptor
 from vprof.errors import UsageError, VprofError
-from vprof.metadata import Unit, read_program
+from vprof.metadata import Function, Unit, read_program
 from vprof.paths import native, target_file
 from vprof.source import fetch
 
@@ -111,10 +111,8 @@ class Target:
         matched = {entry for unit in units for entry in unit.matched}
         callees: dict[str, set[str]] = {}
         for unit in units:
-            called = {symbol.id: symbol.name for symbol in unit.symbols}
-            for function in unit.functions:
-                ids = [*function.calls, *function.virtual]
-                callees.setdefault(function.name, set()).update(called[symbol] for symbol, _ in ids)
+            for function, called in callees_of(unit):
+                callees.setdefault(function.name, set()).update(called)
         return descriptors.unmatched(self.descriptor, matched, callees)
 
     def command(self, seconds: int, options: list[str]) -> list[str]:
@@ -140,6 +138,13 @@ class Target:
             return [word.format(**values) for word in shlex.split(template)]
         except (KeyError, IndexError, ValueError) as error:
             raise UsageError(f"{self.descriptor.file}: cannot fill in '{template}': {error}") from None
+
+
+def callees_of(unit: Unit) -> Iterator[tuple[Function, set[str]]]:
+    """The functions of a unit, each with the names of those it calls by name."""
+    names = {symbol.id: symbol.name for symbol in unit.symbols}
+    for function in unit.functions:
+        yield function, {names[symbol] for symbol, _ in [*function.calls, *function.virtual]}
 
 
 def _without_make() -> dict[str, str]:

@@ -34,7 +34,7 @@ programs = ["pool"]
 command = "{build}/pool"
 [[queue]]
 role = "dequeue"
-function = ["Worker::main(int)", "worker_main"]
+function = ["Worker::main(int)", "worker_main", "main"]
 call = "pool_take"
 task = "return"
 [[interval]]
@@ -91,10 +91,10 @@ def test_the_same_as_json(tmp_path: Path) -> None:
     [
         (
             ('call = "pool_take"', 'call = "pool_get"'),
-            "no call of 'pool_get' is written in 'worker_main'; near misses: pool_take",
+            "no call of 'pool_get' is written in 'worker_main' or 'main'; near misses: pool_take",
         ),
         (
-            ('"worker_main"]', '"worker_loop"]'),
+            ('"worker_main", "main"]', '"worker_loop"]'),
             "no function 'Worker::main(int)' or 'worker_loop' is defined; near misses: worker_main",
         ),
         (("8.0.36-1", "8.4"), "no function 'serve_connection' is defined"),

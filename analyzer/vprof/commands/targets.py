@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -11,9 +12,9 @@ from vprof import descriptor as descriptors
 from vprof import entries
 from vprof.entries import Entry
 from vprof.errors import UsageError
-from vprof.metadata import Unit
+from vprof.metadata import Function, Unit
 from vprof.paths import target_file, target_names
-from vprof.target import Target
+from vprof.target import Target, callees_of
 
 
 @click.group(invoke_without_command=True)
@@ -66,7 +67,11 @@ def places(target: Target, units: list[Unit]) -> list[dict[str, str | list[str]]
     for table, chosen in target.descriptor.entries.items():
         for position, entry in enumerate(chosen):
             applied = [unit for unit in units if f"{table}/{position}" in unit.matched]
-            found = [(name, _places(name, applied)) for name in entries.names(entry, "function")]
+            calls = entries.names(entry, "call")
+            found = [
+                (name, _callers(name, applied, calls) if calls else _places(name, applied))
+                for name in entries.names(entry, "function")
+            ]
             for name, where in [row for row in found if row[1]] or [(_names(entry), [])]:
                 rows.append(_row(entries.title(table, entry), entry, name, where))
     rows += [_row("root", {}, root, _places(root, units)) for root in target.descriptor.roots]
@@ -101,5 +106,20 @@ def _names(entry: Entry) -> str:
 
 
 def _places(wanted: str, units: list[Unit]) -> list[str]:
-    functions = [function for unit in units for function in unit.functions if entries.is_name(wanted, function.name)]
+    """Where functions named so are defined."""
+    return _lines(f for unit in units for f in unit.functions if entries.is_name(wanted, f.name))
+
+
+def _callers(wanted: str, units: list[Unit], calls: list[str]) -> list[str]:
+    """Where functions named so that call one of `calls` are defined."""
+    return _lines(
+        function
+        for unit in units
+        for function, callees in callees_of(unit)
+        if entries.is_name(wanted, function.name)
+        and any(entries.is_name(call, callee) for call in calls for callee in callees)
+    )
+
+
+def _lines(functions: Iterable[Function]) -> list[str]:
     return sorted({f"{function.file}:{function.line}" for function in functions})
