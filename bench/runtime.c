@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <x86intrin.h>
 
 /* What vprof-rewrite puts before a unit. */
@@ -15,9 +14,9 @@ extern volatile unsigned char __vprof_sw[] __attribute__((visibility("hidden")))
 __asm__(
     ".pushsection vprof_switch,\"aw\",@progbits\n.hidden __vprof_sw\n.globl __vprof_sw\n"
     "__vprof_sw: .zero 16\n.popsection\n");
+#include "bursts.h"
 #include "vprof_prelude.h"
 
-enum { BURST = 20000 };
 static long bursts;
 static void (*function)(void);
 static __thread volatile uint64_t sink;
@@ -39,31 +38,8 @@ __attribute__((noinline)) static void two_clocks(void) {
   sink = __rdtsc() - start;
 }
 
-static double cpu_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
-}
-
-static int ascending(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-/* In bursts that fit into the default ring, with pauses in which it is drained: what a call costs while nothing is
- * lost. The median leaves out the first touch of the ring's pages and bursts that others have disturbed. */
 static void *measure(void *result) {
-  const struct timespec pause = {0, 10000000};
-  double *ns = calloc((size_t)bursts, sizeof *ns);
-  for (long b = 0; b < bursts; ++b) {
-    const double start = cpu_ns();
-    for (long i = 0; i < BURST; ++i) function();
-    ns[b] = (cpu_ns() - start) / BURST;
-    nanosleep(&pause, NULL);
-  }
-  qsort(ns, (size_t)bursts, sizeof *ns, ascending);
-  *(double *)result = ns[bursts / 2];
-  free(ns);
+  *(double *)result = burst_ns(function, bursts);
   return NULL;
 }
 

@@ -1,4 +1,4 @@
-"""What a probe costs: CPU nanoseconds per enter+exit pair of a function that does nothing.
+"""What a probe costs, and those of other tools: CPU nanoseconds per enter+exit pair of a function that does nothing.
 
     make bench-runtime
     python bench/runtime.py --lib build/lib/vprof --rounds 15
@@ -20,6 +20,8 @@ import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from peers import Peer, prepare
 
 HERE = Path(__file__).resolve().parent
 
@@ -47,8 +49,8 @@ VARIANTS = [
 
 
 def build(lib: Path, program: Path) -> None:
-    command = ["clang-19", "-O2", lib / "vprof_begin.o", HERE / "runtime.c", lib / "vprof_end.o"]
-    command += ["-o", program, f"-L{lib}", "-lvprof", f"-Wl,-rpath,{lib}", f"-I{lib}"]
+    command = ["clang-19", "-O2", lib / "vprof_begin.o", HERE / "runtime.c", HERE / "bursts.c"]
+    command += [lib / "vprof_end.o", "-o", program, f"-L{lib}", "-lvprof", f"-Wl,-rpath,{lib}", f"-I{lib}", f"-I{HERE}"]
     subprocess.run(command, check=True)
 
 
@@ -107,13 +109,16 @@ def measure(variant: Variant, program: Path, lib: Path, calls: int) -> None:
             variant.lost.append(session.stop())
 
 
-def table() -> str:
+def table(peers: list[Peer]) -> str:
     floor = statistics.median(VARIANTS[0].ns)
     lines = [f"{'ns of CPU per enter+exit':<32} {'median':>7} {'quartiles':>15} {'x floor':>8} {'lost':>6}"]
     for variant in VARIANTS:
         low, median, high = statistics.quantiles(variant.ns, n=4)
         lost = f"{statistics.median(variant.lost):.0%}" if variant.on else "-"
         lines.append(f"{variant.name:<32} {median:7.1f} {low:7.1f}-{high:<7.1f} {median / floor:8.2f} {lost:>6}")
+    for peer in peers:
+        low, median, high = statistics.quantiles(peer.ns, n=4)
+        lines.append(f"{peer.name:<32} {median:7.1f} {low:7.1f}-{high:<7.1f} {median / floor:8.2f} {'-':>6}")
     return "\n".join(lines)
 
 
@@ -126,10 +131,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as directory:
         program = Path(directory) / "runtime"
         build(options.lib.resolve(), program)
+        peers = prepare(Path(directory))
         for _ in range(options.rounds):
             for variant in VARIANTS:
                 measure(variant, program, options.lib.resolve(), options.calls)
-    print(table())
+            for peer in peers:
+                peer.measure(options.calls)
+    print(table(peers))
 
 
 if __name__ == "__main__":
