@@ -9,7 +9,7 @@ BIN := $(CURDIR)/$(VENV)/bin
 # Golden rewrites and their inputs are as odd as users' code.
 FORMATTED = $(filter-out tests/instrumenter/rewrites/%,$(shell git ls-files '*.cpp' '*.h' '*.c'))
 
-.PHONY: setup native warm demo test test-quick lint format bench-runtime clean
+.PHONY: setup native warm demo test test-quick lint format sanitize bench-runtime clean
 
 # What is missing: Debian packages, the Python environment, the native parts below build/, all installed into .venv/.
 setup: native warm
@@ -67,6 +67,12 @@ format: .stamps/venv
 	clang-format-19 -i $(FORMATTED)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# The runtime's tests under address, undefined-behaviour and thread sanitizers; CMakePresets.json says what is left out.
+sanitize: .stamps/packages
+	for p in asan tsan; do \
+	  cmake --preset $$p >/dev/null && cmake --build --preset $$p && ctest --preset $$p || exit 1; \
+	done
 
 bench-runtime: setup
 	$(BIN)/python bench/runtime.py
