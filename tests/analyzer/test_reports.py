@@ -19,6 +19,7 @@ from vprof.json_trace import load_json
 from vprof.model import Trace
 from vprof.report import dot, text
 from vprof.report.json import analysis_json
+from vprof.report.names import without_scopes
 from vprof.report.units import duration, percent
 
 HERE = Path(__file__).parent
@@ -104,3 +105,39 @@ def test_numbers_have_three_digits_and_a_unit() -> None:
     expected = ["0 ns", "7 ns", "12.3 ns", "1.00 us", "1.23 us", "100 us", "12.3 ms", "3600 s", "-1.50 us"]
     assert [duration(v) for v in values] == expected
     assert (percent(0.1234), percent(float("nan")), percent(None)) == ("12.3 %", "-", "-")
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "shown"),
+    [
+        ("leveldb::DBImpl::Write", 22, "leveldb::DBImpl::Write"),
+        ("leveldb::DBImpl::Write", 21, "…::DBImpl::Write"),
+        ("leveldb::DBImpl::Write", 9, "…::Write"),
+        ("leveldb::DBImpl::Write", 3, "…::Write"),
+        (
+            "    rest(leveldb::(anonymous namespace)::PosixWritableFile::Append)",
+            42,
+            "    rest(…::PosixWritableFile::Append)",
+        ),
+        ("1. std::vector<ns::Row>::push_back", 20, "1. …::push_back"),
+        ("a::Table::get@b::Server::serve:7", 24, "…::get@…::serve:7"),
+        ("a::Table::get with b::Server::serve (covariance)", 40, "…::get with …::serve (covariance)"),
+        ("ns::Row::operator<<", 14, "…::operator<<"),
+        ("ns::outer()::lambda@12", 18, "…::outer()::lambda@12"),
+        ("heap_update", 5, "heap_update"),
+    ],
+)
+def test_names_lose_their_scopes_first(name: str, width: int, shown: str) -> None:
+    assert without_scopes(name, width) == shown
+
+
+def test_a_narrow_tree_keeps_what_a_method_is_called() -> None:
+    name = "leveldb::(anonymous namespace)::PosixWritableFile::Append"
+    trace = hand_trace(
+        {"A": (1, 0, 1, 9), "B": (1, 10, 1, 15)}, "1 A 0 9 exec\n1 B 10 15 exec", "1 NAME 0 9\n1 NAME 10 15"
+    )
+    trace.program.functions[0] = name
+    report = text.render(analyze(trace), width=80)
+    assert [line.split("  ")[1] for line in report.splitlines() if "Append " in line][:1] == [
+        "…::PosixWritableFile::Append"
+    ]

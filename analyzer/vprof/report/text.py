@@ -1,7 +1,8 @@
 """The report for the terminal: latency, the tree with shares, the ranked factors, what to switch on next, what was
 lost.
 
-Plain when it is not a terminal or NO_COLOR is set; names are cut, numbers never, when the terminal is narrow.
+Plain when it is not a terminal or NO_COLOR is set; names are cut, numbers never, when the terminal is narrow:
+first their scopes, then on the right.
 """
 
 from __future__ import annotations
@@ -9,15 +10,20 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from vprof.analysis import Analysis
+from vprof.report.names import without_scopes
 from vprof.report.pruning import Pruned, prune
 from vprof.report.units import duration, percent
 from vprof.variance_tree import VarianceTree
+
+Row = tuple[str, ...]
+"""A name and its numbers."""
 
 _MOST_NODES = 40
 _THEN, _LONGEST_CHAIN, _SAME = " > ", 36, 0.005
@@ -74,17 +80,15 @@ def _tree(analysis: Analysis, console: Console) -> None:
     tree = analysis.tree
     _heading(console, "Variance tree (shares are additive)")
     tail = f"beyond p{100 * analysis.tail_quantile:.0f}" if analysis.tail_quantile else "tail"
-    table = _table("", "variance", tail, "mean", "mean time", "sd")
     pruned = prune(tree, _MOST_NODES)
-    _rows(tree, pruned, table)
-    _print_table(console, table)
+    _print_table(console, ("variance", tail, "mean", "mean time", "sd"), list(_rows(tree, pruned)))
     hidden = len(tree.paths.name) - len(pruned.children)
     if hidden:
         _line(console, f"not shown: {hidden} below {percent(pruned.threshold)} (--format json has all)", "dim")
 
 
-def _rows(tree: VarianceTree, pruned: Pruned, table: Table) -> None:
-    """Adds the nodes worth showing, parents first."""
+def _rows(tree: VarianceTree, pruned: Pruned) -> Iterator[Row]:
+    """The nodes worth showing, parents first."""
     work = [(0, 0)]
     while work:
         first, depth = work.pop()
@@ -92,7 +96,7 @@ def _rows(tree: VarianceTree, pruned: Pruned, table: Table) -> None:
         last = chain[-1]
         spread = (duration(tree.mean_ns[last]), duration(tree.var_ns2[last] ** 0.5))
         shares = (percent(tree.share[last]), percent(tree.tail_share[last]), percent(tree.mean_share[last]))
-        table.add_row(Text("  " * depth + _THEN.join(tree.paths.name[x] for x in chain)), *shares, *spread)
+        yield ("  " * depth + _THEN.join(tree.paths.name[x] for x in chain), *shares, *spread)
         work += [(c, depth + 1) for c in reversed(pruned.children[last])]
 
 
@@ -120,13 +124,13 @@ def _factors(analysis: Analysis, console: Console) -> None:
     if not analysis.factors:
         _line(console, f"none holds {percent(analysis.options.min_share)} of the variance (--min-share)")
         return
-    table = _table("", "share", "95 % interval", "height", "score")
+    rows: list[Row] = []
     for i, ranked in enumerate(analysis.factors, 1):
         f = ranked.factor
         low_high = f"{percent(ranked.ci95[0])} .. {percent(ranked.ci95[1])}" if ranked.ci95 else "-"
-        title = Text(f"{i}. {_title(f.kind, f.functions)}")
-        table.add_row(title, percent(f.share), low_high, str(f.height), f"{f.score:.3g}")
-    _print_table(console, table)
+        title = f"{i}. {_title(f.kind, f.functions)}"
+        rows.append((title, percent(f.share), low_high, str(f.height), f"{f.score:.3g}"))
+    _print_table(console, ("share", "95 % interval", "height", "score"), rows)
     for reason in sorted({r.ci95_reason for r in analysis.factors if r.ci95_reason}):
         _line(console, f"no 95 % interval: {reason}", "dim")
     if analysis.events:
@@ -144,12 +148,11 @@ def _types(analysis: Analysis, console: Console) -> None:
         return
     _heading(console, "By type")
     total = split.within_ns2 + split.between_ns2
-    table = _table("", "intervals", "mean", "sd", "p99")
-    for r in split.rows:
-        table.add_row(
-            Text(r.type), str(r.count), duration(r.mean_ns), duration(r.variance_ns2**0.5), duration(r.p99_ns)
-        )
-    _print_table(console, table)
+    rows = [
+        (r.type, str(r.count), duration(r.mean_ns), duration(r.variance_ns2**0.5), duration(r.p99_ns))
+        for r in split.rows
+    ]
+    _print_table(console, ("intervals", "mean", "sd", "p99"), rows)
     if total > 0:
         within, between = percent(split.within_ns2 / total), percent(split.between_ns2 / total)
         _line(console, f"{within} of the variance lies within types, {between} between them (inherent work)")
@@ -160,13 +163,13 @@ def _unknown(analysis: Analysis, console: Console) -> None:
     if sum(u.share for u in analysis.unknown) < _MUCH_UNKNOWN:
         return
     _heading(console, "Waits that nobody is known to have ended")
-    table = _table("", "share of time", "total", "waits", "each")
+    rows: list[Row] = []
     for u in [u for u in analysis.unknown if u.share >= _MUCH_UNKNOWN / 10][:_MOST_UNKNOWN]:
         where = u.function or "outside probed functions"
-        title = Text(f"{where}, waker not recorded" if u.waker_known else where)
+        title = f"{where}, waker not recorded" if u.waker_known else where
         total, each = duration(u.total_ns), duration(u.total_ns / u.count)
-        table.add_row(title, percent(u.share), total, str(u.count), each)
-    _print_table(console, table)
+        rows.append((title, percent(u.share), total, str(u.count), each))
+    _print_table(console, ("share of time", "total", "waits", "each"), rows)
     _line(console, "I/O, a timeout, or a primitive that the descriptor lacks: look at what these functions call", "dim")
 
 
@@ -193,20 +196,16 @@ def _remarks(analysis: Analysis, console: Console) -> None:
         _line(console, remark, "yellow" if remark in analysis.warnings else "")
 
 
-def _table(*columns: str) -> Table:
+def _print_table(console: Console, header: tuple[str, ...], rows: Sequence[Row]) -> None:
+    """Lets only the first column, which has no header, shrink."""
+    widths = [max(map(len, column)) for column in zip(header, *(row[1:] for row in rows), strict=True)]
+    room = max(_SHORTEST_NAME, console.width - sum(width + 2 for width in widths) - 2)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column(columns[0], no_wrap=True, overflow="ellipsis")
-    for name in columns[1:]:
-        table.add_column(name, justify="right", no_wrap=True)
-    return table
-
-
-def _print_table(console: Console, table: Table) -> None:
-    """Lets only the first column shrink."""
-    for column in table.columns[1:]:
-        column.width = max(len(str(cell)) for cell in (column.header, *column.cells))
-    numbers = sum((column.width or 0) + 2 for column in table.columns[1:])
-    table.columns[0].max_width = max(_SHORTEST_NAME, console.width - numbers - 2)
+    table.add_column("", no_wrap=True, overflow="ellipsis", max_width=room)
+    for name, width in zip(header, widths, strict=True):
+        table.add_column(name, justify="right", no_wrap=True, width=width)
+    for title, *numbers in rows:
+        table.add_row(Text(without_scopes(title, room)), *numbers)
     console.print(table)
 
 
