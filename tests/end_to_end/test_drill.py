@@ -32,6 +32,8 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+# On a busy machine waiting for a CPU may be the larger cause, and is found then: once more, and the last lines say so.
+@pytest.mark.flaky(reruns=2)
 @pytest.mark.parametrize("case", CASES, ids=[case["pathology"] for case in CASES])
 def test_the_planted_function_is_the_first_finding(work: Path, case: dict[str, object]) -> None:
     options = ["--pathology", case["pathology"], "--seed", case["seed"]]

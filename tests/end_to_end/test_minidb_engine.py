@@ -40,9 +40,9 @@ def run_summary(program: Path, *options: object) -> dict[str, str]:
     return summary(done.stdout)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def quiet_sd_us(minidb: Path) -> float:
-    """The smaller of two: a busy machine only adds to it."""
+    """The smaller of two, measured just before: a busy machine only adds to it."""
     return min(float(run_summary(minidb, "--seconds", 1.5)["sd"]) for _ in range(2))
 
 
@@ -60,6 +60,8 @@ def test_the_summary_is_consistent(minidb: Path) -> None:
     assert float(found["mean"]) < float(found["max"])
 
 
+# What else the machine does may vary more than anything planted: once more then, and the last lines say so.
+@pytest.mark.flaky(reruns=2)
 @pytest.mark.parametrize("demo", DEMOS, ids=lambda demo: demo["pathology"])
 def test_a_pathology_makes_latencies_vary(minidb: Path, quiet_sd_us: float, demo: dict[str, str]) -> None:
     found = run_summary(minidb, "--seconds", 1.5, "--pathology", demo["pathology"], "--seed", demo["seed"])

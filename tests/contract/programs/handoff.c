@@ -5,9 +5,10 @@
 #include <vprof/vprof.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static atomic_int arriving;
+static atomic_int holding, arriving;
 
 static void hold(void) {
+  atomic_store(&holding, 1);
   while (!atomic_load(&arriving)) usleep(100);
   usleep(20000);
   pthread_mutex_unlock(&lock);
@@ -21,6 +22,7 @@ static void take(void) {
 
 static void *worker(void *unused) {
   (void)unused;
+  while (!atomic_load(&holding)) usleep(100);
   vprof_interval_begin(1, "locked");
   take();
   vprof_interval_end(1);
