@@ -18,6 +18,11 @@ def test_all_names_globs_and_files_are_plans(tmp_path: Path) -> None:
     assert Plan.parse(str(file)).patterns == {"f", "g_*"}
 
 
+def test_names_may_be_longer_together_than_the_name_of_a_file() -> None:
+    names = [f"leveldb::DBImpl::method_{i}" for i in range(300)]
+    assert Plan.parse(",".join(names)).patterns == set(names)
+
+
 @pytest.mark.parametrize("text", ["[]", "{}", '{"schema": "vprof-plan/9", "functions": []}', "hello"])
 def test_a_file_that_is_no_plan_is_refused(tmp_path: Path, text: str) -> None:
     file = tmp_path / "plan.json"
