@@ -5,8 +5,8 @@
  * information comes from here (system header, nodebug), and it compiles in every dialect of C and C++.
  * runtime/PROBE_ABI.md is the contract.
  *
- * An off probe is one byte test at entry and one at exit. Its calls sit in cold helpers that preserve nearly all
- * registers, so that they cost the hot path no spill.
+ * An off probe is one byte test at entry and one at exit. Its calls are cold and preserve nearly all registers, so that
+ * they cost the hot path no spill.
  */
 #pragma GCC system_header
 
@@ -19,31 +19,14 @@ struct __vprof_probe {
   void *frame;
 };
 
-extern unsigned char __vprof_start[] __asm__("__start_vprof_switch")
-    __attribute__((__weak__, __visibility__("hidden")));
-extern unsigned short *__vprof_enter(unsigned int, void *) __attribute__((__weak__, __nothrow__));
-extern void __vprof_leave(void *) __attribute__((__weak__, __nothrow__));
-
-/* Nothing here throws, so that a probe needs no landing pads of its own. */
+/* Both in the module's vprof_begin.o. They keep nearly all registers. __vprof_entered returns where the calls of this
+ * invocation are numbered. Nothing here throws, so that a probe needs no landing pads of its own. */
 #define __VPROF_COLD \
-  static __attribute__((__cold__, __noinline__, __nodebug__, __unused__, __nothrow__, __preserve_most__))
+  __attribute__((__weak__, __visibility__("hidden"), __cold__, __nodebug__, __nothrow__, __preserve_most__))
+extern unsigned short *__vprof_entered(volatile unsigned char *sw, void *frame) __VPROF_COLD;
+extern void __vprof_left(void *frame) __VPROF_COLD;
+
 #define __VPROF_INLINE extern __inline__ __attribute__((__gnu_inline__, __always_inline__, __nodebug__, __nothrow__))
-
-/* Site number: base of the module (header of the section, byte 8) + place of the switch byte in the section. */
-__VPROF_COLD void __vprof_entered(volatile unsigned char *sw, void *frame) {
-  __vprof_enter(*(unsigned int *)(void *)(__vprof_start + 8) + (unsigned int)(sw - __vprof_start), frame);
-}
-
-__VPROF_COLD void __vprof_left(void *frame) {
-  __vprof_leave(frame);
-}
-
-/* As __vprof_entered; returns where the calls of this invocation are numbered. */
-__VPROF_COLD volatile unsigned short *__vprof_entered_caller(volatile unsigned char *sw, unsigned short *frame) {
-  unsigned short *call =
-      __vprof_enter(*(unsigned int *)(void *)(__vprof_start + 8) + (unsigned int)(sw - __vprof_start), frame);
-  return call ? call : frame;
-}
 
 /* The entry test reads without volatile, so that it is one instruction; nothing can be known of the byte anyway. */
 __VPROF_INLINE struct __vprof_probe __vprof_in(unsigned int site, void *frame) {
@@ -59,7 +42,7 @@ __VPROF_INLINE struct __vprof_probe __vprof_in_caller(unsigned int site, unsigne
   struct __vprof_probe probe;
   probe.sw = &__vprof_sw[site];
   probe.frame = frame;
-  if (__builtin_expect(*(unsigned char *)probe.sw == 1, 0)) *call = __vprof_entered_caller(probe.sw, frame);
+  if (__builtin_expect(*(unsigned char *)probe.sw == 1, 0)) *call = __vprof_entered(probe.sw, frame);
   return probe;
 }
 

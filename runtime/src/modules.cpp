@@ -21,7 +21,7 @@
 namespace vprof {
 namespace {
 
-constexpr char kSwitchMagic[8] = {'V', 'P', 'R', 'O', 'F', 'S', 'W', '2'};
+constexpr char kSwitchMagic[8] = {'V', 'P', 'R', 'O', 'F', 'S', 'W', '3'};
 constexpr uint64_t kAckTimeout_ns = 5000000000;
 constexpr uint64_t kFreshHeartbeat_ns = 1000000000;
 

@@ -1,42 +1,53 @@
-// The hot path: what an instrumented function calls at entry and exit while its switch byte is not 0 (PROBE_ABI.md).
-//
-// The floor is two reads of the clock and one 16-byte record per call; nothing here allocates, locks, blocks or makes a
-// system call once the thread has its slot. The clock is read last in enter and first in leave, so the rest is not in
-// the function's time. The usual case is kept free of calls, so that it needs no stack frame; everything else is a tail
-// call of the slow functions.
+// The slow paths of entry.S, which calls them: a thread's first call, dead frames, other clocks, full rings.
+#include "entry_offsets.h"
 #include "shadow_stack.h"
 
 namespace vprof {
 
-// Only as tail calls: then their frame begins where that of the probed function ends.
-__attribute__((noinline)) static uint16_t *enter_slowly(uint32_t site, void *frame) {
+// entry.S keeps what the system's C convention lets a function change, but for the vector registers.
+extern "C" {
+
+// Never null: a call that is not recorded has its number, if any, stored in `frame`.
+uint16_t *vprof_enter_slowly(uint32_t site, uint16_t *frame, uint64_t stack_pointer) {
   Slot *slot = current_slot();
-  if (slot == nullptr) return nullptr;
-  // The caller's stack pointer: above the return address and the saved frame pointer.
-  const uint64_t stack_pointer = reinterpret_cast<uint64_t>(__builtin_frame_address(0)) + 16;
-  return enter(slot, site, reinterpret_cast<uint64_t>(frame), stack_pointer);
+  if (slot == nullptr) return frame;
+  uint16_t *call = enter(slot, site, reinterpret_cast<uint64_t>(frame), stack_pointer);
+  return call != nullptr ? call : frame;
 }
 
-__attribute__((noinline)) static void leave_slowly(void *frame) {
-  if (t_thread.slot != nullptr) leave(t_thread.slot, reinterpret_cast<uint64_t>(frame), ticks());
+// `tsc` is the time of the call if the thread's clock is the TSC, else 0.
+void vprof_leave_slowly(void *frame, uint64_t tsc) {
+  if (t_thread.slot == nullptr) return;
+  leave(t_thread.slot, reinterpret_cast<uint64_t>(frame), tsc != 0 ? tsc : ticks());
 }
 
-extern "C" __attribute__((visibility("default"))) uint16_t *__vprof_enter(uint32_t site, void *frame) {
-  Slot *slot = t_thread.tsc_slot;
-  const auto now = [] { return read_clock(Clock::kTsc); };
-  uint16_t *call;
-  if (__builtin_expect(slot != nullptr, 1) &&
-      __builtin_expect(enter_quickly(slot, site, reinterpret_cast<uint64_t>(frame), now, &call), 1))
-    return call;
-  return enter_slowly(site, frame);
+// The end of a leave whose record found no room at once.
+void vprof_finish_record(Slot *slot, Record r) {
+  finish_record(slot, r, time_of(r, ticks()));
+}
 }
 
-extern "C" __attribute__((visibility("default"))) void __vprof_leave(void *frame) {
-  Slot *slot = t_thread.tsc_slot;
-  if (__builtin_expect(slot != nullptr, 1) &&
-      __builtin_expect(leave_quickly(slot, reinterpret_cast<uint64_t>(frame), read_clock(Clock::kTsc)), 1))
-    return;
-  leave_slowly(frame);
-}
+static_assert(offsetof(ThreadState, tsc_slot) == VPROF_THREAD_TSC_SLOT);
+static_assert(offsetof(ThreadState, calls) == VPROF_THREAD_CALLS);
+static_assert(offsetof(Slot, writing) == VPROF_SLOT_WRITING);
+static_assert(offsetof(Slot, depth) == VPROF_SLOT_DEPTH);
+static_assert(offsetof(Slot, ring) == VPROF_SLOT_RING);
+static_assert(offsetof(Slot, frames) == VPROF_SLOT_FRAMES);
+static_assert(offsetof(Frame, address) == VPROF_FRAME_ADDRESS);
+static_assert(offsetof(Frame, start) == VPROF_FRAME_START);
+static_assert(offsetof(Frame, tag) == VPROF_FRAME_TAG);
+static_assert(offsetof(Frame, head) == VPROF_FRAME_HEAD);
+static_assert(sizeof(Frame) == 1 << VPROF_FRAME_SHIFT);
+static_assert(sizeof(Record) == 1 << VPROF_RECORD_SHIFT);
+static_assert(kMaxFrames == VPROF_MAX_FRAMES && kMaxCallNumber == VPROF_MAX_CALL_NUMBER);
+static_assert(kSiteBits == VPROF_SITE_BITS && kTimeMask == (uint64_t{1} << VPROF_TIME_BITS) - 1);
+static_assert(kNoFrame == ~uint64_t{0} && kLongDuration > 0x7fffffff);
+
+struct EntryOffsets {
+  static_assert(offsetof(Slot, ring) + offsetof(Ring, tail_) == VPROF_SLOT_TAIL);
+  static_assert(offsetof(Slot, ring) + offsetof(Ring, limit_) == VPROF_SLOT_LIMIT);
+  static_assert(offsetof(Slot, ring) + offsetof(Ring, capacity_) == VPROF_SLOT_CAPACITY);
+  static_assert(offsetof(Slot, ring) + offsetof(Ring, offset_) == VPROF_SLOT_RING_OFFSET);
+};
 
 }  // namespace vprof

@@ -116,6 +116,8 @@ class Ring {
   uint64_t lost_from() const { return lost_from_.load(std::memory_order_relaxed); }
 
  private:
+  friend struct EntryOffsets;  // probe.cpp
+
   Record *records() const {
     return reinterpret_cast<Record *>(reinterpret_cast<uintptr_t>(this) + static_cast<uintptr_t>(offset_));
   }

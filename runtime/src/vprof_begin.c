@@ -10,7 +10,30 @@ struct switch_header {
 };
 
 __attribute__((section("vprof_switch"), aligned(4096), used, retain)) static struct switch_header header = {
-    .magic = {'V', 'P', 'R', 'O', 'F', 'S', 'W', '2'}};
+    .magic = {'V', 'P', 'R', 'O', 'F', 'S', 'W', '3'}};
+
+/* What the module's probes call (PROBE_ABI.md "Calls"), by a direct call; from here on through the GOT, bound when the
+ * module is loaded: the resolver of a lazy PLT entry would not keep all registers. Site number: base + place of the
+ * switch byte in the section. Weak: an older libvprof has no __vprof_enter_site, and leaves the module dormant. */
+__asm__(
+    ".text\n"
+    ".globl __vprof_entered, __vprof_left\n.hidden __vprof_entered, __vprof_left, __start_vprof_switch\n"
+    ".weak __vprof_enter_site, __vprof_leave\n"
+    ".type __vprof_entered, @function\n.type __vprof_left, @function\n"
+    "__vprof_entered:\n"
+    ".cfi_startproc\n"
+    "  leaq __start_vprof_switch(%rip), %r11\n"
+    "  movl %edi, %eax\n"
+    "  subl %r11d, %eax\n"
+    "  addl 8(%r11), %eax\n"
+    "  jmp *__vprof_enter_site@GOTPCREL(%rip)\n"
+    ".cfi_endproc\n"
+    ".size __vprof_entered, . - __vprof_entered\n"
+    "__vprof_left:\n"
+    ".cfi_startproc\n"
+    "  jmp *__vprof_leave@GOTPCREL(%rip)\n"
+    ".cfi_endproc\n"
+    ".size __vprof_left, . - __vprof_left\n");
 
 extern unsigned char __start_vprof_switch[] __attribute__((visibility("hidden")));
 extern unsigned char __stop_vprof_switch[] __attribute__((visibility("hidden")));

@@ -9,8 +9,14 @@ static unsigned short call_numbers[MAX_DEPTH];
 static int depth;
 
 void __vprof_register(unsigned char *start, unsigned char *stop);
-unsigned short *__vprof_enter(uint32_t site, void *frame);
-void __vprof_leave(void *frame);
+__attribute__((preserve_most)) unsigned short *__vprof_enter(uint32_t site, void *frame);
+__attribute__((preserve_most)) void __vprof_leave(void *frame);
+
+/* As __vprof_enter, the site in eax (PROBE_ABI.md). */
+__asm__(
+    ".globl __vprof_enter_site\n"
+    "__vprof_enter_site:\n"
+    "  pushq %rdi\n  movl %eax, %edi\n  call __vprof_enter\n  popq %rdi\n  ret\n");
 
 void __vprof_register(unsigned char *start, unsigned char *stop) {
   enum { HEADER = 64 };
