@@ -26,6 +26,14 @@ std::vector<unsigned> depths(const std::vector<DecodedRecord> &records, unsigned
   return found;
 }
 
+TEST(Lifecycle, ProbesKeepTheRegistersAlsoTheFirstTime) {
+  Recording recording({"--hold"});
+  EXPECT_EQ(recording.run_with_probes_on({program("registers")}), "");
+  const DecodedTrace trace = recording.finish();
+  ASSERT_EQ(trace.records.size(), 1u);
+  EXPECT_EQ(depths(trace.records.at(1), kInvocation), (std::vector<unsigned>{0, 0}));
+}
+
 TEST(Lifecycle, ForkedChildRecordsAsAProcessOfItsOwnCreatedByItsParent) {
   Recording recording({"--hold"});
   std::istringstream output(recording.run_with_probes_on({program("lives"), "fork"}));
