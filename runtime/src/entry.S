@@ -58,8 +58,7 @@ __vprof_enter_site:
         incl VPROF_SLOT_DEPTH(%r11)
         addq %rdx, %r11                                 /* r11: the frame, but for VPROF_SLOT_FRAMES */
         movzwl -2(%rcx), %edx
-        andl $VPROF_MAX_CALL_NUMBER, %edx               /* the caller's number */
-        shlq $32 + VPROF_SITE_BITS, %rdx
+        shlq $32 + VPROF_SITE_BITS, %rdx                /* the low bits of the caller's number */
         orq %rdx, %rax
 .Lfill:
         movq %rax, VPROF_SLOT_FRAMES + VPROF_FRAME_TAG(%r11)

@@ -23,7 +23,6 @@
 
 #define VPROF_RECORD_SHIFT 4 /* log2 of a record's bytes */
 #define VPROF_MAX_FRAMES 1024
-#define VPROF_MAX_CALL_NUMBER 1023
 #define VPROF_SITE_BITS 22
 #define VPROF_TIME_BITS 48
 

@@ -39,8 +39,9 @@ static_assert(offsetof(Frame, tag) == VPROF_FRAME_TAG);
 static_assert(offsetof(Frame, head) == VPROF_FRAME_HEAD);
 static_assert(sizeof(Frame) == 1 << VPROF_FRAME_SHIFT);
 static_assert(sizeof(Record) == 1 << VPROF_RECORD_SHIFT);
-static_assert(kMaxFrames == VPROF_MAX_FRAMES && kMaxCallNumber == VPROF_MAX_CALL_NUMBER);
+static_assert(kMaxFrames == VPROF_MAX_FRAMES);
 static_assert(kSiteBits == VPROF_SITE_BITS && kTimeMask == (uint64_t{1} << VPROF_TIME_BITS) - 1);
+static_assert(kMaxCallNumber == (1u << (32 - kSiteBits)) - 1, "what is left of a number after the shift to its place");
 static_assert(kNoFrame == ~uint64_t{0} && kLongDuration > 0x7fffffff);
 
 struct EntryOffsets {
