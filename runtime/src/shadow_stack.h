@@ -54,6 +54,8 @@ inline uint16_t *push_frame(Slot *slot, uint32_t depth, uint32_t site, uint64_t 
   return call;
 }
 
+// entry.S does what enter_quickly() and leave_quickly() do, for the TSC: change both.
+
 // The usual case of enter(): an open frame above, room for one more. False: nothing done.
 template <typename Now>
 inline bool enter_quickly(Slot *slot, uint32_t site, uint64_t address, Now now, uint16_t **call) {
