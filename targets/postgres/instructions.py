@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Instructions per transaction in the states plain, dormant and off of targets/postgres/states.py: counted by callgrind,
-so a busy machine does not disturb them. Under valgrind no probe records, so there is no state with probes on.
+"""Instructions per transaction in the states plain, dormant and off (targets/postgres/states.py).
+
+Counted by callgrind, so a busy machine does not disturb them. Under valgrind no probe records, so there is no state
+with probes on.
 
 A single-user backend reads statements from its standard input; two lengths of input are subtracted, so that start and
 end do not count. Such a backend is no client's: it has no intervals. Run it where `vprof instrument --target postgres`
