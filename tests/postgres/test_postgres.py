@@ -105,10 +105,14 @@ def through_others(analysis: dict) -> list[str]:
 
 
 def test_a_path_names_who_ended_a_wait_and_in_which_function(postgres: Built, recorded: Path, analysis: dict) -> None:
-    path = analyzed(postgres, recorded, "--path", through_others(analysis)[0])
-    waits = [step for step in path["steps"] if step["kind"] == "blocked" and step["ended_by"]]
-    assert waits
-    for wait in waits:
-        assert wait["ended_by"] != wait["thread"]
-        assert wait["ended_in"]
-        assert wait["steps"][-1]["thread"] == wait["ended_by"] or wait["steps"][-1]["kind"] == "sched"
+    """Some wakers, such as the WAL writer, run no function that is on: then there is no name."""
+    for interval in through_others(analysis)[:20]:
+        path = analyzed(postgres, recorded, "--path", interval)
+        waits = [step for step in path["steps"] if step["kind"] == "blocked" and step["ended_by"]]
+        assert waits
+        for wait in waits:
+            assert wait["ended_by"] != wait["thread"]
+            assert wait["steps"][-1]["thread"] == wait["ended_by"] or wait["steps"][-1]["kind"] == "sched"
+        if any(wait["ended_in"] for wait in waits):
+            return
+    pytest.fail("no wait was ended in a function that was on")
