@@ -34,6 +34,7 @@ def postgres(request: pytest.FixtureRequest, installed: Path) -> Iterator[Built]
             (found.target.folder / "server.setup").unlink(missing_ok=True)
             yield found
     except SourceUnavailableError as error:
+        # A machine without Debian's source packages can test all else; a failing build is another error, and fails.
         pytest.skip(f"PostgreSQL's source cannot be fetched: {error}")
 
 
