@@ -49,10 +49,10 @@ class Lab:
         self.build("libplugin.so", "plugin.c", "-shared", "-fPIC")
 
     def build(self, name: str, source: str, *flags: str) -> Path:
-        """As vprof-cc links: begin object first, end object last."""
+        """As vprof-cc links: begin object first."""
         lib, program = native("lib/vprof/vprof_begin.o").parent, self.folder / name
         runtime = [lib / "libvprof.a"] if "-static" in flags else [f"-L{lib}", "-lvprof", f"-Wl,-rpath,{lib}"]
-        files = [lib / "vprof_begin.o", PROGRAMS / source, lib / "vprof_end.o", *runtime]
+        files = [lib / "vprof_begin.o", PROGRAMS / source, *runtime]
         include = f"-I{ROOT / 'runtime/include'}"
         subprocess.run(
             ["clang-19", "-O2", "-D_GNU_SOURCE", "-pthread", include, *flags, *files, "-o", program], check=True

@@ -50,7 +50,8 @@ VARIANTS = [
 
 def build(lib: Path, program: Path) -> None:
     command = ["clang-19", "-O2", lib / "vprof_begin.o", HERE / "runtime.c", HERE / "bursts.c"]
-    command += [lib / "vprof_end.o", "-o", program, f"-L{lib}", "-lvprof", f"-Wl,-rpath,{lib}", f"-I{lib}", f"-I{HERE}"]
+    prelude = HERE.parent / "instrumenter/lib"
+    command += ["-o", program, f"-L{lib}", "-lvprof", f"-Wl,-rpath,{lib}", f"-I{prelude}", f"-I{HERE}"]
     subprocess.run(command, check=True)
 
 

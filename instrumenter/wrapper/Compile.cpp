@@ -39,7 +39,7 @@ std::string firstError(const std::string &text) {
 /// Options that make clang read the rewritten text. The prelude comes behind the user's own -include, so that a
 /// precompiled header named there stays the first.
 Arguments remapOptions(const Tools &tools, const std::string &scratch) {
-  Arguments options = {"-idirafter", tools.library, "-include", "vprof_prelude.h"};
+  Arguments options = {"-idirafter", tools.library, "-include", kPreludeName};
   std::ifstream manifest(scratch + "/manifest");
   for (std::string from, to; std::getline(manifest, from) && std::getline(manifest, to);)
     options.insert(options.end(), {"-Xclang", "-remap-file", "-Xclang", from + ";" + to});

@@ -6,8 +6,8 @@
 
 namespace vprof {
 
-/// `arguments` with vprof_begin.o before and vprof_end.o behind all inputs and with the runtime library
-/// (runtime/PROBE_ABI.md). Unchanged for what is linked again (-r) and for programs without libraries.
+/// `arguments` with vprof_begin.o before all inputs and with the runtime library (runtime/PROBE_ABI.md). Unchanged for
+/// what is linked again (-r) and for programs without libraries.
 Arguments linkArguments(const CommandLine &line, Arguments arguments, const Tools &tools);
 
 }  // namespace vprof

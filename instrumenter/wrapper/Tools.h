@@ -6,6 +6,9 @@
 
 namespace vprof {
 
+/// As -include finds it, behind the program's own headers: no header of a program begins with two underscores.
+inline constexpr char kPreludeName[] = "__vprof_prelude.h";
+
 struct Tools {
   std::vector<std::string> compiler;  ///< the real compiler, perhaps behind a launcher: "ccache clang"
   bool remaps = true;                 ///< the real compiler is clang: it can be given other text for a file
@@ -15,7 +18,7 @@ struct Tools {
   std::string descriptor;             ///< VPROF_DESCRIPTOR, "" for none
 
   std::string rewriter() const { return library + "/vprof-rewrite"; }
-  std::string prelude() const { return library + "/vprof_prelude.h"; }
+  std::string prelude() const { return library + "/" + kPreludeName; }
 };
 
 /// Looks beside the wrapper's own binary: PREFIX/bin/vprof-cc.

@@ -1,5 +1,5 @@
 /* What makes libvprof a module with sites: a switch byte for each function of external_functions.def, and the unit metadata
- * that describes them (instrumenter/UNIT_METADATA.md). Linked between vprof_begin and vprof_end, as any instrumented code.
+ * that describes them (instrumenter/UNIT_METADATA.md). Linked behind vprof_begin, as any instrumented code.
  * A function's id is the one that calls of C code have in the call graph. An alias has no site: it calls the function that
  * has. */
         .altmacro

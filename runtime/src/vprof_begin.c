@@ -1,6 +1,6 @@
 /* Linked first into every instrumented module (PROBE_ABI.md): starts the section of switch bytes on a page with its
- * header, and registers the module with the runtime before its other constructors run. The header is retained, since
- * lld drops what only __start_ symbols name (--gc-sections). */
+ * header, starts the section behind it on the next free page, and registers the module with the runtime before its
+ * other constructors run. The header is retained, since lld drops what only __start_ symbols name (--gc-sections). */
 #include <stdint.h>
 
 struct switch_header {
@@ -11,6 +11,12 @@ struct switch_header {
 
 __attribute__((section("vprof_switch"), aligned(4096), used, retain)) static struct switch_header header = {
     .magic = {'V', 'P', 'R', 'O', 'F', 'S', 'W', '3'}};
+
+/* The bytes of units that are compiled at link time come last of all (lld -flto), so nothing that is linked could end
+ * their section on a page. But linkers place sections of one kind in the order in which they first see them: this one
+ * follows at once, and what is between are zeros. */
+enum { PAGE = 4096 };
+__attribute__((section("vprof_switch_end"), aligned(PAGE), used)) static unsigned char next_page[1] = {0};
 
 /* What the module's probes call (PROBE_ABI.md "Calls"), by a direct call; from here on through the GOT, bound when the
  * module is loaded: the resolver of a lazy PLT entry would not keep all registers. Site number: base + place of the
@@ -39,6 +45,12 @@ extern unsigned char __start_vprof_switch[] __attribute__((visibility("hidden"))
 extern unsigned char __stop_vprof_switch[] __attribute__((visibility("hidden")));
 extern void __vprof_register(unsigned char *start, unsigned char *stop);
 
+/* A linker script of the program's may have put the section behind elsewhere: then the bytes end where they end. */
+static unsigned char *end_of_pages(void) {
+  const uintptr_t stop = (uintptr_t)__stop_vprof_switch, next = (uintptr_t)next_page;
+  return next >= stop && next - stop < PAGE ? next_page : __stop_vprof_switch;
+}
+
 __attribute__((constructor(102))) static void register_module(void) {
-  __vprof_register(__start_vprof_switch, __stop_vprof_switch);
+  __vprof_register(__start_vprof_switch, end_of_pages());
 }

@@ -134,7 +134,7 @@ def test_dependencies_are_the_same(shop: Workshop, option: str, warnings: str) -
     plain = (shop.path / "x.d").read_text().split()
     shop.cc(warnings, option, "-c", "mess.c", "-o", "x.o")
     dependencies = (shop.path / "x.d").read_text().split()
-    ours = str(PREFIX / "lib/vprof/vprof_prelude.h")
+    ours = str(PREFIX / "lib/vprof/__vprof_prelude.h")
     assert [d for d in dependencies if d not in (ours, "\\")] == [d for d in plain if d != "\\"]
     assert option == "-MD" or ours not in dependencies, "only what follows system headers may follow ours"
 
@@ -159,3 +159,14 @@ def test_macros_of_the_command_line_cannot_break_the_prelude(shop: Workshop) -> 
     shop.write(odd_c='extern int puts(const char *);\nint main(void) { return puts("x") < 0; }\n')
     shop.cc("-Dstatic=", "-Dinline=", "-Dconst=", "-Dvolatile=", "-Dweak=1", "-Dcold=2", "-c", "odd.c")
     assert shop.calls("odd.o") == "main\n"
+
+
+def test_a_header_of_the_program_cannot_hide_the_prelude(shop: Workshop) -> None:
+    (shop.path / "include").mkdir()
+    (shop.path / "include/vprof_prelude.h").write_text("#define MINE 1\n")
+    text = (
+        '#include "vprof_prelude.h"\nextern int puts(const char *);\nint main(void) { return puts("x") < 0 * MINE; }\n'
+    )
+    shop.write(own_c=text)
+    assert shop.cc("-Iinclude", "-c", "own.c").stderr == ""
+    assert shop.calls("own.o") == "main\n"

@@ -48,7 +48,7 @@ TEST(Collector, FlipsReachARunningProgram) {
   running->write_line("");  // one character, one call
   ASSERT_TRUE(eventually([&] { return number_in(recording.ask("stats"), "records") == 3; }));
   const uint64_t base = number_in(recording.program_modules(), "base");
-  const std::string sites = std::to_string(base + 64) + "-" + std::to_string(base + 8191);
+  const std::string sites = std::to_string(base + 64) + "-" + std::to_string(base + 4095);
   EXPECT_LE(number_in(recording.ask("off " + sites), "before"), number_in(recording.ask("stats"), "ticks"));
   running->write_line("");
   usleep(100000);

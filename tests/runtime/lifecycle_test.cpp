@@ -115,7 +115,7 @@ TEST(Lifecycle, ALibraryLoadedLaterHasProbesOfItsOwn) {
   EXPECT_EQ(recording.finish().of_kind(kInvocation).size(), 1u);
 }
 
-// Linked without the end object: reported, never mapped, and the program runs.
+// Linked with the begin object behind others: reported, never mapped, and the program runs.
 TEST(Lifecycle, AnUnalignedModuleIsOnlyReported) {
   Recording recording;
   EXPECT_EQ(Running({program("calls_unaligned"), "10"}, recording.session()).wait(), 0);
