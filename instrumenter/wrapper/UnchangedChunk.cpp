@@ -1,13 +1,19 @@
 #include "UnchangedChunk.h"
 
+#include <elf.h>
+
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "Process.h"
 
 namespace vprof {
 namespace {
+
+constexpr char kSection[] = ".vprof_meta";
 
 /// A JSON string; control characters become blanks and bytes outside ASCII '?', which keeps it UTF-8 whatever it was.
 std::string quoted(const std::string &text) {
@@ -33,6 +39,37 @@ bool isElf(const std::string &path) {
   return std::string(magic, sizeof magic) == "\177ELF";
 }
 
+/// The part of `bytes` that is `count` structures T from `offset` on, null if that is beyond the end.
+template <typename T>
+T *within(std::string &bytes, uint64_t offset, uint64_t count) {
+  const bool fits = offset <= bytes.size() && count <= (bytes.size() - offset) / sizeof(T);
+  return fits ? reinterpret_cast<T *>(bytes.data() + offset) : nullptr;
+}
+
+/// Says in the 64-bit ELF object `bytes` that --gc-sections keeps the chunk. GNU ld believes it only of objects for GNU
+/// systems.
+void retainChunk(std::string &bytes) {
+  auto *header = within<Elf64_Ehdr>(bytes, 0, 1);
+  if (!header || header->e_ident[EI_CLASS] != ELFCLASS64) return;
+  auto *sections = within<Elf64_Shdr>(bytes, header->e_shoff, header->e_shnum);
+  if (!sections || header->e_shstrndx >= header->e_shnum) return;
+  const uint64_t names = sections[header->e_shstrndx].sh_offset;
+  for (Elf64_Shdr *section = sections; section < sections + header->e_shnum; ++section) {
+    const char *name = within<char>(bytes, names + section->sh_name, sizeof kSection);
+    if (!name || std::memcmp(name, kSection, sizeof kSection) != 0) continue;
+    section->sh_flags |= SHF_GNU_RETAIN;
+    if (header->e_ident[EI_OSABI] == ELFOSABI_NONE) header->e_ident[EI_OSABI] = ELFOSABI_GNU;
+  }
+}
+
+/// objcopy cannot mark a section as retained.
+void retainChunkOf(const std::string &object) {
+  std::ifstream file(object, std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  retainChunk(bytes);
+  std::ofstream(object, std::ios::binary | std::ios::in) << bytes;
+}
+
 }  // namespace
 
 std::string unchangedChunk(const Source &source, const std::string &reason) {
@@ -56,7 +93,8 @@ void markUnchanged(const std::string &object, const Source &source, const std::s
   if (!isElf(object)) return;
   const std::string file = scratch + "/chunk";
   std::ofstream(file, std::ios::binary) << unchangedChunk(source, reason);
-  run({VPROF_OBJCOPY, "--add-section", ".vprof_meta=" + file, object}, Capture::kErrors);
+  const std::string section = std::string(kSection) + "=" + file;
+  if (run({VPROF_OBJCOPY, "--add-section", section, object}, Capture::kErrors).ok()) retainChunkOf(object);
 }
 
 }  // namespace vprof
