@@ -84,8 +84,9 @@ class CallWriter {
     const std::string name = nameOf(hook) + "_" + number_;
     const bool acquire = hook.action == "acquire";
     declarations_ += macroCall(" __VPROF_KEEP_OBJECT", {name});
-    before_ += macroCall("__VPROF_AT_OBJECT", {name, acquire ? "wait_begin" : "wake", "(" + hook.value + ")"}) + ", ";
-    after_ = ", " + macroCall("__VPROF_DONE_OBJECT", {name, acquire ? "wait_end" : "wake_done"}) + after_;
+    const std::string begin = acquire ? "wait_begin" : "wake", end = acquire ? "wait_end" : "wake_done";
+    before_ += macroCall("__VPROF_AT_OBJECT", {name, begin, end, "(" + hook.value + ")"}) + ", ";
+    after_ = ", " + macroCall("__VPROF_DONE_OBJECT", {name, end}) + after_;
   }
 
   /// What comes after a call can pass on what fits into a variable that is assigned.

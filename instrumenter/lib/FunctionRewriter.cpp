@@ -9,6 +9,7 @@
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/Expr.h"
 #include "clang/AST/StmtCXX.h"
+#include "clang/Basic/CharInfo.h"
 #include "clang/Basic/SourceManager.h"
 #include "clang/Lex/Lexer.h"
 
@@ -21,14 +22,10 @@ class Placer {
 
   void behindToken(clang::SourceLocation token, const std::string &text) {
     const clang::SourceManager &sources = context_.getSourceManager();
-    before(clang::Lexer::getLocForEndOfToken(token, 0, sources, context_.getLangOpts()), text);
+    at(clang::Lexer::getLocForEndOfToken(token, 0, sources, context_.getLangOpts())).behind += text;
   }
 
-  void before(clang::SourceLocation place, const std::string &text) {
-    const clang::SourceManager &sources = context_.getSourceManager();
-    const auto [file, offset] = sources.getDecomposedLoc(place);
-    edits_[sources.getFileEntryRefForID(file)->getName().str()][offset] += text;
-  }
+  void before(clang::SourceLocation token, const std::string &text) { at(token).before += text; }
 
   /// The last token of an expression as written, a macro's use included; invalid if no semicolon follows.
   clang::SourceLocation endBeforeSemicolon(clang::SourceLocation last) const {
@@ -39,9 +36,26 @@ class Placer {
   }
 
  private:
+  Insertion &at(clang::SourceLocation place) {
+    const clang::SourceManager &sources = context_.getSourceManager();
+    const auto [file, offset] = sources.getDecomposedLoc(place);
+    return edits_[sources.getFileEntryRefForID(file)->getName().str()][offset];
+  }
+
   Edits &edits_;
   clang::ASTContext &context_;
 };
+
+bool areOneWord(char left, char right) {
+  return clang::isAsciiIdentifierContinue(left, /*AllowDollar=*/true) &&
+         clang::isAsciiIdentifierContinue(right, /*AllowDollar=*/true);
+}
+
+/// Adds text that begins a token of its own.
+void append(std::string &text, llvm::StringRef next) {
+  if (!text.empty() && !next.empty() && areOneWord(text.back(), next.front())) text += ' ';
+  text += next;
+}
 
 /// Handlers of a function-try-block belong to the function, so that it becomes a block in a body of its own. Those of
 /// constructors and destructors cannot: they catch what members and bases throw as well.
@@ -106,7 +120,7 @@ llvm::Error rewriteReturns(const Hook &hook, const Function &function, Placer &p
     if (statement->getReturnLoc().isMacroID() || last.isInvalid())
       return llvm::createStringError(llvm::inconvertibleErrorCode(),
                                      hook.entry + ": a return of " + function.name + " comes from a macro");
-    placer.behindToken(statement->getReturnLoc(), " __vprof_returned = (");
+    placer.behindToken(statement->getReturnLoc(), "__vprof_returned = (");
     placer.behindToken(last, ") __VPROF_RETURNED_END");
   }
   return llvm::Error::success();
@@ -172,10 +186,11 @@ std::map<std::string, std::string> applyEdits(const Edits &edits, clang::ASTCont
     std::string &text = texts[name];
     size_t done = 0;
     for (const auto &[offset, inserted] : insertions) {
-      text += original.slice(done, offset).str() + inserted;
+      for (const llvm::StringRef next : {original.slice(done, offset), {inserted.behind}, {inserted.before}})
+        append(text, next);
       done = offset;
     }
-    text += original.substr(done).str();
+    append(text, original.substr(done));
   }
   return texts;
 }

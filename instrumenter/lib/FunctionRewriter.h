@@ -1,8 +1,7 @@
 // Unit with sites + descriptor -> edits: the probe behind each function's brace, the hooks behind the probe.
 //
 // Insertions are made on the line of the brace, of a call's ends, of `return` for hooks of the returned value, so lines
-// stay. Every
-// way out is covered by the cleanup attribute of what the macros of vprof_prelude.h declare.
+// stay. Every way out is covered by the cleanup attribute of what the macros of vprof_prelude.h declare.
 #pragma once
 
 #include <map>

@@ -67,7 +67,13 @@ struct Unit {
   unsigned sites = 0;
 };
 
-/// Text to insert, by file (as the compiler names it) and offset. Insertions never contain a newline, so lines stay.
-using Edits = std::map<std::string, std::map<unsigned, std::string>>;
+/// Text between two tokens: what belongs to the token before comes first. It never contains a newline, so lines stay.
+struct Insertion {
+  std::string behind;  ///< behind the token that ends here
+  std::string before;  ///< before the token that begins here
+};
+
+/// Insertions by file (as the compiler names it) and offset.
+using Edits = std::map<std::string, std::map<unsigned, Insertion>>;
 
 }  // namespace vprof

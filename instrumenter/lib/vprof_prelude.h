@@ -144,10 +144,11 @@ __VPROF_INLINE void __vprof_exit_returned(const __vprof_u64 *task) {
 #define __VPROF_TYPED_EXIT(n, f, id, type) \
   const struct __vprof_typed_args __vprof_hook_##n __VPROF_EXITS(f) = __vprof_typed((__vprof_u64)(id), type);
 
-/* `return e;` of a function with a task in its returned value of type T becomes `return __vprof_returned = (e), ...;`.
+/* `return e;` of a function with a task in its returned value becomes `return __vprof_returned = (e), ...;`. The
+ * argument is its type, which may hold commas.
  */
-#define __VPROF_RETURNED(T)                                          \
-  __typeof__(T) __vprof_returned __attribute__((__uninitialized__)); \
+#define __VPROF_RETURNED(...)                                                  \
+  __typeof__(__VA_ARGS__) __vprof_returned __attribute__((__uninitialized__)); \
   __vprof_u64 __vprof_task __VPROF_EXITS(returned) = 0;
 #define __VPROF_RETURNED_END , __vprof_task = (__vprof_u64)__vprof_returned, __vprof_returned
 
@@ -155,9 +156,33 @@ __VPROF_INLINE void __vprof_exit_returned(const __vprof_u64 *task) {
  * in variables of the function, k and n being the call's own. */
 #define __VPROF_AT(n, f, x) ((void)__vprof_do_##f((__vprof_u64)(x)))
 #define __VPROF_TYPED_AT(n, f, id, type) ((void)__vprof_do_##f((__vprof_u64)(id), type))
+#ifdef __cplusplus
+/* A temporary of the call's full expression ends what the call has begun if an exception leaves it. */
+struct __vprof_object {
+  __vprof_u64 id;
+  int open;
+};
+#define __VPROF_CLOSER(name)                                                       \
+  struct __vprof_closer_##name {                                                   \
+    __vprof_object &object;                                                        \
+    __VPROF_MEMBER __vprof_closer_##name(__vprof_object &begun) : object(begun) {} \
+    __VPROF_MEMBER ~__vprof_closer_##name() {                                      \
+      if (object.open) __vprof_do_##name(object.id);                               \
+    }                                                                              \
+  };
+#define __VPROF_MEMBER __inline__ __attribute__((__always_inline__, __nodebug__, __nothrow__))
+__VPROF_CLOSER(wait_end)
+__VPROF_CLOSER(wake_done)
+#define __VPROF_KEEP_OBJECT(n) __vprof_object __vprof_object_##n __attribute__((__uninitialized__));
+#define __VPROF_AT_OBJECT(n, f, g, x)                                                           \
+  ((void)__vprof_do_##f(__vprof_object_##n.id = (__vprof_u64)(x)), __vprof_object_##n.open = 1, \
+   (void)__vprof_closer_##g(__vprof_object_##n))
+#define __VPROF_DONE_OBJECT(n, g) ((void)(__vprof_object_##n.open = 0), (void)__vprof_do_##g(__vprof_object_##n.id))
+#else
 #define __VPROF_KEEP_OBJECT(n) __vprof_u64 __vprof_object_##n __attribute__((__uninitialized__));
-#define __VPROF_AT_OBJECT(n, f, x) ((void)__vprof_do_##f(__vprof_object_##n = (__vprof_u64)(x)))
-#define __VPROF_DONE_OBJECT(n, f) ((void)__vprof_do_##f(__vprof_object_##n))
-#define __VPROF_KEEP_VALUE(n, k, T) __typeof__(T) __vprof_value_##k __attribute__((__uninitialized__));
+#define __VPROF_AT_OBJECT(n, f, g, x) ((void)__vprof_do_##f(__vprof_object_##n = (__vprof_u64)(x)))
+#define __VPROF_DONE_OBJECT(n, g) ((void)__vprof_do_##g(__vprof_object_##n))
+#endif
+#define __VPROF_KEEP_VALUE(n, k, ...) __typeof__(__VA_ARGS__) __vprof_value_##k __attribute__((__uninitialized__));
 /* No lvalue, as the call was none. */
 #define __VPROF_VALUE(k) ((__typeof__(__vprof_value_##k))(__vprof_value_##k))

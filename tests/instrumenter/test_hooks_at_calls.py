@@ -168,3 +168,43 @@ int main(void) { return work(9) > 9; }
     shop.cxx("-std=c++98", "-pedantic-errors", "-Wall", "-Werror", "-c", "q.cpp", "-o", "cxx.o", **env)
     expected = ["begin 9 -", "dequeue 11", "begin 9 -", "dequeue 10", "begin 0 -", "dequeue 2"]
     assert [events(shop.calls(file)) for file in ("c.o", "cxx.o")] == [expected, expected]
+
+
+@pytest.mark.parametrize("options", ["-std=c++98", "-std=c++20 -O2", "-O2 -fno-inline -fsanitize=undefined"])
+def test_what_a_call_began_ends_when_it_throws(shop: Workshop, options: str) -> None:
+    """Before the handler runs, and once: also if the call returned and something else throws later."""
+    text = """
+extern "C" int puts(const char *);
+static long post(int n) { if (puts("post") >= 0 && n == 1) throw n; return n; }
+static int later(int n) { if (puts("later") >= 0 && n == 2) throw n; return n; }
+static int work(int n) {
+  try {
+    return post(n) + later(n);
+  } catch (int) {
+    later(0);
+    return 0;
+  }
+}
+int main() { return work(1) + work(2); }
+"""
+    entries = {
+        "sync": [{"role": "release", "function": "work", "call": "post", "object": "n"}],
+        "interval": [{"event": "abort", "function": "later", "id": "n"}],
+        "queue": [{"role": "enqueue", "function": "work", "call": "post", "task": "return", "at": "after call"}],
+    }
+    shop.write(q_cpp=text, descriptor_json=json.dumps(entries))
+    shop.cxx(*options.split(), "-c", "q.cpp", VPROF_DESCRIPTOR="descriptor.json")
+    expected = ["wake 1", "wake_done 1", "interval_abort 0"]
+    expected += ["wake 2", "enqueue 2", "wake_done 2", "interval_abort 2", "interval_abort 0"]
+    ubsan = [option for option in options.split() if option.startswith("-fsanitize")]
+    assert events(shop.calls("q.o", options=ubsan)) == expected
+
+
+def test_without_exceptions_a_call_is_left_by_return_only(shop: Workshop) -> None:
+    shop.write(
+        q_cpp='extern "C" int puts(const char *);\nstatic int post(int n) { return puts("post") - n; }\n'
+        "int main() { return post(1) < 0; }\n",
+        descriptor_json=json.dumps({"sync": [{"role": "release", "function": "main", "call": "post", "object": "7"}]}),
+    )
+    shop.cxx("-fno-exceptions", "-Weverything", "-Wno-c++98-compat", "-c", "q.cpp", VPROF_DESCRIPTOR="descriptor.json")
+    assert events(shop.calls("q.o")) == ["wake 7", "wake_done 7"]

@@ -57,9 +57,9 @@ struct Worker {
     (__VPROF_TYPED_AT(interval_0, interval_begin, (this->base + request.id), (word.c_str())), (__VPROF_TYPED_AT(interval_0, interval_begin, (this->base + request.id), (word.c_str())), request.start(word)).start().start(word)).id = 9;
     std::unique_ptr<Request> made{(__VPROF_CALL_NUMBER(1), (__VPROF_AT(interval_1, interval_abort, (base)), make(false)))};
     std::printf("%s %lu\n", (__vprof_value_4 = request.text(std::string("a long text that is kept on the heap")), __VPROF_AT(interval_2, interval_end, (base + *__vprof_value_4)), __VPROF_VALUE(4)), request.id);
-    (__VPROF_CALL_NUMBER(2), (__VPROF_AT_OBJECT(sync_0_5, wait_begin, (base)), latch.wait(0), __VPROF_DONE_OBJECT(sync_0_5, wait_end)));
+    (__VPROF_CALL_NUMBER(2), (__VPROF_AT_OBJECT(sync_0_5, wait_begin, wait_end, (base)), latch.wait(0), __VPROF_DONE_OBJECT(sync_0_5, wait_end)));
     try {
-      (__VPROF_CALL_NUMBER(3), (__VPROF_AT_OBJECT(sync_0_6, wait_begin, (base)), latch.wait(4), __VPROF_DONE_OBJECT(sync_0_6, wait_end)));
+      (__VPROF_CALL_NUMBER(3), (__VPROF_AT_OBJECT(sync_0_6, wait_begin, wait_end, (base)), latch.wait(4), __VPROF_DONE_OBJECT(sync_0_6, wait_end)));
     } catch (int) {
       std::puts("caught");
     }

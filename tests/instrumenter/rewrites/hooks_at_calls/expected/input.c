@@ -39,8 +39,8 @@ static void post(int *object) { __VPROF_PROBE(4)  puts(object == &other ? "post 
 static int locked(void) { __VPROF_PROBE(5) __VPROF_KEEP_OBJECT(sync_0_1) __VPROF_KEEP_VALUE(sync_0, 1, int) __VPROF_KEEP_OBJECT(sync_1_2) 
   int *place = &lock;
   int **which = &place;
-  if (!(__VPROF_AT_OBJECT(sync_0_1, wait_begin, (*which)), __vprof_value_1 = wait_for(which), __VPROF_DONE_OBJECT(sync_0_1, wait_end), __VPROF_VALUE(1))) return 1;
-  return (__VPROF_AT_OBJECT(sync_1_2, wake, (*which)), post(place), __VPROF_DONE_OBJECT(sync_1_2, wake_done)), 0;
+  if (!(__VPROF_AT_OBJECT(sync_0_1, wait_begin, wait_end, (*which)), __vprof_value_1 = wait_for(which), __VPROF_DONE_OBJECT(sync_0_1, wait_end), __VPROF_VALUE(1))) return 1;
+  return (__VPROF_AT_OBJECT(sync_1_2, wake, wake_done, (*which)), post(place), __VPROF_DONE_OBJECT(sync_1_2, wake_done)), 0;
 }
 
 static int (*chosen(int i))(int);
