@@ -1,7 +1,7 @@
 # The commands of the README: `make demo`, `make test-quick`, `make test`. Each does all its set-up on a bare Debian 12 machine.
 PACKAGES := clang-19 libclang-19-dev llvm-19-dev libclang-rt-19-dev clang-format-19 cmake ninja-build gcc g++ make \
             libgtest-dev graphviz python3 python3-venv lld-19 procps \
-            dpkg-dev zlib1g-dev
+            dpkg-dev zlib1g-dev autoconf automake libtool meson ccache
 PYTHON := /usr/bin/python3
 VENV := .venv
 BUILD := build

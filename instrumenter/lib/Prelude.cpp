@@ -23,8 +23,9 @@ std::string topLevelAssembly(llvm::StringRef assembly) {
   return text + ");\n";
 }
 
+/// Weak, since a cache of compilations may give two objects of one program the same text and so the same name.
 std::string switchAssembly(const std::string &symbol, unsigned sites) {
-  return ".pushsection vprof_switch,\"aw\",@progbits\n.hidden " + symbol + "\n.globl " + symbol + "\n.type " + symbol +
+  return ".pushsection vprof_switch,\"aw\",@progbits\n.hidden " + symbol + "\n.weak " + symbol + "\n.type " + symbol +
          ",@object\n.size " + symbol + "," + std::to_string(sites) + "\n" + symbol + ":\n.zero " +
          std::to_string(sites) + "\n.popsection\n";
 }

@@ -5,9 +5,16 @@
 namespace vprof {
 
 Arguments linkArguments(const CommandLine &line, Arguments arguments, const Tools &tools) {
-  if (line.relocatable || line.no_libraries) return arguments;
-  const Arguments runtime = {"-L" + tools.library, "-Wl,-rpath," + tools.library, "-Wl,--push-state,--no-as-needed",
-                             "-lvprof", "-Wl,--pop-state"};
+  if (line.relocatable) return arguments;
+  const std::string search = "-Wl,-rpath," + tools.library;
+  if (line.no_libraries) {
+    // libtool spells out all parts of a link that it has watched: begin object and -lvprof, but no options.
+    const auto runtime = std::find(arguments.begin(), arguments.end(), "-lvprof");
+    if (runtime != arguments.end()) arguments.insert(runtime, search);
+    return arguments;
+  }
+  const Arguments runtime = {"-L" + tools.library, search, "-Wl,--push-state,--no-as-needed", "-lvprof",
+                             "-Wl,--pop-state"};
   const auto only_inputs = std::find(arguments.begin(), arguments.end(), "--");
   arguments.insert(only_inputs, runtime.begin(), runtime.end());
   arguments.insert(arguments.begin(), tools.library + "/vprof_begin.o");
