@@ -24,6 +24,7 @@ from vprof.critical_path import (
 )
 from vprof.kernels import helper, kernel, roomy
 from vprof.model import NONE, Bool, Int32, Int64, Trace
+from vprof.naming import distinct
 from vprof.stacks import (
     L_BLOCKED,
     L_BODY,
@@ -192,12 +193,8 @@ def _names(trace: Trace, parent: Int64, function: Int32, site: Int32, pseudo: In
 
 
 def display_names(trace: Trace) -> list[str]:
-    """Function names as reports print them, unique: `name`, or `name (place)` where names collide."""
-    names, places = trace.program.functions, trace.program.places
-    count: dict[str, int] = {}
-    for name in names:
-        count[name] = count.get(name, 0) + 1
-    return [n if count[n] == 1 else f"{n} ({p or i})" for i, (n, p) in enumerate(zip(names, places, strict=True))]
+    """Function names as reports print them and plans take them: `name`, or `name (file:line)` where names collide."""
+    return distinct(trace.program.functions, trace.program.places)
 
 
 @kernel

@@ -8,19 +8,22 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from vprof.errors import UsageError
 from vprof.metadata import read_program
+from vprof.naming import Names, placed, without_place
 
 SCHEMA = "vprof-plan/1"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Function names and globs (`*`, `?`, `[...]`, case-sensitive); a site is on if its function matches one."""
+    """Function names and globs (`*`, `?`, `[...]`, case-sensitive); a site is on if its function matches one.
+
+    `name (file.cc:12)`, as reports print functions that share a name, is the one of them that is there.
+    """
 
     patterns: frozenset[str]
 
@@ -71,10 +74,10 @@ class Switched:
         return Switched({p: on for p, on in self.rules.items() if p not in later.rules} | later.rules)
 
     def choose(self, names: Iterable[str]) -> set[str]:
-        """Those of the names that are on at the end."""
-        known, found = set(names), set[str]()
+        """Those of the names, perhaps with places, that are on at the end."""
+        known, found = Names(names), set[str]()
         for pattern, on in self.rules.items():
-            matching = _matching([pattern], known)
+            matching = set(known.matching(pattern))
             found = found | matching if on else found - matching
         return found
 
@@ -93,7 +96,8 @@ class SiteIndex:
         for unit in read_program(Path(module["path"])):
             for function in unit.functions:
                 if function.site is not None:
-                    names[function.name].append(unit.switch_addr + function.site + shift)
+                    name = placed(function.name, f"{function.file}:{function.line}")
+                    names[name].append(unit.switch_addr + function.site + shift)
         self._numbers[module["index"]] = names
         self._paths[module["index"]] = module["path"]
 
@@ -109,33 +113,26 @@ class SiteIndex:
 
     def sites(self) -> Iterator[tuple[str, str, list[int]]]:
         """(function, path of its module, its site numbers there), sorted."""
-        rows = [
-            (name, self._paths[module], numbers)
-            for module, names in self._numbers.items()
-            for name, numbers in names.items()
-        ]
-        return iter(sorted(rows))
+        rows: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for module, names in self._numbers.items():
+            for name, numbers in names.items():
+                rows[without_place(name), self._paths[module]] += numbers
+        return iter(sorted((name, path, numbers) for (name, path), numbers in rows.items()))
 
     def functions(self) -> set[str]:
-        return {name for names in self._numbers.values() for name in names}
+        return {without_place(name) for names in self._numbers.values() for name in names}
 
     def unmatched(self, plan: Plan) -> list[str]:
         """One line for each pattern that names no site, with near misses."""
-        names = self.functions()
+        known = Names(name for names in self._numbers.values() for name in names)
         lines = []
         for pattern in sorted(plan.patterns):
-            if not _matching({pattern}, names):
-                near = get_close_matches(pattern, names, n=3)
+            if not any(known.matching(pattern)):
+                near = get_close_matches(pattern, self.functions(), n=3)
                 lines.append(f"no site matches '{pattern}'" + (f"; near misses: {', '.join(near)}" if near else ""))
         return lines
 
 
 def _matching(patterns: Iterable[str], names: Iterable[str]) -> set[str]:
-    known = set(names)
-    found: set[str] = set()
-    for pattern in patterns:
-        if any(char in pattern for char in "*?["):
-            found.update(name for name in known if fnmatchcase(name, pattern))
-        elif pattern in known:
-            found.add(pattern)
-    return found
+    known = Names(names)
+    return {name for pattern in patterns for name in known.matching(pattern)}

@@ -122,3 +122,30 @@ def test_a_trace_cut_short_is_analyzed_up_to_the_cut(requests: Path, tmp_path: P
     done = vprof("analyze", cut, "--root", "handle_request")
     assert done.returncode == 0, done.stderr
     assert "the file ends inside a chunk" in done.stdout
+
+
+OVERLOADS = """\
+struct Queue {
+  int push(int n) { while (n > 9) n /= 2; return n; }
+  int push(long n) { while (n > 9) n /= 3; return static_cast<int>(n) + push(1); }
+};
+int main() { return Queue().push(0L) - 1; }
+"""
+
+
+def test_an_overload_is_switched_on_by_the_name_that_reports_print(tmp_path: Path) -> None:
+    (tmp_path / "queue.cc").write_text(OVERLOADS)
+    subprocess.run([native("bin/vprof-c++"), "queue.cc", "-o", "queue"], check=True, cwd=tmp_path)
+
+    def reported(sites: str) -> set[str]:
+        trace = tmp_path / "run.trace"
+        assert vprof("record", "--sites", sites, "-o", trace, "--", tmp_path / "queue").returncode == 0
+        tree = json.loads(vprof("analyze", trace, "--root", "main", "--format", "json").stdout)["tree"]
+        nodes = [tree]
+        for node in nodes:
+            nodes += node.get("children", [])
+        return {node["node"] for node in nodes if node["node"].startswith("Queue")}
+
+    assert reported("all") == {"Queue::push (queue.cc:2)", "Queue::push (queue.cc:3)"}
+    assert reported("main,Queue::push (queue.cc:2)") == {"Queue::push (queue.cc:2)"}
+    assert reported("main,Queue::push") == {"Queue::push (queue.cc:2)", "Queue::push (queue.cc:3)"}

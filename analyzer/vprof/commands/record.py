@@ -50,7 +50,8 @@ class Size(click.ParamType):  # type: ignore[type-arg]
 )
 @click.option(
     "--sites",
-    help="Probes to switch on: all, names and globs with commas, or a plan file. [default: the target's roots]",
+    help="Probes to switch on: all, names and globs with commas ('f (file.c:12)' is one of several f), or a plan file. "
+    "[default: the target's roots]",
 )
 @click.option("--seconds", type=click.IntRange(min=1), default=10, show_default=True, help="How long a target runs.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), default="run.trace", show_default=True)
