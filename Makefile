@@ -1,7 +1,8 @@
 # The commands of the README: `make demo`, `make test-quick`, `make test`. Each does all its set-up on a bare Debian 12 machine.
 PACKAGES := clang-19 libclang-19-dev llvm-19-dev libclang-rt-19-dev clang-format-19 cmake ninja-build gcc g++ make \
             libgtest-dev graphviz python3 python3-venv lld-19 procps \
-            dpkg-dev zlib1g-dev autoconf automake libtool meson ccache
+            dpkg-dev zlib1g-dev autoconf automake libtool libtool-bin meson ccache \
+            libgmock-dev libbenchmark-dev libpcre2-dev perl
 PYTHON := /usr/bin/python3
 VENV := .venv
 BUILD := build
@@ -9,21 +10,26 @@ BIN := $(CURDIR)/$(VENV)/bin
 # Golden rewrites and their inputs are as odd as users' code.
 FORMATTED = $(filter-out tests/instrumenter/rewrites/%,$(shell git ls-files '*.cpp' '*.h' '*.c'))
 
-.PHONY: setup native warm demo test test-quick lint format sanitize bench-runtime clean
+.PHONY: setup native warm demo test test-quick corpus lint format sanitize bench-runtime clean
 
 # What is missing: Debian packages, the Python environment, the native parts below build/, all installed into .venv/.
 setup: native warm
 
+# Installs those of some Debian packages that are missing.
+define install
+@missing=; for p in $(1); do \
+  dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$p"; \
+done; \
+if [ -n "$$missing" ]; then \
+  sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; \
+  $$sudo apt-get update -q && \
+  $$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $$missing; \
+fi
+endef
+
 .stamps/packages: Makefile
 	@mkdir -p .stamps
-	@missing=; for p in $(PACKAGES); do \
-	  dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$p"; \
-	done; \
-	if [ -n "$$missing" ]; then \
-	  sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; \
-	  $$sudo apt-get update -q && \
-	  $$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $$missing; \
-	fi
+	$(call install,$(PACKAGES))
 	@touch $@
 
 .stamps/venv: .stamps/packages pyproject.toml
@@ -50,12 +56,19 @@ demo:
 test: test-quick
 	@echo "PostgreSQL: built with vprof (10 minutes, once: it is kept outside the checkout), tested under load (4 minutes)"
 	$(BIN)/python -m pytest -rs tests/postgres
+	@echo "LevelDB and the quick part of the corpus: other projects' own tests, with vprof (some 8 minutes)"
+	$(BIN)/python -m pytest -rs tests/leveldb tests/corpus
+
+# All of the corpus (tests/corpus/README.md), or PROJECT. What its projects need is installed first.
+corpus: setup
+	$(call install,$(shell $(BIN)/python tests/corpus/corpus.py --packages $(PROJECT)))
+	$(BIN)/python tests/corpus/corpus.py $(PROJECT) --results tests/corpus/RESULTS.md
 
 # What needs no other program's source.
 test-quick: setup lint
 	cmake --build $(BUILD)
 	ctest --test-dir $(BUILD) --output-on-failure
-	$(BIN)/python -m pytest --ignore=tests/postgres
+	$(BIN)/python -m pytest --ignore=tests/postgres --ignore=tests/leveldb --ignore=tests/corpus
 
 lint: .stamps/venv
 	clang-format-19 --dry-run --Werror $(FORMATTED)

@@ -11,6 +11,7 @@ in .vprof/leveldb/check/. Needs the packages libgmock-dev and libbenchmark-dev. 
 
     python targets/leveldb/check.py
     python targets/leveldb/check.py plain off
+    python targets/leveldb/check.py all --tests 'log_test|table_test'
 """
 
 from __future__ import annotations
@@ -60,14 +61,14 @@ def build(target: Target, plain: bool) -> Path:
     return folder
 
 
-def start(tests: Path, log: Path, environment: dict[str, str]) -> subprocess.Popen[bytes]:
+def start(tests: Path, which: str, log: Path, environment: dict[str, str]) -> subprocess.Popen[bytes]:
     """They run one after another in a folder of their own, where they leave nothing of the run before."""
     databases = log.with_suffix("")
     shutil.rmtree(databases, ignore_errors=True)
     databases.mkdir()
     with log.open("wb") as output:
         return subprocess.Popen(
-            ["ctest", "--test-dir", str(tests), "--output-on-failure", "--timeout", "1800"],
+            ["ctest", "--test-dir", str(tests), "-R", f"^({which})$", "--output-on-failure", "--timeout", "1800"],
             env={**environment, "TEST_TMPDIR": str(databases)},
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -80,17 +81,17 @@ def judged(process: subprocess.Popen[bytes], log: Path, begin: float) -> Result:
     return Result(status == 0, said[-1] if said else f"ctest ended with status {status}", time.monotonic() - begin)
 
 
-def run(target: Target, mode: str) -> Result:
+def run(target: Target, mode: str, which: str) -> Result:
     tests = build(target, mode == "plain")
     log = target.folder / "check" / f"{mode}.log"
     begin = time.monotonic()
     if mode in ("plain", "dormant"):
         environment = {key: value for key, value in os.environ.items() if key != "VPROF_SESSION"}
-        return judged(start(tests, log, environment), log, begin)
+        return judged(start(tests, which, log, environment), log, begin)
     plan = Plan.of(["*"] if mode == "all" else [])
     trace = log.with_suffix(".trace")
     with Session.start(trace) as session:
-        process = start(tests, log, session.environment())
+        process = start(tests, which, log, session.environment())
         while process.poll() is None:
             session.follow(plan)
             time.sleep(0.01)
@@ -105,14 +106,16 @@ def run(target: Target, mode: str) -> Result:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("modes", nargs="*", metavar="mode", help=f"some of {', '.join(MODES)} (default: all four)")
-    modes = parser.parse_args().modes or MODES
+    parser.add_argument("--tests", default=".*", metavar="REGEX", help="only programs of this name (default: all)")
+    arguments = parser.parse_args()
+    modes = arguments.modes or MODES
     if unknown := set(modes) - set(MODES):
         parser.error(f"no mode '{min(unknown)}': give some of {', '.join(MODES)}")
     target = Target.load("leveldb")
     print(f"{'mode':8} {'seconds':>7} {'intervals':>10} {'records':>12} {'dropped':>12}  tests")
     failed = False
     for mode in modes:
-        result = run(target, mode)
+        result = run(target, mode, arguments.tests)
         failed |= not result.passed
         counts = f"{result.intervals:10} {result.records:12} {result.dropped:12}"
         print(f"{mode:8} {result.seconds:7.0f} {counts}  {result.said}", flush=True)

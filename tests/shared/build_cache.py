@@ -82,7 +82,7 @@ def built(name: str, cache: Path, tools: Path, say: Callable[[str], None]) -> It
         stamp = found.folder / "complete"
         if not stamp.exists():
             shutil.rmtree(found.folder, ignore_errors=True)
-        _install(tools, found.prefix)
+        install(tools, found.prefix)
         if not stamp.exists():
             _make(found, say)
         stamp.touch()
@@ -114,7 +114,7 @@ def _tool_files(tools: Path) -> list[Path]:
     return [tools / "bin/vprof-cc", tools / "bin/vprof-c++", *sorted((tools / "lib/vprof").iterdir())]
 
 
-def _install(tools: Path, prefix: Path) -> None:
+def install(tools: Path, prefix: Path) -> None:
     """Replaces each file as a whole: a process that has the old one mapped keeps it."""
     for file in _tool_files(tools):
         copy = prefix / file.relative_to(tools)

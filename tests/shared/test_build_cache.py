@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from build_cache import Built, built, cache_folder
+from kept_builds import installed as installed
 
 DESCRIPTOR = """
 name = "toy"

@@ -1,0 +1,94 @@
+"""What is known of each project after its runs, and the table of all: RESULTS.md."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+HEAD = (
+    "project",
+    "build",
+    "units",
+    "sites",
+    "left alone",
+    "build CPU",
+    "text",
+    "tests, plain x 3",
+    "off",
+    "on",
+    "records off; on",
+    "dropped off; on",
+)
+
+
+@dataclass
+class Result:
+    """One project; `plain`, `off` and `on` as in corpus.py. `new_failures` are tests that no plain run failed."""
+
+    project: str
+    version: str
+    system: str
+    compiler: str
+    units: int
+    unchanged: dict[str, int]
+    sites: int
+    left: dict[str, int]
+    plain_cpu_s: float
+    vprof_cpu_s: float
+    plain_text: int
+    vprof_text: int
+    plain: list[dict[str, Any]]
+    off: dict[str, Any]
+    on: dict[str, Any]
+    new_failures: dict[str, list[str]]
+    load: float
+
+    def save(self, file: Path) -> None:
+        file.write_text(json.dumps(asdict(self), indent=1), encoding="utf-8")
+
+    @classmethod
+    def read(cls, file: Path) -> Result:
+        return cls(**json.loads(file.read_text(encoding="utf-8")))
+
+
+def lines(results: list[Result]) -> list[str]:
+    """The table in Markdown."""
+    rows = [HEAD, ("---",) * len(HEAD), *map(row, results)]
+    return [f"| {' | '.join(cells)} |" for cells in rows]
+
+
+def row(result: Result) -> tuple[str, ...]:
+    left = ", ".join(f"{count} {reason}" for reason, count in result.left.items()) or "none"
+    unchanged = sum(result.unchanged.values())
+    on = (result.off, result.on)
+    return (
+        f"{result.project} {result.version}",
+        f"{result.system}, {result.compiler}",
+        f"{result.units}, {unchanged} unchanged" if unchanged else str(result.units),
+        f"{result.sites:,}",
+        left,
+        f"{result.vprof_cpu_s / result.plain_cpu_s:.2f} x ({result.vprof_cpu_s:.0f} s / {result.plain_cpu_s:.0f} s)",
+        f"{100 * (result.vprof_text / result.plain_text - 1):+.0f} %",
+        passed(result.plain),
+        passed([result.off]),
+        passed([result.on]),
+        "; ".join(f"{run['records']:,}" for run in on),
+        "; ".join(_dropped(run) for run in on),
+    )
+
+
+def passed(runs: list[dict[str, Any]]) -> str:
+    """ "12 of 14" for each run, once if they agree."""
+    each = [
+        str(run["passed"]) if not run["failed"] else f"{run['passed']} of {run['passed'] + len(run['failed'])}"
+        for run in runs
+    ]
+    return each[0] if len(set(each)) == 1 else ", ".join(each)
+
+
+def _dropped(run: dict[str, Any]) -> str:
+    if not run["dropped"]:
+        return "0"
+    return f"{run['dropped']:,} ({100 * run['dropped'] / (run['records'] + run['dropped']):.0f} %)"

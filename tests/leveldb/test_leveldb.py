@@ -1,0 +1,58 @@
+"""LevelDB, C++ built by `vprof instrument --target leveldb`: its own tests pass, a drill-down finds why writes wait."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from build_cache import Built
+from kept_builds import KeptBuild
+from kept_builds import installed as installed
+from kept_builds import kept_build as kept_build
+
+CHECK = Path(__file__).parents[2] / "targets/leveldb/check.py"
+QUICK = "log_test|table_test|memenv_test|env_test|cache_test|c_test|skiplist_test|write_batch_test|issue178_test"
+WRITE_PATH = {
+    "leveldb::DBImpl::Write",
+    "leveldb::DBImpl::MakeRoomForWrite",
+    "leveldb::port::CondVar::Wait",
+    "leveldb::DBImpl::BackgroundCall",
+    "leveldb::DBImpl::BackgroundCompaction",
+    "leveldb::DBImpl::CompactMemTable",
+    "leveldb::DBImpl::WriteLevel0Table",
+    "leveldb::BuildTable",
+}
+"""A write waits behind other writers, or for room; the thread that makes room writes a memtable to a table."""
+
+
+@pytest.fixture(scope="module")
+def leveldb(kept_build: KeptBuild) -> Iterator[Built]:
+    with kept_build("leveldb") as found:
+        yield found
+
+
+@pytest.mark.parametrize("mode", ["dormant", "off", "all"])
+def test_its_own_tests_pass(leveldb: Built, mode: str) -> None:
+    check = [sys.executable, CHECK, mode, "--tests", QUICK]
+    done = subprocess.run(check, capture_output=True, timeout=600, **leveldb.how())
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "100% tests passed, 0 tests failed out of 9" in done.stdout
+
+
+def test_every_entry_applies(leveldb: Built) -> None:
+    done = leveldb.vprof("targets", "check", "leveldb")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_drill_down_on_writes_confirms_that_writes_wait(leveldb: Built) -> None:
+    options = ["--max-steps", 5, "--step-seconds", 3, "--format", "json"]
+    done = leveldb.vprof("drill", "--auto", "--target", "leveldb", *options, timeout=600)
+    assert done.returncode == 0, done.stderr
+    drill = json.loads(done.stdout)
+    assert not drill["confirmation"]["no_ranking"]
+    top = next(finding for finding in drill["findings"] if finding["confirmed"])
+    assert top["share"] > 0
+    functions = {name.removeprefix("rest(").removeprefix("body(").rstrip(")") for name in top["functions"]}
+    assert functions & WRITE_PATH, top

@@ -1,0 +1,41 @@
+"""What tests of several folders share: the installed tools, and builds of targets that are kept (build_cache.py)."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import pytest
+from build_cache import Built, built, cache_folder
+
+from vprof.source import SourceUnavailableError
+
+KeptBuild = Callable[[str], AbstractContextManager[Built]]
+
+
+@pytest.fixture(scope="session")
+def installed() -> Path:
+    """The prefix of the tools under test."""
+    return Path(os.environ.get("VPROF_PREFIX", sys.prefix))
+
+
+@pytest.fixture(scope="session")
+def kept_build(request: pytest.FixtureRequest, installed: Path) -> KeptBuild:
+    """A target's build by name, from the cache or made now. Skips only if its source cannot be had."""
+    capture = request.config.pluginmanager.getplugin("capturemanager")
+
+    def say(line: str) -> None:
+        with capture.global_and_fixture_disabled():
+            print(f"\n{line}", flush=True)
+
+    @contextmanager
+    def kept(name: str) -> Iterator[Built]:
+        try:
+            with built(name, cache_folder(), installed, say) as found:
+                yield found
+        except SourceUnavailableError as error:
+            # A machine without Debian's source packages can test all else; a failing build is another error, and fails.
+            pytest.skip(f"the source of {name} cannot be fetched: {error}")
+
+    return kept
