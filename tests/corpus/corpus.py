@@ -17,6 +17,8 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +53,7 @@ def examine(project: Project, folder: Path, prefix: Path, plain_runs: int = PLAI
     if not all(run.outcome.passed for run in runs):
         raise RuntimeError(f"{project.name}: no test passed in a plain run, see {folder}/plain*.log")
     off, on = (corpus_run.recorded(ours, mode, folder / f"{mode}.log") for mode in ("off", "on"))
-    result = Result(
+    return Result(
         project=project.name,
         version=project.version,
         system=project.system,
@@ -70,8 +72,6 @@ def examine(project: Project, folder: Path, prefix: Path, plain_runs: int = PLAI
         new_failures={"off": differences(runs, off), "on": differences(runs, on)},
         load=os.getloadavg()[1],
     )
-    result.save(folder / "result.json")
-    return result
 
 
 def differences(plain: list[Run], run: Run) -> list[str]:
@@ -98,10 +98,18 @@ def _figures(run: Run) -> dict[str, Any]:
     }
 
 
-def prepared(work: Path, tools: Path) -> Path:
-    """Copies of the installed tools that an unprivileged account can reach: the prefix of the builds."""
-    install(tools, work / "prefix")
-    return work / "prefix"
+@contextmanager
+def workshop(tools: Path) -> Iterator[tuple[Path, Path]]:
+    """Where sources and builds lie, ours alone until the way out, and the prefix of copies of the installed tools.
+
+    An unprivileged account can reach both, as it cannot a checkout in somebody's home, or pytest's own folders.
+    """
+    work = cache_folder() / "corpus"
+    work.mkdir(parents=True, exist_ok=True)
+    with (work / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        install(tools, work / "prefix")
+        yield work, work / "prefix"
 
 
 def report(work: Path, known: dict[str, Project]) -> str:
@@ -145,13 +153,9 @@ def main() -> int:
     if arguments.packages:
         print(*sorted({package for name in names for package in known[name].packages}))
         return 0
-    work = cache_folder() / "corpus"
-    work.mkdir(parents=True, exist_ok=True)
     failed = False
     results = []
-    with (work / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        prefix = prepared(work, Path(os.environ.get("VPROF_PREFIX", sys.prefix)))
+    with workshop(Path(os.environ.get("VPROF_PREFIX", sys.prefix))) as (work, prefix):
         for name in names:
             try:
                 result = examine(known[name], work / name, prefix)
@@ -159,11 +163,12 @@ def main() -> int:
                 print(error, file=sys.stderr)
                 failed = True
                 continue
+            result.save(work / name / "result.json")
             results.append(result)
             print("\n".join(lines([result])[-1:] if len(results) > 1 else lines([result])), flush=True)
-            for mode, names in result.new_failures.items():
-                failed |= bool(names)
-                for test in names:
+            for mode, tests in result.new_failures.items():
+                failed |= bool(tests)
+                for test in tests:
                     print(f"{name}, {mode}: {test}", flush=True)
         if arguments.results and results:
             arguments.results.write_text(report(work, known), encoding="utf-8")

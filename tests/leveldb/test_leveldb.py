@@ -36,7 +36,7 @@ def leveldb(kept_build: KeptBuild) -> Iterator[Built]:
 @pytest.mark.parametrize("mode", ["dormant", "off", "all"])
 def test_its_own_tests_pass(leveldb: Built, mode: str) -> None:
     check = [sys.executable, CHECK, mode, "--tests", QUICK]
-    done = subprocess.run(check, capture_output=True, timeout=600, **leveldb.how())
+    done = subprocess.run(check, capture_output=True, timeout=1800, **leveldb.how())
     assert done.returncode == 0, done.stdout + done.stderr
     assert "100% tests passed, 0 tests failed out of 9" in done.stdout
 
