@@ -120,6 +120,7 @@ def report(work: Path, known: dict[str, Project]) -> str:
     differing = [
         f"- {r.project}, {mode}: {', '.join(names)}" for r in results for mode, names in r.new_failures.items() if names
     ]
+    known_failures = [(r.project, sorted({test for run in r.plain for test in run["failed"]})) for r in results]
     unchanged = [f"- {r.project}: {count} units: {why}" for r in results for why, count in r.unchanged.items()]
     parts = [
         "# The corpus: results",
@@ -133,6 +134,9 @@ def report(work: Path, known: dict[str, Project]) -> str:
         "",
         "## Tests that only fail with vprof",
         *(differing or ["none"]),
+        "",
+        "## Tests that fail without vprof, in one of three runs or more",
+        *([f"- {project}: {', '.join(names)}" for project, names in known_failures if names] or ["none"]),
         "",
         "## Units compiled unchanged",
         *(unchanged or ["none"]),
