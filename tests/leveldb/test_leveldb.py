@@ -13,7 +13,7 @@ from kept_builds import installed as installed
 from kept_builds import kept_build as kept_build
 
 CHECK = Path(__file__).parents[2] / "targets/leveldb/check.py"
-QUICK = "log_test|table_test|memenv_test|env_test|cache_test|c_test|skiplist_test|write_batch_test|issue178_test"
+QUICK = "c_test,cache_test,env_test,issue178_test,log_test,memenv_test,skiplist_test,table_test,write_batch_test"
 WRITE_PATH = {
     "leveldb::DBImpl::Write",
     "leveldb::DBImpl::MakeRoomForWrite",
