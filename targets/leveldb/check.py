@@ -63,7 +63,7 @@ def build(target: Target, plain: bool, tests: list[str]) -> Path:
 
 def start(folder: Path, tests: list[str], log: Path, environment: dict[str, str]) -> subprocess.Popen[bytes]:
     """They run one after another in a folder of their own, where they leave nothing of the run before."""
-    which = f"^({'|'.join(tests)})$" if tests else ""
+    which = f"^({'|'.join(tests)})$" if tests else "."
     databases = log.with_suffix("")
     shutil.rmtree(databases, ignore_errors=True)
     databases.mkdir()
