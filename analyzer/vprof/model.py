@@ -35,6 +35,14 @@ OBJECT_CLASSES = (
     "primitive of the program",
     "read-write lock",
     "barrier",
+    "spin lock",
+    "once",
+    "futex",
+    "pipe, socket or eventfd",
+    "signal",
+    "child process",
+    "file lock",
+    "message queue",
 )
 """What a blocked segment waited for, by the numbers of runtime/TRACE_FORMAT.md section 2.1; 0: not known."""
 

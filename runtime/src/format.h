@@ -33,7 +33,23 @@ enum class Kind : uint64_t {
 };
 
 // Section 2.1.
-enum class ObjectClass : uint32_t { kMutex = 1, kCondition = 2, kSemaphore = 3, kJoin = 4, kDescribed = 5 };
+enum class ObjectClass : uint32_t {
+  kMutex = 1,
+  kCondition = 2,
+  kSemaphore = 3,
+  kJoin = 4,
+  kDescribed = 5,
+  kReadWriteLock = 6,
+  kBarrier = 7,
+  kSpinLock = 8,
+  kOnce = 9,
+  kFutex = 10,
+  kDescriptor = 11,
+  kSignal = 12,
+  kChild = 13,
+  kFileLock = 14,
+  kMessageQueue = 15,
+};
 
 // Section 2.2.
 constexpr uint32_t kPeerUnknown = 1;

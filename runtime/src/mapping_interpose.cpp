@@ -1,14 +1,14 @@
-// mmap, munmap, mremap, shmat, shmdt: the C library's functions, wrapped to know the writable shared mappings
-// (mappings.h).
+// mmap, munmap, mremap, shmat, shmdt, sem_open, sem_close: the C library's functions, wrapped to know the writable
+// shared mappings (mappings.h).
 //
-// The symbols here come before libc's in the program's lookup order. Each makes the system call itself, as libc's do:
-// a malloc that replaces libc's may call mmap at any time, also while the dynamic linker looks up a symbol. Without a
-// session nothing else happens. Not seen: mappings made by libc itself (sem_open), by direct system calls, before the
-// runtime has attached, and made writable later.
-//
-// Not in libvprof.a: there all objects are taken for private ones.
+// Each makes the system call itself, as libc's do (raw_syscall.h); sem_open maps inside libc, so its result is looked
+// at. Without a session nothing else happens. Not seen: mappings made by direct system calls, before the runtime has
+// attached, and made writable later.
 #include <errno.h>
+#include <fcntl.h>
+#include <semaphore.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
@@ -16,10 +16,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "interpose.h"
 #include "mappings.h"
+#include "raw_syscall.h"
 #include "session.h"
-
-#define VPROF_INTERPOSED extern "C" __attribute__((visibility("default")))
 
 namespace vprof {
 
@@ -33,11 +33,22 @@ static uint64_t anonymous_identity() {
   return memory_identity(kAnonymous, g_session.arena->anonymous_mappings.fetch_add(1, std::memory_order_relaxed));
 }
 
+static uint64_t identity_of(const struct stat &st) {
+  return memory_identity(kFile + (uint64_t{st.st_dev} << 8), st.st_ino);
+}
+
 // A device such as /dev/zero gives each mapping memory of its own.
 static uint64_t file_identity(int fd) {
   struct stat st;
   if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return anonymous_identity();
-  return memory_identity(kFile + (uint64_t{st.st_dev} << 8), st.st_ino);
+  return identity_of(st);
+}
+
+// Of a page that may be gone.
+static bool is_mapped(const void *p) {
+  unsigned char resident;
+  const uint64_t page = address_of(p) & ~uint64_t{4095};
+  return vprof_raw_syscall(SYS_mincore, page, 4096l, &resident) == 0;
 }
 
 static bool is_writable_and_shared(int protection, int flags) {
@@ -48,7 +59,7 @@ static bool is_writable_and_shared(int protection, int flags) {
 static void *map(void *address, size_t length, int protection, int flags, int fd, off_t offset) {
   // Before the call: afterwards the range may belong to another thread's mapping.
   if (attached() && (flags & MAP_FIXED) != 0) g_mappings.forget(address_of(address), length);
-  const long result = syscall(SYS_mmap, address, length, protection, flags, fd, offset);
+  const long result = vprof_raw_syscall(SYS_mmap, address, length, protection, flags, fd, offset);
   if (result == -1 || !attached() || !is_writable_and_shared(protection, flags))
     return reinterpret_cast<void *>(result);
   const int saved_errno = errno;
@@ -58,22 +69,23 @@ static void *map(void *address, size_t length, int protection, int flags, int fd
   return reinterpret_cast<void *>(result);
 }
 
-VPROF_INTERPOSED void *mmap(void *address, size_t length, int protection, int flags, int fd, off_t offset) noexcept {
+VPROF_WRAPPER(void *, mmap, (void *address, size_t length, int protection, int flags, int fd, off_t offset),
+              VPROF_LABEL("mmap")) {
   return map(address, length, protection, flags, fd, offset);
 }
 
-VPROF_INTERPOSED void *mmap64(void *address, size_t length, int protection, int flags, int fd,
-                              off64_t offset) noexcept {
+VPROF_WRAPPER(void *, mmap64, (void *address, size_t length, int protection, int flags, int fd, off64_t offset),
+              VPROF_LABEL("mmap64")) {
   return map(address, length, protection, flags, fd, offset);
 }
 
-VPROF_INTERPOSED int munmap(void *address, size_t length) noexcept {
+VPROF_WRAPPER(int, munmap, (void *address, size_t length), VPROF_LABEL("munmap")) {
   if (attached()) g_mappings.forget(address_of(address), length);
-  return static_cast<int>(syscall(SYS_munmap, address, length));
+  return static_cast<int>(vprof_raw_syscall(SYS_munmap, address, length));
 }
 
 // `old_length` 0 duplicates a mapping, MREMAP_DONTUNMAP leaves the old range mapped.
-VPROF_INTERPOSED void *mremap(void *old, size_t old_length, size_t length, int flags, ...) noexcept {
+VPROF_WRAPPER(void *, mremap, (void *old, size_t old_length, size_t length, int flags, ...), VPROF_LABEL("mremap")) {
   va_list rest;
   va_start(rest, flags);
   void *const target = flags & MREMAP_FIXED ? va_arg(rest, void *) : nullptr;
@@ -82,7 +94,7 @@ VPROF_INTERPOSED void *mremap(void *old, size_t old_length, size_t length, int f
   const bool moves = name != 0 && old_length != 0 && (flags & MREMAP_DONTUNMAP) == 0;
   if (moves) g_mappings.forget(address_of(old), old_length);
   if (attached() && target != nullptr) g_mappings.forget(address_of(target), length);
-  const long result = syscall(SYS_mremap, old, old_length, length, flags, target);
+  const long result = vprof_raw_syscall(SYS_mremap, old, old_length, length, flags, target);
   if (result != -1 && name != 0)
     g_mappings.enter(static_cast<uint64_t>(result), length, name);
   else if (moves)
@@ -90,8 +102,8 @@ VPROF_INTERPOSED void *mremap(void *old, size_t old_length, size_t length, int f
   return reinterpret_cast<void *>(result);
 }
 
-VPROF_INTERPOSED void *shmat(int id, const void *address, int flags) noexcept {
-  const long result = syscall(SYS_shmat, id, address, flags);
+VPROF_WRAPPER(void *, shmat, (int id, const void *address, int flags), VPROF_LABEL("shmat")) {
+  const long result = vprof_raw_syscall(SYS_shmat, id, address, flags);
   if (result == -1 || !attached() || (flags & SHM_RDONLY) != 0) return reinterpret_cast<void *>(result);
   const int saved_errno = errno;
   shmid_ds segment;
@@ -104,9 +116,32 @@ VPROF_INTERPOSED void *shmat(int id, const void *address, int flags) noexcept {
   return reinterpret_cast<void *>(result);
 }
 
-VPROF_INTERPOSED int shmdt(const void *address) noexcept {
+VPROF_WRAPPER(int, shmdt, (const void *address), VPROF_LABEL("shmdt")) {
   if (attached()) g_mappings.forget(address_of(address), g_mappings.length_at(address_of(address)));
-  return static_cast<int>(syscall(SYS_shmdt, address));
+  return static_cast<int>(vprof_raw_syscall(SYS_shmdt, address));
+}
+
+// Named semaphores: the file of the name (shm_overview(7)) tells which memory it is. The same name gives the same
+// address again, so it is entered once.
+
+VPROF_INTERPOSE(sem_t *, sem_open, (const char *name, int flags, mode_t mode, unsigned value),
+                (name, flags, mode, value)) {
+  sem_t *const semaphore = real_sem_open(name, flags, mode, value);
+  if (semaphore == SEM_FAILED || !attached() || g_mappings.find(address_of(semaphore)) != 0) return semaphore;
+  const int saved_errno = errno;
+  char path[300];
+  struct stat st;
+  const int length = snprintf(path, sizeof path, "/dev/shm/sem.%s", name[0] == '/' ? name + 1 : name);
+  if (length > 0 && static_cast<size_t>(length) < sizeof path && stat(path, &st) == 0)
+    g_mappings.enter(address_of(semaphore), sizeof(sem_t), identity_of(st));
+  errno = saved_errno;
+  return semaphore;
+}
+
+VPROF_INTERPOSE(int, sem_close, (sem_t * semaphore), (semaphore)) {
+  const int rc = real_sem_close(semaphore);
+  if (attached() && !is_mapped(semaphore)) g_mappings.forget(address_of(semaphore), sizeof(sem_t));
+  return rc;
 }
 
 }  // namespace vprof

@@ -46,12 +46,21 @@ struct alignas(64) ObjectEntry {
   std::atomic<uint64_t> key;  // 0 = free
   std::atomic<uint64_t> stamp;
   std::atomic<uint32_t> waiters;
+  // What only some classes need, 0 for the others and in a new entry.
+  std::atomic<uint32_t> parties;      // barrier: threads of a round
+  std::atomic<uint64_t> arrivals;     // barrier: since it was made
+  std::atomic<uint64_t> requeued_at;  // futex: ticks when waiters were last moved ...
+  std::atomic<uint64_t> requeued_to;  // ... to this key
 };
+static_assert(sizeof(ObjectEntry) == 64);
 
 class ObjectTable {
  public:
   static constexpr uint32_t kEntries = 16384;
   static constexpr uint32_t kProbes = 8;
+
+  // Where the entry of `key` lies if its hash is no other's: while this place is free, nobody has waited for it.
+  ObjectEntry *home(uint64_t key) { return &entries_[slot_of(key) % kEntries]; }
 
   // The entry of `key` (not 0), or null if it was never waited for.
   ObjectEntry *find(uint64_t key) {

@@ -1,31 +1,15 @@
 #include "sync.h"
 
+#include <errno.h>
 #include <pthread.h>
 
-#include "mappings.h"
+#include "signals.h"
 
 namespace vprof {
 
-// User addresses have 47 bits, pids 22: the pid changes the upper bits, which are equal in all of a process's
-// addresses.
-static uint64_t id_of_address(uint64_t address) {
-  const uint64_t shared = g_mappings.find(address);
-  return shared != 0 ? shared : address ^ uint64_t { g_session.pid } << 42;
-}
-
-uint64_t object_id(const void *address) {
-  return id_of_address(reinterpret_cast<uint64_t>(address));
-}
-
 uint64_t described_id(uint64_t value) {
   constexpr uint64_t kLowestAddress = 1 << 16, kEndOfAddresses = uint64_t{1} << 47;
-  return value >= kLowestAddress && value < kEndOfAddresses ? id_of_address(value) : value;
-}
-
-// Objects of different classes may have one address. Never 0.
-static uint64_t table_key(ObjectClass cls, uint64_t object) {
-  const uint64_t key = object ^ static_cast<uint64_t>(cls) * 0xD6E8FEB86659FD93u;
-  return key != 0 ? key : 1;
+  return value >= kLowestAddress && value < kEndOfAddresses ? object_id(value) : value;
 }
 
 static ObjectTable &table() {
@@ -49,7 +33,6 @@ void end_wait(const Wait &wait) {
 }
 
 Peer find_peer(const Wait &wait, uint64_t resumed, Trust trust) {
-  constexpr Peer kNobody = {0, 0, kPeerUnknown};
   const uint64_t stamp = wait.entry != nullptr ? wait.entry->stamp.load(std::memory_order_acquire) : 0;
   const uint32_t uid = Stamp::uid(stamp, g_session.arena->newest_uid.load(std::memory_order_relaxed));
   if (uid == 0 || uid == own_uid()) return kNobody;
@@ -72,24 +55,44 @@ void write_blocked(const Wait &wait, Peer peer, uint64_t resumed) {
   record(slot, event, 3, Space::kNormal, resumed);
 }
 
+void finish_wait(const Wait &wait, int error, Trust trust) {
+  const uint64_t resumed = ticks();
+  if (error == 0)
+    write_blocked(wait, find_peer(wait, resumed, trust), resumed);
+  else if (error == EINTR)
+    write_blocked(wait, sender_of_signal(wait.began, resumed), resumed);
+  else if (error == ETIMEDOUT || error == EOWNERDEAD)
+    write_blocked(wait, kNobody, resumed);
+  end_wait(wait);
+}
+
+Peer released_within(ObjectClass cls, uint64_t object, uint64_t began, uint64_t resumed) {
+  const ObjectEntry *entry = table().find(table_key(cls, object));
+  const uint64_t stamp = entry != nullptr ? entry->stamp.load(std::memory_order_acquire) : 0;
+  const uint32_t uid = Stamp::uid(stamp, g_session.arena->newest_uid.load(std::memory_order_relaxed));
+  if (uid == 0 || uid == own_uid() || !Stamp::has_time(stamp)) return kNobody;
+  const uint64_t time = Stamp::time(stamp, resumed);
+  return time >= began ? Peer{uid, time, 0} : kNobody;
+}
+
 static bool has_waiters(const ObjectEntry *entry) {
   return entry->waiters.load(std::memory_order_seq_cst) != 0;
 }
 
-Release begin_release(ObjectClass cls, uint64_t object) {
-  ObjectEntry *entry = table().find(table_key(cls, object));
-  if (entry == nullptr) return {cls, object, 0, nullptr};
+Release begin_release_of_waited(uint64_t key) {
+  ObjectEntry *entry = table().find(key);
+  if (entry == nullptr) return {key, 0, nullptr};
   const uint32_t uid = own_uid();
   const uint64_t stamp = has_waiters(entry) ? Stamp::with_time(uid, ticks()) : Stamp::without_time(uid);
   entry->stamp.store(stamp, std::memory_order_release);
-  return {cls, object, stamp, entry};
+  return {key, stamp, entry};
 }
 
 // The real release has happened: if somebody came to wait since begin_release, tell the time, unless a later release
 // has stamped.
-void finish_release(const Release &release) {
+void finish_release_of_waited(const Release &release) {
   if (Stamp::has_time(release.stamp)) return;
-  ObjectEntry *entry = release.entry != nullptr ? release.entry : table().find(table_key(release.cls, release.object));
+  ObjectEntry *entry = release.entry != nullptr ? release.entry : table().find(release.key);
   if (entry == nullptr || !has_waiters(entry)) return;
   uint64_t expected = release.stamp;
   entry->stamp.compare_exchange_strong(expected, Stamp::with_time(own_uid(), ticks()), std::memory_order_acq_rel);
@@ -99,6 +102,10 @@ void release_with_time(ObjectClass cls, uint64_t object, bool remember) {
   const uint64_t key = table_key(cls, object);
   ObjectEntry *entry = remember ? table().claim(key) : table().find(key);
   if (entry != nullptr) entry->stamp.store(Stamp::with_time(own_uid(), ticks()), std::memory_order_release);
+}
+
+ObjectEntry *entry_of(ObjectClass cls, uint64_t object) {
+  return table().claim(table_key(cls, object));
 }
 
 void wake_joiner(Slot *slot) {

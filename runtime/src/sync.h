@@ -13,6 +13,7 @@
 #ifndef VPROF_SYNC_H
 #define VPROF_SYNC_H
 
+#include "mappings.h"
 #include "thread.h"
 
 namespace vprof {
@@ -26,10 +27,9 @@ struct Wait {
 };
 
 struct Release {
-  ObjectClass cls;
-  uint64_t object;
+  uint64_t key;
   uint64_t stamp;
-  ObjectEntry *entry;
+  ObjectEntry *entry;  // null: nobody had ever waited
 };
 
 struct Peer {
@@ -38,14 +38,23 @@ struct Peer {
   uint32_t flags;  // TRACE_FORMAT.md section 2.2
 };
 
+constexpr Peer kNobody = {0, 0, kPeerUnknown};
+
 // Whether a stamp from before the wait may explain it. kAlways: of an object that is stamped at each release, found
 // busy, the last stamp is the release that let us in (mutex, join). kOnlyDuringWait: an old stamp tells nothing
 // (semaphore, condition, described).
 enum class Trust { kAlways, kOnlyDuringWait };
 
 // The session's name of what lies at `address`. In memory shared by processes (mappings.h): the same in all of them,
-// wherever it is mapped. Else different in each process, since children of fork have their parent's addresses.
-uint64_t object_id(const void *address);
+// wherever it is mapped. Else different in each process, since children of fork have their parent's addresses: user
+// addresses have 47 bits, pids 22, and the pid changes the upper bits, which are equal in all of a process's addresses.
+inline uint64_t object_id(uint64_t address) {
+  const uint64_t shared = g_mappings.find(address);
+  return shared != 0 ? shared : address ^ uint64_t { g_session.pid } << 42;
+}
+inline uint64_t object_id(const void *address) {
+  return object_id(reinterpret_cast<uint64_t>(address));
+}
 
 // The session's name of an object or task that a descriptor or the program names by `value`: as object_id if the value
 // can be an address (2^16 to 2^47), else the value itself, which means the same in all processes.
@@ -56,11 +65,46 @@ Peer find_peer(const Wait &wait, uint64_t resumed, Trust trust);
 void write_blocked(const Wait &wait, Peer peer, uint64_t resumed);
 void end_wait(const Wait &wait);
 
-Release begin_release(ObjectClass cls, uint64_t object);
-void finish_release(const Release &release);
+// All of the end of a wait on one object, by the errno it ended with: 0, or EOWNERDEAD, ETIMEDOUT and EINTR, which were
+// waits that no release ended. Other errors were no waits.
+void finish_wait(const Wait &wait, int error, Trust trust);
+
+// Who stamped the object, with the time, from `began` to `resumed`; not the calling thread.
+Peer released_within(ObjectClass cls, uint64_t object, uint64_t began, uint64_t resumed);
+
+// The one who acted last, of two known or unknown.
+inline Peer later(Peer a, Peer b) {
+  if (a.flags & kPeerUnknown) return b;
+  if (b.flags & kPeerUnknown) return a;
+  return b.time > a.time ? b : a;
+}
+
+// Releases. Objects of different classes may have one name. Never 0.
+inline uint64_t table_key(ObjectClass cls, uint64_t object) {
+  const uint64_t key = object ^ static_cast<uint64_t>(cls) * 0xD6E8FEB86659FD93u;
+  return key != 0 ? key : 1;
+}
+
+Release begin_release_of_waited(uint64_t key);
+void finish_release_of_waited(const Release &release);
+
+// Of an object that nobody has ever waited for: a look at its place in the table, before and after.
+inline Release begin_release(ObjectClass cls, uint64_t object) {
+  const uint64_t key = table_key(cls, object);
+  if (g_session.arena->objects.home(key)->key.load(std::memory_order_acquire) == 0) return {key, 0, nullptr};
+  return begin_release_of_waited(key);
+}
+inline void finish_release(const Release &release) {
+  if (release.entry == nullptr && g_session.arena->objects.home(release.key)->key.load(std::memory_order_acquire) == 0)
+    return;
+  finish_release_of_waited(release);
+}
 
 // A release on a slow path: always takes the time. `remember`: also for an object nobody has waited for yet.
 void release_with_time(ObjectClass cls, uint64_t object, bool remember);
+
+// The entry of an object, made if need be; null if the table is full there.
+ObjectEntry *entry_of(ObjectClass cls, uint64_t object);
 
 // The calling thread ends, in its slot's last moment: wakes who joins it.
 void wake_joiner(Slot *slot);

@@ -73,6 +73,20 @@ INSTANTIATE_TEST_SUITE_P(Scenarios, Edges,
                                          "condition-timeout", "semaphore", "join", "described", "created"),
                          [](const auto &info) { return test_name(info.param); });
 
+class LockEdges : public testing::TestWithParam<const char *> {};
+
+TEST_P(LockEdges, AreExactlyTheForcedOnes) {
+  check_edges({program("lock_edges"), GetParam()});
+}
+
+INSTANTIATE_TEST_SUITE_P(Scenarios, LockEdges,
+                         testing::Values("rwlock-last-reader", "rwlock-writer", "rwlock-writers", "rwlock-timeout",
+                                         "spin", "barrier", "once", "once-c11", "c11-mutex", "c11-condition",
+                                         "c11-join", "many-signals", "many-posts", "interrupted", "cancelled",
+                                         "owner-died", "reused", "futex", "futex-requeue", "futex-pi", "futex-timeout",
+                                         "system-v-semaphore", "uncontended"),
+                         [](const auto &info) { return test_name(info.param); });
+
 // Between processes: what lies in shared memory is one object, at whatever addresses; private memory never is.
 class SharedMemory : public testing::TestWithParam<std::tuple<const char *, const char *>> {};
 

@@ -3,65 +3,18 @@
  * The schedule is forced by shared flags and by looking until the waiter sleeps, so no other primitive leaves an edge.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <semaphore.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
+#include "forced.h"
 #include "vprof/vprof.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static sem_t semaphore;
-static atomic_int flag, second_has_mutex, tid_of[2];
-
-static int self(void) {
-  return (int)syscall(SYS_gettid);
-}
-
-static void pause_ms(long ms) {
-  struct timespec t = {0, ms * 1000000};
-  nanosleep(&t, NULL);
-}
-
-static char state_of(int tid) {
-  char path[64], line[512], *end;
-  snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid);
-  FILE *f = fopen(path, "r");
-  if (f == NULL) return 0;
-  char *read = fgets(line, sizeof line, f);
-  fclose(f);
-  end = read ? strrchr(line, ')') : NULL;
-  return end ? end[2] : 0;
-}
-
-static int wait_for_tid(int i) {
-  while (tid_of[i] == 0) sched_yield();
-  return tid_of[i];
-}
-
-/* Thread i has said that its next sleep is in the primitive under test. */
-static void wait_until_asleep(int i) {
-  while (state_of(wait_for_tid(i)) != 'S') pause_ms(1);
-}
-
-static void enter_thread(int i) {
-  tid_of[i] = self();
-}
+static atomic_int flag, second_has_mutex;
 
 static void start(pthread_t *thread, void *(*routine)(void *)) {
   pthread_create(thread, NULL, routine, NULL);
-}
-
-/* Joins without waiting in pthread_join. */
-static void join_ended(pthread_t thread, int i) {
-  while (state_of(wait_for_tid(i)) != 0) pause_ms(1);
-  pthread_join(thread, NULL);
 }
 
 static void *lock_once(void *unused) {
@@ -264,26 +217,18 @@ static void created(void) {
   printf("created %d %d\n", tid_of[0], self());
 }
 
-static const struct {
-  const char *name;
-  void (*run)(void);
-} scenarios[] = {{"mutex", mutex_contended},
-                 {"mutex-chain", mutex_chain},
-                 {"mutex-free", mutex_free},
-                 {"mutex-storm", mutex_storm},
-                 {"condition", condition_signal},
-                 {"condition-then-mutex", condition_then_mutex},
-                 {"condition-timeout", condition_timeout},
-                 {"semaphore", semaphore_post},
-                 {"join", join},
-                 {"described", described},
-                 {"created", created}};
+static const struct scenario scenarios[] = {{"mutex", mutex_contended},
+                                            {"mutex-chain", mutex_chain},
+                                            {"mutex-free", mutex_free},
+                                            {"mutex-storm", mutex_storm},
+                                            {"condition", condition_signal},
+                                            {"condition-then-mutex", condition_then_mutex},
+                                            {"condition-timeout", condition_timeout},
+                                            {"semaphore", semaphore_post},
+                                            {"join", join},
+                                            {"described", described},
+                                            {"created", created}};
 
 int main(int argc, char **argv) {
-  for (size_t i = 0; argc == 2 && i < sizeof scenarios / sizeof *scenarios; ++i)
-    if (strcmp(argv[1], scenarios[i].name) == 0) {
-      scenarios[i].run();
-      return 0;
-    }
-  return 2;
+  return run_scenario(scenarios, sizeof scenarios / sizeof *scenarios, argc, argv);
 }

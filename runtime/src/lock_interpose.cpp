@@ -1,0 +1,149 @@
+// Mutexes, read-write locks and spin locks, of POSIX and C11. std::mutex, std::shared_mutex and the timed and recursive
+// ones are made of these.
+//
+// A spin lock that is not had at once is a wait as well, though the thread runs: who holds it is whom it waits for.
+// Of a mutex whose owner died nobody is the waker.
+#include <threads.h>
+
+#include "blocking.h"
+#include "interpose.h"
+
+namespace vprof {
+
+// POSIX mutexes
+
+VPROF_INTERPOSE(int, pthread_mutex_lock, (pthread_mutex_t * mutex), (mutex)) {
+  return acquire(
+      ObjectClass::kMutex, mutex, Trust::kAlways, [=] { return pthread_mutex_trylock(mutex); },
+      [=] { return real_pthread_mutex_lock(mutex); });
+}
+
+VPROF_INTERPOSE(int, pthread_mutex_timedlock, (pthread_mutex_t * mutex, const timespec *until), (mutex, until)) {
+  return acquire(
+      ObjectClass::kMutex, mutex, Trust::kAlways, [=] { return pthread_mutex_trylock(mutex); },
+      [=] { return real_pthread_mutex_timedlock(mutex, until); });
+}
+
+VPROF_INTERPOSE(int, pthread_mutex_clocklock, (pthread_mutex_t * mutex, clockid_t clock, const timespec *until),
+                (mutex, clock, until)) {
+  return acquire(
+      ObjectClass::kMutex, mutex, Trust::kAlways, [=] { return pthread_mutex_trylock(mutex); },
+      [=] { return real_pthread_mutex_clocklock(mutex, clock, until); });
+}
+
+VPROF_INTERPOSE(int, pthread_mutex_unlock, (pthread_mutex_t * mutex), (mutex)) {
+  return release(ObjectClass::kMutex, mutex, [=] { return real_pthread_mutex_unlock(mutex); });
+}
+
+// C11 mutexes
+
+template <typename Block>
+static int lock_c11(mtx_t *mutex, Block block) {
+  if (!attached()) return block();
+  const int tried = mtx_trylock(mutex);
+  if (tried != thrd_busy) return tried;
+  const Wait wait = begin_wait(ObjectClass::kMutex, object_id(mutex));
+  const int rc = block();
+  finish_wait(wait, rc == thrd_success ? 0 : rc == thrd_timedout ? ETIMEDOUT : EINVAL, Trust::kAlways);
+  return rc;
+}
+
+VPROF_INTERPOSE(int, mtx_lock, (mtx_t * mutex), (mutex)) {
+  return lock_c11(mutex, [=] { return real_mtx_lock(mutex); });
+}
+
+VPROF_INTERPOSE(int, mtx_timedlock, (mtx_t * mutex, const timespec *until), (mutex, until)) {
+  return lock_c11(mutex, [=] { return real_mtx_timedlock(mutex, until); });
+}
+
+VPROF_INTERPOSE(int, mtx_unlock, (mtx_t * mutex), (mutex)) {
+  return release(ObjectClass::kMutex, mutex, [=] { return real_mtx_unlock(mutex); });
+}
+
+// Spin locks
+
+VPROF_INTERPOSE(int, pthread_spin_lock, (pthread_spinlock_t * lock), (lock)) {
+  const void *object = const_cast<const int *>(lock);
+  return acquire(
+      ObjectClass::kSpinLock, object, Trust::kAlways, [=] { return pthread_spin_trylock(lock); },
+      [=] { return real_pthread_spin_lock(lock); });
+}
+
+VPROF_INTERPOSE(int, pthread_spin_unlock, (pthread_spinlock_t * lock), (lock)) {
+  const void *object = const_cast<const int *>(lock);
+  return release(ObjectClass::kSpinLock, object, [=] { return real_pthread_spin_unlock(lock); });
+}
+
+// Read-write locks. Their two sides have entries of their own: a reader waits for a writer to leave, a writer for a
+// writer or for the last reader out, who stamps last. Else a quick reader's unlock would seem to wake a slow one.
+
+static uint64_t read_side(uint64_t lock) {
+  return ~lock;
+}
+
+template <typename Block>
+static int lock_for_reading(pthread_rwlock_t *lock, Block block) {
+  return acquire(
+      ObjectClass::kReadWriteLock, lock, Trust::kOnlyDuringWait, [=] { return pthread_rwlock_tryrdlock(lock); }, block);
+}
+
+template <typename Block>
+static int lock_for_writing(pthread_rwlock_t *lock, Block block) {
+  if (!attached()) return block();
+  const int tried = pthread_rwlock_trywrlock(lock);
+  if (__builtin_expect(tried != EBUSY, 1)) return tried;
+  const uint64_t name = object_id(lock);
+  const Wait on_readers = begin_wait(ObjectClass::kReadWriteLock, read_side(name));
+  const Wait on_writer = begin_wait(ObjectClass::kReadWriteLock, name);
+  const int rc = block();
+  const uint64_t resumed = ticks();
+  if (rc == 0)
+    write_blocked(on_writer,
+                  later(find_peer(on_writer, resumed, Trust::kOnlyDuringWait),
+                        find_peer(on_readers, resumed, Trust::kOnlyDuringWait)),
+                  resumed);
+  else if (rc == ETIMEDOUT)
+    write_blocked(on_writer, kNobody, resumed);
+  end_wait(on_writer);
+  end_wait(on_readers);
+  return rc;
+}
+
+VPROF_INTERPOSE(int, pthread_rwlock_rdlock, (pthread_rwlock_t * lock), (lock)) {
+  return lock_for_reading(lock, [=] { return real_pthread_rwlock_rdlock(lock); });
+}
+
+VPROF_INTERPOSE(int, pthread_rwlock_timedrdlock, (pthread_rwlock_t * lock, const timespec *until), (lock, until)) {
+  return lock_for_reading(lock, [=] { return real_pthread_rwlock_timedrdlock(lock, until); });
+}
+
+VPROF_INTERPOSE(int, pthread_rwlock_clockrdlock, (pthread_rwlock_t * lock, clockid_t clock, const timespec *until),
+                (lock, clock, until)) {
+  return lock_for_reading(lock, [=] { return real_pthread_rwlock_clockrdlock(lock, clock, until); });
+}
+
+VPROF_INTERPOSE(int, pthread_rwlock_wrlock, (pthread_rwlock_t * lock), (lock)) {
+  return lock_for_writing(lock, [=] { return real_pthread_rwlock_wrlock(lock); });
+}
+
+VPROF_INTERPOSE(int, pthread_rwlock_timedwrlock, (pthread_rwlock_t * lock, const timespec *until), (lock, until)) {
+  return lock_for_writing(lock, [=] { return real_pthread_rwlock_timedwrlock(lock, until); });
+}
+
+VPROF_INTERPOSE(int, pthread_rwlock_clockwrlock, (pthread_rwlock_t * lock, clockid_t clock, const timespec *until),
+                (lock, clock, until)) {
+  return lock_for_writing(lock, [=] { return real_pthread_rwlock_clockwrlock(lock, clock, until); });
+}
+
+// The caller holds the lock: for writing if there is a writer (bits/struct_rwlock.h).
+VPROF_INTERPOSE(int, pthread_rwlock_unlock, (pthread_rwlock_t * lock), (lock)) {
+  if (!attached()) return real_pthread_rwlock_unlock(lock);
+  const uint64_t name = object_id(lock);
+  const bool is_writer = __atomic_load_n(&lock->__data.__cur_writer, __ATOMIC_RELAXED) != 0;
+  const Release release = begin_release(ObjectClass::kReadWriteLock, is_writer ? name : read_side(name));
+  const int rc = real_pthread_rwlock_unlock(lock);
+  finish_release(release);
+  return rc;
+}
+
+}  // namespace vprof
