@@ -1,7 +1,7 @@
 // External calls: functions of the C library in which servers wait for the kernel (external_functions.def), wrapped so
 // that each has a site of its own, a leaf below its callers.
 //
-// As with pthread_interpose.cpp the symbols here come before libc's. While its switch byte is off a wrapper is one test
+// As in interpose.h the symbols here come before libc's. While its switch byte is off a wrapper is one test
 // and one jump to the real function: no frame, and a session makes no difference. On, it is an ordinary probe
 // (PROBE_ABI.md) around the real call. The real functions keep all their meaning: errno, checks of -D_FORTIFY_SOURCE,
 // cancellation (a thread cancelled there, or a handler's longjmp, leaves the frame behind: it ends as ABANDONED).

@@ -92,7 +92,8 @@ VPROF_API void vprof_wake(uint64_t object) {
 }
 
 VPROF_API void vprof_wake_done(uint64_t object) {
-  if (attached() && t_release.key == table_key(ObjectClass::kDescribed, described_id(object))) finish_release(t_release);
+  if (attached() && t_release.key == table_key(ObjectClass::kDescribed, described_id(object)))
+    finish_release(t_release);
 }
 
 }  // namespace vprof
