@@ -194,7 +194,7 @@ class Parser {
     else if (startsWith(argument, "-o") && !startsWith(argument, "-object"))
       setOutput(argument.substr(2), {position_});
     else if (startsWith(argument, "-x"))
-      language_ = argument.substr(2);
+      setLanguage(argument.substr(2), {position_});
     else if (startsWith(argument, "-l"))
       line_.inputs.push_back(position_);
   }
@@ -203,7 +203,7 @@ class Parser {
     if (++position_ == line_.arguments.size()) return;
     const std::string &next = line_.arguments[position_];
     if (argument == "-o" || argument == "--output") setOutput(next, {position_ - 1, position_});
-    if (argument == "-x" || argument == "--language") language_ = next == "none" ? "" : next;
+    if (argument == "-x" || argument == "--language") setLanguage(next, {position_ - 1, position_});
     if (argument == "-l") line_.inputs.insert(line_.inputs.end(), {position_ - 1, position_});
   }
 
@@ -212,19 +212,28 @@ class Parser {
     line_.output_option.insert(line_.output_option.end(), indices.begin(), indices.end());
   }
 
+  void setLanguage(const std::string &name, const std::vector<size_t> &indices) {
+    language_ = name == "none" ? "" : name;
+    line_.languages.insert(line_.languages.end(), indices.begin(), indices.end());
+  }
+
   void input(const std::string &path) {
     line_.inputs.push_back(position_);
     header_ |= isHeader(path, language_);
     const std::string language = language_.empty() ? languageBySuffix(path, cxx_) : language_;
-    if (path == "-") return;  // standard input can be read only once
-    if (language == "c") line_.sources.push_back({position_, path, Language::kC});
-    if (language == "c++") line_.sources.push_back({position_, path, Language::kCxx});
+    // Standard input can be read only once.
+    if (path == "-" || (language != "c" && language != "c++"))
+      line_.others.push_back(position_);
+    else
+      line_.sources.push_back({position_, path, language == "c" ? Language::kC : Language::kCxx});
   }
 
   Mode mode() {
     line_.dependencies &= !dependency_file_;
     if (no_object_ || header_ || line_.inputs.empty()) return Mode::kPassThrough;
     if (!compile_) return Mode::kLink;
+    const bool several = line_.sources.size() + line_.others.size() > 1;
+    if (several && !line_.output.empty()) return Mode::kPassThrough;  // one output for all: an error, mostly
     return line_.sources.empty() ? Mode::kPassThrough : Mode::kCompile;
   }
 
@@ -243,8 +252,18 @@ bool contains(const std::vector<size_t> &indices, size_t index) {
 
 Arguments CommandLine::argumentsFor(const Source &source) const {
   Arguments result;
-  for (size_t i = 0; i < arguments.size(); ++i)
-    if (i == source.index || (!contains(inputs, i) && !contains(output_option, i))) result.push_back(arguments[i]);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const bool late = i > source.index && contains(languages, i);
+    if (i == source.index || (!late && !contains(inputs, i) && !contains(output_option, i)))
+      result.push_back(arguments[i]);
+  }
+  return result;
+}
+
+Arguments CommandLine::argumentsForOthers() const {
+  Arguments result;
+  for (size_t i = 0; i < arguments.size() && !others.empty(); ++i)
+    if (contains(others, i) || (!contains(inputs, i) && !contains(output_option, i))) result.push_back(arguments[i]);
   return result;
 }
 

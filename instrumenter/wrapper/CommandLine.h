@@ -37,13 +37,18 @@ struct CommandLine {
   bool dependencies = false;       ///< -MD or -MMD without -MF
   bool dependency_target = false;  ///< -MT or -MQ
 
-  /// The arguments without inputs other than `source`, and without -o.
+  /// The arguments without inputs other than `source`, -x behind it, and -o.
   Arguments argumentsFor(const Source &source) const;
+
+  /// The arguments for inputs that are neither sources nor libraries, without -o; empty if there are none.
+  Arguments argumentsForOthers() const;
 
   /// Where the result for `source` goes if `-c` is in effect: -o, else the compiler's default name.
   std::string objectOf(const Source &source) const;
 
+  std::vector<size_t> others;         ///< indices of inputs that are neither sources nor libraries
   std::vector<size_t> inputs;         ///< indices of all input arguments, sources included
+  std::vector<size_t> languages;      ///< indices of the arguments of -x
   std::vector<size_t> output_option;  ///< indices of the arguments that make up -o
 };
 

@@ -103,7 +103,9 @@ Result build(CommandLine &line, const Tools &tools) {
   const TemporaryDirectory scratch;
   if (!scratch.ok()) return run(command(tools, line.arguments), Capture::kNothing);
   const Result result = compileAll(line, tools, scratch.path());
-  if (!result.ok() || line.mode != Mode::kLink || pendingSignal()) return result;
+  if (!result.ok() || pendingSignal()) return result;
+  if (line.mode == Mode::kCompile)
+    return line.others.empty() ? result : run(command(tools, line.argumentsForOthers()), Capture::kNothing);
   return run(command(tools, linkArguments(line, withObjects(line), tools)), Capture::kNothing);
 }
 
