@@ -114,8 +114,8 @@ def workshop(tools: Path) -> Iterator[tuple[Path, Path]]:
 
 def report(work: Path, known: dict[str, Project]) -> str:
     """RESULTS.md: the rows of all projects that were run, and on what."""
-    results = [Result.read(work / name / "result.json") for name in known if (work / name / "result.json").exists()]
-    version = subprocess.run([results[0].compiler, "--version"], capture_output=True, text=True, check=True).stdout
+    results = [Result.read(file) for name in known for file in sorted((work / name).glob("result-*.json"))]
+    versions = ", ".join(map(_version, sorted({result.compiler for result in results})))
     loads = sorted(result.load for result in results)
     differing = [
         f"- {r.project}, {mode}: {', '.join(names)}" for r in results for mode, names in r.new_failures.items() if names
@@ -128,7 +128,7 @@ def report(work: Path, known: dict[str, Project]) -> str:
         "Written by `make corpus`; README.md says what the columns mean.",
         "",
         f"{os.cpu_count()} CPUs, {platform.freedesktop_os_release()['PRETTY_NAME']}, kernel {platform.release()}, "
-        f"{version.splitlines()[0]}; load average {loads[0]:.0f} to {loads[-1]:.0f}.",
+        f"{versions}; load average {loads[0]:.0f} to {loads[-1]:.0f}.",
         "",
         *lines(results),
         "",
@@ -142,6 +142,10 @@ def report(work: Path, known: dict[str, Project]) -> str:
         *(unchanged or ["none"]),
     ]
     return "\n".join(parts) + "\n"
+
+
+def _version(compiler: str) -> str:
+    return subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
 
 
 def main() -> int:
@@ -167,7 +171,7 @@ def main() -> int:
                 print(error, file=sys.stderr)
                 failed = True
                 continue
-            result.save(work / name / "result.json")
+            result.save(work / name / f"result-{result.compiler}.json")
             results.append(result)
             print("\n".join(lines([result])[-1:] if len(results) > 1 else lines([result])), flush=True)
             for mode, tests in result.new_failures.items():
