@@ -127,7 +127,7 @@ def report(work: Path, known: dict[str, Project]) -> str:
         "",
         "Written by `make corpus`; README.md says what the columns mean.",
         "",
-        f"{os.cpu_count()} CPUs, {platform.freedesktop_os_release()['PRETTY_NAME']}, kernel {platform.release()}, "
+        f"{os.cpu_count()} CPUs, {platform.freedesktop_os_release()['PRETTY_NAME']}, kernel {'.'.join(platform.release().split('.')[:2])}, "
         f"{versions}; load average {loads[0]:.0f} to {loads[-1]:.0f}.",
         "",
         *lines(results),
