@@ -116,6 +116,7 @@ def report(work: Path, known: dict[str, Project]) -> str:
     """RESULTS.md: the rows of all projects that were run, and on what."""
     results = [Result.read(file) for name in known for file in sorted((work / name).glob("result-*.json"))]
     versions = ", ".join(map(_version, sorted({result.compiler for result in results})))
+    kernel = ".".join(platform.release().split(".")[:2])
     loads = sorted(result.load for result in results)
     differing = [
         f"- {r.project}, {mode}: {', '.join(names)}" for r in results for mode, names in r.new_failures.items() if names
@@ -127,7 +128,7 @@ def report(work: Path, known: dict[str, Project]) -> str:
         "",
         "Written by `make corpus`; README.md says what the columns mean.",
         "",
-        f"{os.cpu_count()} CPUs, {platform.freedesktop_os_release()['PRETTY_NAME']}, kernel {'.'.join(platform.release().split('.')[:2])}, "
+        f"{os.cpu_count()} CPUs, {platform.freedesktop_os_release()['PRETTY_NAME']}, kernel {kernel}, "
         f"{versions}; load average {loads[0]:.0f} to {loads[-1]:.0f}.",
         "",
         *lines(results),
