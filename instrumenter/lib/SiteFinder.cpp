@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "CompilerText.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/Decl.h"
@@ -97,6 +98,16 @@ std::map<size_t, std::string> findUntouchable(const Unit &unit, const clang::AST
     if (!reason.empty()) untouchable[i] = reason;
   }
   return untouchable;
+}
+
+void addUntouchableByGcc(const Unit &unit, const CompilerText &text, std::map<size_t, std::string> &untouchable) {
+  for (size_t i = 0; i < unit.functions.size(); ++i) {
+    const clang::FunctionDecl &decl = *unit.functions[i].decl;
+    if (decl.hasAttr<clang::TargetAttr>() || decl.hasAttr<clang::TargetClonesAttr>())
+      untouchable.try_emplace(i, "target");
+    if (const clang::CompoundStmt *block = blockOf(decl); block && !text.sees(block->getLBracLoc()))
+      untouchable.try_emplace(i, "unseen");
+  }
 }
 
 void assignSites(Unit &unit, const std::map<size_t, std::string> &untouchable, const Descriptor &descriptor) {

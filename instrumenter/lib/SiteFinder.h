@@ -17,10 +17,16 @@ class FunctionDecl;
 
 namespace vprof {
 
+class CompilerText;
+
 /// Functions that must not be touched, by index into `unit.functions`: the reason. Hooks respect this as well as
 /// probes. A lambda may be called in a constant expression without saying constexpr; that shows only when a probe in it
 /// does not compile, so that `spare_lambdas` leaves out all that could be.
 std::map<size_t, std::string> findUntouchable(const Unit &unit, const clang::ASTContext &context, bool spare_lambdas);
+
+/// Adds those that gcc does not read as clang does ("unseen"), and those for another instruction set than the unit's,
+/// whose registers the prelude does not know ("target").
+void addUntouchableByGcc(const Unit &unit, const CompilerText &text, std::map<size_t, std::string> &untouchable);
 
 /// The braces of a function's body, those behind `try` of a function-try-block; null for a coroutine.
 const clang::CompoundStmt *blockOf(const clang::FunctionDecl &function);

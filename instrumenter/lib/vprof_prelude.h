@@ -19,14 +19,52 @@ struct __vprof_probe {
   void *frame;
 };
 
+#define __VPROF_INLINE_AND(...) \
+  extern __inline__ __attribute__((__gnu_inline__, __always_inline__, __nothrow__, __VA_ARGS__))
+
+#ifdef __clang__
+#define __VPROF_INLINE __VPROF_INLINE_AND(__nodebug__)
+#define __VPROF_BYTE_AT_EXIT volatile unsigned char
+
 /* Both in the module's vprof_begin.o. They keep nearly all registers. __vprof_entered returns where the calls of this
  * invocation are numbered. Nothing here throws, so that a probe needs no landing pads of its own. */
 #define __VPROF_COLD \
   __attribute__((__weak__, __visibility__("hidden"), __cold__, __nodebug__, __nothrow__, __preserve_most__))
 extern unsigned short *__vprof_entered(volatile unsigned char *sw, void *frame) __VPROF_COLD;
 extern void __vprof_left(void *frame) __VPROF_COLD;
+#else
+/* GCC 12 has no convention that keeps registers: an assembly that jumps, see PROBE_ABI.md "Calls by jump". */
+#define __VPROF_INLINE __VPROF_INLINE_AND(__artificial__, __no_instrument_function__)
 
-#define __VPROF_INLINE extern __inline__ __attribute__((__gnu_inline__, __always_inline__, __nodebug__, __nothrow__))
+/* Reads a volatile byte by an instruction of its own. Without that it may know the byte from entry, but only if that did
+ * not call: then there is nothing to leave. */
+#define __VPROF_BYTE_AT_EXIT unsigned char
+
+#ifdef __AVX512F__
+#define __VPROF_AVX512_REGISTERS                                                                                \
+  , "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25", "xmm26", "xmm27", \
+      "xmm28", "xmm29", "xmm30", "xmm31", "k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7"
+#else
+#define __VPROF_AVX512_REGISTERS
+#endif
+#define __VPROF_JUMP(target, result, ...)                                                                        \
+  __asm__ __inline__ __volatile__(                                                                               \
+      ".weak " target "\n\t.hidden " target "\n\tlea{q 1f(%%rip), %%r11| r11, 1f[rip]}\n\tjmp " target "\n1:"    \
+      : result                                                                                                   \
+      : __VA_ARGS__                                                                                              \
+      : "cc", "memory", "r11", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",   \
+        "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "st", "st(1)", "st(2)", "st(3)", "st(4)", "st(5)", \
+        "st(6)", "st(7)" __VPROF_AVX512_REGISTERS)
+
+__VPROF_INLINE unsigned short *__vprof_entered(volatile unsigned char *sw, void *frame) {
+  unsigned short *call;
+  __VPROF_JUMP("__vprof_entered_by_jump", "=a"(call), "D"(sw), "S"(frame));
+  return call;
+}
+__VPROF_INLINE void __vprof_left(void *frame) {
+  __VPROF_JUMP("__vprof_left_by_jump", , "D"(frame));
+}
+#endif
 
 /* The entry test reads without volatile, so that it is one instruction; nothing can be known of the byte anyway. */
 __VPROF_INLINE struct __vprof_probe __vprof_in(unsigned int site, void *frame) {
@@ -47,7 +85,7 @@ __VPROF_INLINE struct __vprof_probe __vprof_in_caller(unsigned int site, unsigne
 }
 
 __VPROF_INLINE void __vprof_out(const struct __vprof_probe *probe) {
-  if (__builtin_expect(*probe->sw, 0)) __vprof_left(probe->frame);
+  if (__builtin_expect(*(__VPROF_BYTE_AT_EXIT *)probe->sw, 0)) __vprof_left(probe->frame);
 }
 
 /* Goes behind the brace of a function. Declarations only, so that C89's may follow. */

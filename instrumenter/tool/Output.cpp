@@ -7,15 +7,11 @@
 #include "llvm/Support/Path.h"
 
 namespace vprof {
-namespace {
-
 bool writeFile(const std::string &path, const std::string &text) {
   std::ofstream stream(path, std::ios::binary);
   stream << text;
   return bool(stream.flush());
 }
-
-}  // namespace
 
 bool writeForCompiler(const std::string &directory, const Texts &texts) {
   std::string manifest;

@@ -9,6 +9,9 @@ namespace vprof {
 /// Rewritten text by file name, as the compiler names the file.
 using Texts = std::map<std::string, std::string>;
 
+/// False if that fails.
+bool writeFile(const std::string &path, const std::string &text);
+
 /// Writes the texts below `directory`, which exists, and `directory`/manifest: pairs of lines, the file and what
 /// replaces it. False if that fails.
 bool writeForCompiler(const std::string &directory, const Texts &texts);

@@ -1,18 +1,21 @@
 // vprof-rewrite: reads one translation unit and writes its instrumented text below a directory.
 //
-//   vprof-rewrite [--spare-lambdas] --out DIR --prelude FILE --object PATH [--descriptor JSON] [--emit-tree DIR] --
-//   COMPILER ARGUMENTS...
+//   vprof-rewrite [--spare-lambdas] --out DIR --prelude FILE --object PATH [--descriptor JSON] [--emit-tree DIR]
+//   [--gcc-text FILE] -- COMPILER ARGUMENTS...
 //
 // Writes DIR/manifest (pairs of lines: file as the compiler names it, file that replaces it) and the files it names;
-// the replacement of FILE is the unit's prelude. Called by vprof-cc, once per unit. Exit code 0: written; 1: the unit
-// cannot be instrumented, standard error has the reason in one line; 2: wrong usage; 3: the descriptor is wrong,
-// standard error says how.
+// the replacement of the prelude's FILE is the unit's prelude. With --gcc-text, the unit as gcc reads it
+// (CompilerText.h), also DIR/text: the same instrumented. Called by vprof-cc, once per unit. Exit code 0: written; 1:
+// the unit cannot be instrumented, standard error has the reason in one line; 2: wrong usage; 3: the descriptor is
+// wrong, standard error says how.
 #include <cstdio>
 
 #include "CallGraph.h"
 #include "CallNumbers.h"
+#include "CompilerText.h"
 #include "Descriptor.h"
 #include "FunctionRewriter.h"
+#include "GccCommand.h"
 #include "Output.h"
 #include "Parse.h"
 #include "Prelude.h"
@@ -28,7 +31,7 @@ namespace {
 enum ExitCode { kWritten = 0, kCannotInstrument = 1, kUsage = 2, kWrongDescriptor = 3 };
 
 struct Options {
-  std::string out, prelude, object, descriptor, emit_tree;
+  std::string out, prelude, object, descriptor, emit_tree, gcc_text;
   bool spare_lambdas = false;
   std::vector<std::string> command;
 
@@ -46,7 +49,8 @@ Options parseOptions(int argc, char **argv) {
                                                       {"--prelude", &options.prelude},
                                                       {"--object", &options.object},
                                                       {"--descriptor", &options.descriptor},
-                                                      {"--emit-tree", &options.emit_tree}};
+                                                      {"--emit-tree", &options.emit_tree},
+                                                      {"--gcc-text", &options.gcc_text}};
   int i = 1;
   if (i < argc && std::string(argv[i]) == "--spare-lambdas") {
     options.spare_lambdas = true;
@@ -65,14 +69,25 @@ struct Job {
   bool hooked = false;  ///< text of the descriptor was pasted: the result must be checked
 };
 
-Outcome write(const vprof::Unit &unit, vprof::Texts texts, const Options &options) {
+std::optional<std::string> readText(const std::string &path) {
+  const auto text = llvm::MemoryBuffer::getFile(path);
+  if (!text) return std::nullopt;
+  return (*text)->getBuffer().str();
+}
+
+Outcome write(const vprof::Unit &unit, const vprof::Edits &edits, const vprof::CompilerText *gcc_text,
+              clang::ASTContext &context, const Options &options) {
+  vprof::Texts texts = vprof::applyEdits(edits, context);
   if (!options.emit_tree.empty() && !vprof::writeTree(options.emit_tree, texts))
     return {kCannotInstrument, "cannot write below " + options.emit_tree};
-  const auto fixed = llvm::MemoryBuffer::getFile(options.prelude);
+  const auto fixed = readText(options.prelude);
   if (!fixed) return {kCannotInstrument, "cannot read " + options.prelude};
   const std::string switches = vprof::switchSymbol(options.object, unit.file);
-  texts[options.prelude] = vprof::preludeText(unit, switches, (*fixed)->getBuffer().str());
-  if (!vprof::writeForCompiler(options.out, texts)) return {kCannotInstrument, "cannot write below " + options.out};
+  const std::string prelude = vprof::preludeText(unit, switches, *fixed);
+  texts[options.prelude] = prelude;
+  if (!vprof::writeForCompiler(options.out, texts) ||
+      (gcc_text && !vprof::writeFile(options.out + "/text", gcc_text->withEdits(edits, prelude))))
+    return {kCannotInstrument, "cannot write below " + options.out};
   return {};
 }
 
@@ -82,20 +97,30 @@ class Consumer : public clang::ASTConsumer {
 
   void HandleTranslationUnit(clang::ASTContext &context) override {
     if (context.getDiagnostics().hasErrorOccurred()) return;
+    std::unique_ptr<vprof::CompilerText> gcc_text;
+    if (!job_.options.gcc_text.empty()) {
+      auto text = readText(job_.options.gcc_text);
+      if (!text) return fail("cannot read " + job_.options.gcc_text);
+      gcc_text = std::make_unique<vprof::CompilerText>(std::move(*text), context.getSourceManager());
+      if (!gcc_text->problem().empty()) return fail(gcc_text->problem());
+    }
     vprof::Unit unit = vprof::collectUnit(context);
     unit.ignore_for_height = job_.descriptor.ignore_for_height;
-    const auto untouchable = vprof::findUntouchable(unit, context, job_.options.spare_lambdas);
+    auto untouchable = vprof::findUntouchable(unit, context, job_.options.spare_lambdas);
+    if (gcc_text) vprof::addUntouchableByGcc(unit, *gcc_text, untouchable);
     vprof::assignSites(unit, untouchable, job_.descriptor);
     vprof::numberCalls(unit, context);
     llvm::Expected<vprof::Edits> edits = vprof::placeEdits(unit, untouchable, job_.descriptor, context);
     job_.hooked = !unit.matched.empty();
     if (edits)
-      job_.outcome = write(unit, vprof::applyEdits(*edits, context), job_.options);
+      job_.outcome = write(unit, *edits, gcc_text.get(), context, job_.options);
     else
       job_.outcome = {kWrongDescriptor, llvm::toString(edits.takeError())};
   }
 
  private:
+  void fail(const std::string &reason) { job_.outcome = {kCannotInstrument, reason}; }
+
   Job &job_;
 };
 
@@ -134,7 +159,8 @@ Outcome rewrite(const Options &options) {
     if (!read) return {kWrongDescriptor, llvm::toString(read.takeError())};
     job.descriptor = std::move(*read);
   }
-  const std::vector<std::string> command = vprof::parseCommand(options.command);
+  const std::vector<std::string> command =
+      vprof::parseCommand(options.gcc_text.empty() ? options.command : vprof::clangCommand(options.command));
   vprof::FirstError errors;
   const bool parsed = vprof::parse(command, std::make_unique<Action>(job), errors);
   if (job.outcome.code != kWritten) return job.outcome;

@@ -1,10 +1,11 @@
 #include "Compile.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
+#include "Commands.h"
 #include "UnchangedChunk.h"
 
 namespace vprof {
@@ -15,13 +16,6 @@ constexpr int kRewriterWrongDescriptor = 3;
 Arguments join(const Arguments &first, const Arguments &second) {
   Arguments result = first;
   result.insert(result.end(), second.begin(), second.end());
-  return result;
-}
-
-/// Options go before "--", behind which the compiler takes everything for an input.
-Arguments withOptions(const Arguments &arguments, const Arguments &options) {
-  Arguments result = arguments;
-  result.insert(std::find(result.begin(), result.end(), "--"), options.begin(), options.end());
   return result;
 }
 
@@ -36,10 +30,9 @@ std::string firstError(const std::string &text) {
   return firstLine(text.substr(text.rfind('\n', error) + 1));
 }
 
-/// Options that make clang read the rewritten text. The prelude comes behind the user's own -include, so that a
-/// precompiled header named there stays the first.
-Arguments remapOptions(const Tools &tools, const std::string &scratch) {
-  Arguments options = {"-idirafter", tools.library, "-include", kPreludeName};
+/// Options that make clang read the rewritten text. There are none for gcc, which is given it as a unit.
+Arguments remapOptions(const std::string &scratch) {
+  Arguments options;
   std::ifstream manifest(scratch + "/manifest");
   for (std::string from, to; std::getline(manifest, from) && std::getline(manifest, to);)
     options.insert(options.end(), {"-Xclang", "-remap-file", "-Xclang", from + ";" + to});
@@ -49,22 +42,14 @@ Arguments remapOptions(const Tools &tools, const std::string &scratch) {
 class Compilation {
  public:
   Compilation(const Unit &unit, const Tools &tools, const std::string &scratch)
-      : unit_(unit), tools_(tools), scratch_(scratch) {
-    plain_ = join(tools.compiler, withOptions(unit.arguments, {"-idirafter", tools.include}));
-  }
+      : unit_(unit), tools_(tools), scratch_(scratch), commands_(commandsFor(unit, tools, scratch)) {}
 
   Result run() {
-    std::string reason;
-    for (const bool spare_lambdas : {false, true}) {
-      reason = rewrite(spare_lambdas);
-      if (pendingSignal() || wrong_descriptor_) return failed();
-      if (!reason.empty()) break;
-      const Result result = compileRewritten();
-      if (result.ok() || said_ || pendingSignal()) return result;
-      reason = "the rewritten text does not compile: " + firstError(result.captured);
-      if (unit_.source.language == Language::kC) break;
-    }
-    const Result result = vprof::run(plain_, Capture::kNothing);
+    std::string reason = preprocess();
+    if (reason.empty())
+      if (const std::optional<Result> result = compileInstrumented(reason)) return *result;
+    if (pendingSignal()) return failed();
+    const Result result = vprof::run(commands_.plain, Capture::kNothing);
     if (result.ok()) markUnchanged(unit_.object, unit_.source, reason, scratch_);
     return result;
   }
@@ -82,16 +67,25 @@ class Compilation {
     return result;
   }
 
+  /// The reason why there is no text to rewrite, "" if there is. What is said here is said of the original.
+  std::string preprocess() {
+    if (tools_.family == Family::kOther) return "the real compiler is neither clang nor gcc";
+    if (commands_.preprocess.empty()) return "";
+    const Result result = vprof::run(commands_.preprocess, Capture::kErrors);
+    silent_ = result.captured.empty();
+    return result.ok() ? "" : "the preprocessor fails: " + firstError(result.captured);
+  }
+
   /// The reason why there is no rewritten text, "" if there is.
   std::string rewrite(bool spare_lambdas) {
-    if (!tools_.remaps) return "the real compiler is not clang";
     Arguments command = {tools_.rewriter()};
     if (spare_lambdas) command.push_back("--spare-lambdas");
     command = join(command, {"--out", scratch_, "--prelude", tools_.prelude(), "--object", unit_.identity});
     if (!tools_.descriptor.empty()) command = join(command, {"--descriptor", tools_.descriptor});
     if (!tools_.emit_tree.empty()) command = join(command, {"--emit-tree", tools_.emit_tree});
+    if (!commands_.text.empty()) command = join(command, {"--gcc-text", commands_.text});
     command.push_back("--");
-    const Result result = vprof::run(join(command, plain_), Capture::kErrors);
+    const Result result = vprof::run(join(command, commands_.parse), Capture::kErrors);
     if (result.ok()) return "";
     if (result.code == kRewriterWrongDescriptor) {
       std::fprintf(stderr, "vprof-cc: descriptor: %s\n", firstLine(result.captured).c_str());
@@ -101,19 +95,33 @@ class Compilation {
     return firstLine(result.captured);
   }
 
+  /// The result, or nothing and the reason why the unit cannot be instrumented.
+  std::optional<Result> compileInstrumented(std::string &reason) {
+    for (const bool spare_lambdas : {false, true}) {
+      reason = rewrite(spare_lambdas);
+      if (pendingSignal() || wrong_descriptor_) return failed();
+      if (!reason.empty()) break;
+      const Result result = compileRewritten();
+      if (result.ok() || said_ || pendingSignal()) return result;
+      reason = "the rewritten text does not compile: " + firstError(result.captured);
+      if (unit_.source.language == Language::kC) break;
+    }
+    return std::nullopt;
+  }
+
   /// Silence means that there is nothing to say about the original either. Otherwise the rewritten text is compiled
-  /// without warnings (-Werror must not see ours), and what is said, and the verdict, are those of a parse of the
-  /// original.
+  /// without warnings (-Werror must not see ours), and what is said, and the verdict, are those on the original.
   Result compileRewritten() {
-    const Arguments rewritten = withOptions(plain_, remapOptions(tools_, scratch_));
+    Arguments rewritten = commands_.rewritten;
+    if (tools_.family == Family::kClang) rewritten = withOptions(rewritten, remapOptions(scratch_));
     const Result first = vprof::run(rewritten, Capture::kErrors);
-    if (first.ok() && first.captured.empty()) return first;
+    if (first.ok() && first.captured.empty() && silent_) return first;
     if (!first.ok()) {
       const Result second = vprof::run(withOptions(rewritten, {"-w"}), Capture::kErrors);
       if (!second.ok()) return second;
     }
     said_ = true;
-    const Result verdict = vprof::run(withOptions(plain_, {"-fsyntax-only"}), Capture::kNothing);
+    const Result verdict = vprof::run(commands_.verdict, Capture::kNothing);
     if (!verdict.ok()) removeObject();
     return verdict;
   }
@@ -121,8 +129,9 @@ class Compilation {
   const Unit &unit_;
   const Tools &tools_;
   const std::string &scratch_;
-  Arguments plain_;
-  bool said_ = false;  ///< the verdict on the original is out
+  const Commands commands_;
+  bool silent_ = true;  ///< nothing was said so far
+  bool said_ = false;   ///< the verdict on the original is out
   bool wrong_descriptor_ = false;
 };
 

@@ -21,12 +21,23 @@ std::vector<std::string> splitWords(const std::string &text) {
   return words;
 }
 
-bool isClang(std::vector<std::string> compiler) {
+Family familyOf(std::vector<std::string> compiler) {
   compiler.insert(compiler.end(), {"-E", "-dM", "-x", "c", "/dev/null"});
-  return run(compiler, Capture::kOutput).captured.find("#define __clang__ ") != std::string::npos;
+  const std::string macros = run(compiler, Capture::kOutput).captured;
+  const auto defines = [&](const std::string &name) {
+    return macros.find("#define " + name + " ") != std::string::npos;
+  };
+  if (defines("__clang__")) return Family::kClang;
+  return defines("__GNUC__") && !defines("__INTEL_COMPILER") ? Family::kGcc : Family::kOther;
 }
 
 }  // namespace
+
+std::vector<std::string> Tools::bareCompiler() const {
+  auto proper = compiler.begin();  // the last word before options
+  while (proper + 1 != compiler.end() && (proper + 1)->compare(0, 1, "-") != 0) ++proper;
+  return {proper, compiler.end()};
+}
 
 Tools findTools(bool cxx) {
   namespace fs = std::filesystem;
@@ -35,7 +46,7 @@ Tools findTools(bool cxx) {
   if (tools.compiler.empty())
     tools.compiler = {cxx ? VPROF_DEFAULT_CXX : VPROF_DEFAULT_CC};
   else
-    tools.remaps = isClang(tools.compiler);
+    tools.family = familyOf(tools.compiler);
   std::error_code ignored;
   const fs::path prefix = fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path();
   tools.library = prefix / "lib/vprof";

@@ -9,14 +9,18 @@ namespace vprof {
 /// As -include finds it, behind the program's own headers: no header of a program begins with two underscores.
 inline constexpr char kPreludeName[] = "__vprof_prelude.h";
 
+enum class Family { kClang, kGcc, kOther };
+
 struct Tools {
   std::vector<std::string> compiler;  ///< the real compiler, perhaps behind a launcher: "ccache clang"
-  bool remaps = true;                 ///< the real compiler is clang: it can be given other text for a file
+  Family family = Family::kClang;     ///< the real compiler's
   std::string library;                ///< PREFIX/lib/vprof
   std::string include;                ///< PREFIX/include
   std::string emit_tree;              ///< VPROF_EMIT_TREE or --emit-tree, absolute; "" for none
   std::string descriptor;             ///< VPROF_DESCRIPTOR, "" for none
 
+  /// `compiler` without launchers.
+  std::vector<std::string> bareCompiler() const;
   std::string rewriter() const { return library + "/vprof-rewrite"; }
   std::string prelude() const { return library + "/" + kPreludeName; }
 };

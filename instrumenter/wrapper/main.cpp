@@ -51,9 +51,10 @@ std::string stemOf(const std::string &path) {
 }
 
 /// For a source that is compiled and linked in one go: -c, and the dependency file where one go would put it.
-Arguments compileOnly(const CommandLine &line, const Source &source, const std::string &object) {
+Arguments compileOnly(const CommandLine &line, const Source &source, const std::string &object, Family family) {
   Arguments arguments = line.argumentsFor(source);
-  Arguments more = {"-c", "-Qunused-arguments", "-o", object};
+  Arguments more = {"-c", "-o", object};
+  if (family == Family::kClang) more.push_back("-Qunused-arguments");
   if (line.dependencies) {
     const bool named = !line.output.empty();
     more.insert(more.end(), {"-MF", stemOf(named ? line.output : source.path) + ".d"});
@@ -79,7 +80,7 @@ Result compileAll(CommandLine &line, const Tools &tools, const std::string &scra
     const bool link = line.mode == Mode::kLink;
     const std::string object = link ? own + ".o" : line.objectOf(source);
     const std::string identity = fs::absolute(link && line.output.empty() ? "a.out" : line.objectOf(source));
-    const Arguments arguments = link ? compileOnly(line, source, object) : compileAs(line, source);
+    const Arguments arguments = link ? compileOnly(line, source, object, tools.family) : compileAs(line, source);
     result = compileUnit({arguments, source, object, identity}, tools, own);
     if (!result.ok()) break;
     if (link) line.arguments[source.index] = object;

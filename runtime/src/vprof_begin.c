@@ -41,6 +41,42 @@ __asm__(
     ".cfi_endproc\n"
     ".size __vprof_left, . - __vprof_left\n");
 
+/* The same for code that cannot say which registers a call keeps: an inline assembly jumps here, its own continuation
+ * in r11. Its compiler need not know of any call: the red zone stays, the stack may be misaligned, and unwinding works.
+ */
+#define BY_JUMP(name, function)                                             \
+  __asm__(                                                                  \
+      ".text\n"                                                             \
+      ".globl " name "\n.hidden " name "\n.type " name ", @function\n" name \
+      ":\n"                                                                 \
+      ".cfi_startproc\n"                                                    \
+      ".cfi_def_cfa %rsp, 0\n.cfi_register %rip, %r11\n"                    \
+      "  leaq -128(%rsp), %rsp\n"                                           \
+      ".cfi_def_cfa_offset 128\n"                                           \
+      "  pushq %r11\n"                                                      \
+      ".cfi_def_cfa_offset 136\n.cfi_offset %rip, -136\n"                   \
+      "  pushq %rbp\n"                                                      \
+      ".cfi_def_cfa_offset 144\n.cfi_offset %rbp, -144\n"                   \
+      "  movq %rsp, %rbp\n"                                                 \
+      ".cfi_def_cfa_register %rbp\n"                                        \
+      "  andq $-16, %rsp\n"                                                 \
+      "  call " function                                                    \
+      "\n"                                                                  \
+      "  movq %rbp, %rsp\n"                                                 \
+      ".cfi_def_cfa_register %rsp\n"                                        \
+      "  popq %rbp\n"                                                       \
+      ".cfi_def_cfa_offset 136\n.cfi_restore %rbp\n"                        \
+      "  popq %r11\n"                                                       \
+      ".cfi_def_cfa_offset 128\n.cfi_register %rip, %r11\n"                 \
+      "  leaq 128(%rsp), %rsp\n"                                            \
+      ".cfi_def_cfa_offset 0\n"                                             \
+      "  jmp *%r11\n"                                                       \
+      ".cfi_endproc\n"                                                      \
+      ".size " name ", . - " name "\n")
+
+BY_JUMP("__vprof_entered_by_jump", "__vprof_entered");
+BY_JUMP("__vprof_left_by_jump", "__vprof_left");
+
 extern unsigned char __start_vprof_switch[] __attribute__((visibility("hidden")));
 extern unsigned char __stop_vprof_switch[] __attribute__((visibility("hidden")));
 extern void __vprof_register(unsigned char *start, unsigned char *stop);

@@ -73,7 +73,7 @@ class Workshop:
 
     def calls(self, *objects: str, options: Sequence[str] = (), program: str = "traced") -> str:
         """Links the objects with the fake runtime and runs: what it printed, site numbers replaced by names."""
-        self.plain("-c", HERE / "fake_runtime.c", "-o", "fake_runtime.o")
+        self.run("clang-19", "-c", HERE / "fake_runtime.c", "-o", "fake_runtime.o")
         self.cxx(*options, *objects, "fake_runtime.o", "-pthread", "-o", program)
         names = self.site_names(program)
         printed = self.run(f"./{program}").stderr

@@ -1,0 +1,54 @@
+#include "GccCommand.h"
+
+#include <set>
+
+#include "clang/Driver/Options.h"
+#include "llvm/Option/Arg.h"
+#include "llvm/Option/ArgList.h"
+#include "llvm/Option/OptTable.h"
+
+namespace vprof {
+namespace {
+
+namespace options = clang::driver::options;
+
+/// Without options that are gcc's alone and have their value in the next argument.
+std::vector<std::string> withoutPairs(const std::vector<std::string> &command) {
+  static const std::set<std::string> pairs = {"-aux-info", "-dumpbase", "-dumpbase-ext", "-dumpdir",
+                                              "-specs",    "-wrapper",  "--param"};
+  std::vector<std::string> result;
+  for (size_t i = 0; i < command.size(); ++i)
+    if (pairs.count(command[i]))
+      ++i;
+    else
+      result.push_back(command[i]);
+  return result;
+}
+
+bool isForParsing(const llvm::opt::Arg &argument) {
+  const llvm::opt::Option &option = argument.getOption();
+  if (option.getID() == options::OPT_UNKNOWN) return false;
+  for (const auto id : {options::OPT_W_Group, options::OPT_g_Group, options::OPT_fsanitize_EQ, options::OPT_mtune_EQ,
+                        options::OPT_clang_ignored_gcc_optimization_f_Group, options::OPT_flto_EQ})
+    if (option.matches(id)) return false;
+  return true;
+}
+
+}  // namespace
+
+std::vector<std::string> clangCommand(const std::vector<std::string> &command) {
+  const std::vector<std::string> known = withoutPairs(command);
+  std::vector<const char *> strings;
+  for (size_t i = 1; i < known.size(); ++i) strings.push_back(known[i].c_str());
+  unsigned missing_index, missing_count;
+  const llvm::opt::InputArgList arguments = clang::driver::getDriverOptTable().ParseArgs(
+      strings, missing_index, missing_count, llvm::opt::Visibility(options::ClangOption));
+  llvm::opt::ArgStringList kept;
+  for (const llvm::opt::Arg *argument : arguments)
+    if (isForParsing(*argument)) argument->render(arguments, kept);
+  std::vector<std::string> result = {command[0], "-Wno-everything"};
+  result.insert(result.end(), kept.begin(), kept.end());
+  return result;
+}
+
+}  // namespace vprof
