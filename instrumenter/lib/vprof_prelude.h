@@ -36,8 +36,8 @@ extern void __vprof_left(void *frame) __VPROF_COLD;
 /* GCC 12 has no convention that keeps registers: an assembly that jumps, see PROBE_ABI.md "Calls by jump". */
 #define __VPROF_INLINE __VPROF_INLINE_AND(__artificial__, __no_instrument_function__)
 
-/* Reads a volatile byte by an instruction of its own. Without that it may know the byte from entry, but only if that did
- * not call: then there is nothing to leave. */
+/* Reads a volatile byte by an instruction of its own. Without that it may know the byte from entry, but only if that
+ * did not call: then there is nothing to leave. */
 #define __VPROF_BYTE_AT_EXIT unsigned char
 
 #ifdef __AVX512F__
@@ -47,22 +47,28 @@ extern void __vprof_left(void *frame) __VPROF_COLD;
 #else
 #define __VPROF_AVX512_REGISTERS
 #endif
-#define __VPROF_JUMP(target, result, ...)                                                                        \
-  __asm__ __inline__ __volatile__(                                                                               \
-      ".weak " target "\n\t.hidden " target "\n\tlea{q 1f(%%rip), %%r11| r11, 1f[rip]}\n\tjmp " target "\n1:"    \
-      : result                                                                                                   \
-      : __VA_ARGS__                                                                                              \
-      : "cc", "memory", "r11", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",   \
-        "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "st", "st(1)", "st(2)", "st(3)", "st(4)", "st(5)", \
-        "st(6)", "st(7)" __VPROF_AVX512_REGISTERS)
+#define __VPROF_CHANGED                                                                                                \
+  "cc", "memory", "rdi", "rsi", "r11", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", \
+      "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "st", "st(1)", "st(2)", "st(3)", "st(4)", "st(5)",         \
+      "st(6)", "st(7)" __VPROF_AVX512_REGISTERS
+#define __VPROF_JUMP(target) \
+  "lea{q 1f(%%rip), %%r11| r11, 1f[rip]}\n\t.weak " target "\n\t.hidden " target "\n\tjmp " target "\n1:"
 
+/* The arguments are the addresses of memory operands, which need no register outside of the assembly. */
 __VPROF_INLINE unsigned short *__vprof_entered(volatile unsigned char *sw, void *frame) {
   unsigned short *call;
-  __VPROF_JUMP("__vprof_entered_by_jump", "=a"(call), "D"(sw), "S"(frame));
+  __asm__ __inline__ __volatile__(
+      "lea{q %2, %%rdi| rdi, %2}\n\tlea{q %1, %%rsi| rsi, %1}\n\t" __VPROF_JUMP("__vprof_entered_by_jump")
+      : "=a"(call), "=m"(*(char *)frame)
+      : "m"(*sw)
+      : __VPROF_CHANGED);
   return call;
 }
 __VPROF_INLINE void __vprof_left(void *frame) {
-  __VPROF_JUMP("__vprof_left_by_jump", , "D"(frame));
+  __asm__ __inline__ __volatile__("lea{q %0, %%rdi| rdi, %0}\n\t" __VPROF_JUMP("__vprof_left_by_jump")
+                                  : "=m"(*(char *)frame)
+                                  :
+                                  : __VPROF_CHANGED);
 }
 #endif
 

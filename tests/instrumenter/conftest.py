@@ -16,16 +16,24 @@ from elftools.elf.elffile import ELFFile
 
 HERE = Path(__file__).parent
 PREFIX = Path(os.environ.get("VPROF_PREFIX", HERE.parents[1] / ".venv"))
-PLAIN = os.environ.get("VPROF_REAL_CC", "clang-19")
-PLAIN_CXX = os.environ.get("VPROF_REAL_CXX", "clang++-19")
+COMPILERS = {"clang": ("clang-19", "clang++-19"), "gcc": ("gcc", "g++")}
+EVERY_WARNING = {
+    "clang": ["-Weverything", "-Wno-c++98-compat", "-Wno-unsafe-buffer-usage"],
+    "gcc": ["-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wcast-qual", "-Wundef", "-Wredundant-decls", "-Wstack-protector"],
+}
+# For tests and modules that hold with either as the real compiler.
+EVERY_COMPILER = pytest.mark.parametrize("family", COMPILERS, indirect=True)
 Completed = subprocess.CompletedProcess[str]
 
 
 class Workshop:
     """A directory to write sources to, and the compilers to run in it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, family: str) -> None:
         self.path = path
+        self.family = family
+        self.real, self.real_cxx = COMPILERS[family]
+        self.every_warning = EVERY_WARNING[family]
 
     def write(self, **texts: str) -> None:
         """`write(a_c="...")` writes a.c."""
@@ -38,7 +46,7 @@ class Workshop:
             cwd=self.path,
             text=True,
             capture_output=True,
-            env={**os.environ, **(env or {})},
+            env={**os.environ, "VPROF_REAL_CC": self.real, "VPROF_REAL_CXX": self.real_cxx, **(env or {})},
         )
         assert not check or done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}{done.stderr}"
         return done
@@ -53,11 +61,11 @@ class Workshop:
 
     def plain(self, *arguments: str | Path, check: bool = True) -> Completed:
         """The real compiler."""
-        return self.run(PLAIN, "-idirafter", PREFIX / "include", *arguments, check=check)
+        return self.run(self.real, "-idirafter", PREFIX / "include", *arguments, check=check)
 
     def plain_cxx(self, *arguments: str | Path, check: bool = True) -> Completed:
         """The real C++ compiler."""
-        return self.run(PLAIN_CXX, "-idirafter", PREFIX / "include", *arguments, check=check)
+        return self.run(self.real_cxx, "-idirafter", PREFIX / "include", *arguments, check=check)
 
     def units(self, binary: str) -> list[dict[str, Any]]:
         """Payloads of the metadata chunks, each with `address` and `count` of its switch bytes."""
@@ -108,7 +116,13 @@ def read_units(path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Workshop:
+def family(request: pytest.FixtureRequest) -> str:
+    """Of the real compiler: clang but for EVERY_COMPILER."""
+    return str(getattr(request, "param", "clang"))
+
+
+@pytest.fixture
+def shop(tmp_path: Path, family: str) -> Workshop:
     if not (PREFIX / "bin/vprof-cc").exists():
         pytest.fail(f"no vprof-cc below {PREFIX}: run `make setup` or set VPROF_PREFIX")
-    return Workshop(tmp_path)
+    return Workshop(tmp_path, family)

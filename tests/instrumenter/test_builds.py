@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from conftest import PREFIX, Workshop
+from conftest import EVERY_COMPILER, PREFIX, Workshop
 
 CMAKELISTS = """\
 cmake_minimum_required(VERSION 3.16)
@@ -37,6 +37,7 @@ PARTS = {
 }
 
 
+@EVERY_COMPILER
 @pytest.mark.parametrize("unity", ["OFF", "ON"])
 def test_cmake_with_precompiled_headers_and_unity(shop: Workshop, unity: str) -> None:
     shop.write(parts_h=PARTS_H, **PARTS)
@@ -72,6 +73,7 @@ int main() {
 """
 
 
+@EVERY_COMPILER
 @pytest.mark.parametrize("sanitizer", ["address,undefined", "thread"])
 def test_sanitizers_have_nothing_to_say(shop: Workshop, sanitizer: str) -> None:
     shop.write(t_cpp=THREADED)
@@ -81,15 +83,17 @@ def test_sanitizers_have_nothing_to_say(shop: Workshop, sanitizer: str) -> None:
     assert shop.unit("t")["status"] == "instrumented"
 
 
+@EVERY_COMPILER
 @pytest.mark.parametrize(
     "options", ["-std=c++98", "-std=c++11", "-std=gnu++14", "-std=c++20 -fno-rtti", "-std=c++2b -fno-exceptions"]
 )
 def test_dialects(shop: Workshop, options: str) -> None:
     shop.write(d_cpp='#include <stdio.h>\nstruct S { S() { puts("S"); } ~S() { puts("~S"); } };\nint main() { S s; }\n')
-    assert shop.cxx("-Weverything", "-Wno-c++98-compat", *options.split(), "-c", "d.cpp").stderr == ""
+    assert shop.cxx(*shop.every_warning, *options.split(), "-c", "d.cpp").stderr == ""
     assert shop.calls("d.o") == "main\n  S::S\n  S::~S\n"
 
 
+@EVERY_COMPILER
 def test_warnings_of_cxx_are_those_of_the_original(shop: Workshop) -> None:
     text = """\
 #include <string>
@@ -101,13 +105,14 @@ static int never_called(int a) { auto f = [](int b) { int c; return 1; }; return
 int main() { important(); Base *b = new Derived; delete b; switch (shadow(1)) { case 1: important(); case 2: ; } }
 """
     shop.write(w_cpp=text)
-    options = ["-std=c++17", "-Weverything", "-Wno-c++98-compat", "-c", "w.cpp"]
+    options = ["-std=c++17", *shop.every_warning, "-c", "w.cpp"]
     plain = shop.plain_cxx(*options)
-    assert "never_called" in plain.stderr and "important" in plain.stderr
+    assert "unused" in plain.stderr and "important" in plain.stderr
     assert shop.cxx(*options).stderr == plain.stderr
     assert shop.unit("w.o")["status"] == "instrumented"
 
 
+@EVERY_COMPILER
 def test_an_error_in_a_template_is_told_by_the_compiler(shop: Workshop) -> None:
     shop.write(e_cpp="template <typename T> int f(T x) { return x.none(); }\nint main() { return f(1); }\n")
     plain = shop.plain_cxx("-c", "e.cpp", check=False)

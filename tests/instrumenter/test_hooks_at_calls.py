@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import HERE, Workshop
+from conftest import EVERY_COMPILER, HERE, Workshop
 
 EVENTS = {
     "begin",
@@ -131,10 +131,11 @@ def events(calls: str) -> list[str]:
     return [line.strip() for line in calls.splitlines() if line.split()[0] in EVENTS]
 
 
+@EVERY_COMPILER
 @pytest.mark.parametrize(
     ("folder", "dialects"),
     [
-        ("hooks_at_calls", ["-std=c99 -pedantic-errors", "-std=gnu89", "-std=c17 -O2", "-std=c23 -O2"]),
+        ("hooks_at_calls", ["-std=c99 -pedantic-errors", "-std=gnu89", "-std=c17 -O2", "-std=c2x -O2"]),
         ("cxx_hooks_at_calls", ["-std=c++11 -pedantic-errors", "-std=gnu++14 -O2", "-std=c++20", "-std=c++23 -O2"]),
     ],
 )

@@ -11,12 +11,16 @@ import shutil
 from pathlib import Path
 
 import pytest
-from conftest import HERE, Workshop
+from conftest import EVERY_COMPILER, HERE, Workshop
 
 REWRITES = sorted(path for path in (HERE / "rewrites").iterdir() if path.is_dir())
 
 
-def check_golden(path: Path, text: str) -> None:
+def check_golden(path: Path, text: str, family: str = "clang") -> None:
+    """A file of its own has what differs with gcc: the order in which arguments are evaluated."""
+    own = path.with_name(f"{path.name}.{family}")
+    if own.exists() or (os.environ.get("OVERWRITE") and family != "clang" and text != path.read_text()):
+        path = own
     if os.environ.get("OVERWRITE"):
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
@@ -28,6 +32,7 @@ def input_of(folder: Path) -> Path:
     return source
 
 
+@EVERY_COMPILER
 @pytest.mark.parametrize("folder", REWRITES, ids=lambda path: path.name)
 def test_rewrite(folder: Path, shop: Workshop) -> None:
     shutil.copytree(folder, shop.path, dirs_exist_ok=True)
@@ -43,13 +48,13 @@ def test_rewrite(folder: Path, shop: Workshop) -> None:
     said = wrapper(*options, "--emit-tree", "tree", "-c", source.name, "-o", "input.o", **env)
 
     assert shop.unit("input.o")["status"] == "instrumented"
-    assert said.stderr == plain(*options, "-fsyntax-only", source.name).stderr
+    assert said.stderr == plain(*options, "-S", source.name, "-o", os.devnull).stderr
     for text in [source, *folder.glob("*.h")]:
         rewritten = shop.path / f"tree{shop.path}" / text.name
         check_golden(folder / "expected" / text.name, rewritten.read_text())
     calls = shop.calls("input.o")
     assert "unpaired" not in calls
-    check_golden(folder / "expected/calls", calls)
+    check_golden(folder / "expected/calls", calls, shop.family)
     assert shop.run("./traced").stdout == shop.run("./plain").stdout
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from conftest import Workshop
+from conftest import EVERY_COMPILER, Workshop
 
 SHARED_H = """\
 #include <cstdio>
@@ -39,18 +39,16 @@ def units(shop: Workshop) -> Workshop:
     return shop
 
 
+SMALL = "-O1 -fno-inline -ffunction-sections -fdata-sections -Wl,--gc-sections"
+WAYS = ["-O0", "-O2", "-O2 -fPIC -g", SMALL, "-O2 -fno-exceptions -fno-rtti -fno-threadsafe-statics"]
+WAYS_OF_CLANG = [*WAYS, SMALL + " -fuse-ld=lld", "-O2 -flto -fuse-ld=lld", "-O2 -flto=thin -fuse-ld=lld"]
+WAYS_OF_GCC = [*WAYS, "-O2 -flto"]
+
+
 @pytest.mark.parametrize(
-    "options",
-    [
-        "-O0",
-        "-O2",
-        "-O2 -fPIC -g",
-        "-O1 -fno-inline -ffunction-sections -fdata-sections -fuse-ld=lld -Wl,--gc-sections",
-        "-O1 -fno-inline -ffunction-sections -fdata-sections -Wl,--gc-sections",
-        "-O2 -flto -fuse-ld=lld",
-        "-O2 -flto=thin -fuse-ld=lld",
-        "-O2 -fno-exceptions -fno-rtti -fno-threadsafe-statics",
-    ],
+    ("family", "options"),
+    [("clang", way) for way in WAYS_OF_CLANG] + [("gcc", way) for way in WAYS_OF_GCC],
+    indirect=["family"],
 )
 def test_the_probe_of_the_kept_copy_works(units: Workshop, options: str) -> None:
     """The fake runtime switches on the bytes of all units: no call from either unit is missed, none is seen twice."""
@@ -81,6 +79,7 @@ def test_shared_code_has_one_identity(units: Workshop) -> None:
     assert all(f["site"] is not None for unit in units.units("program") for f in unit["functions"])
 
 
+@EVERY_COMPILER
 def test_shared_code_across_a_shared_library(units: Workshop) -> None:
     units.cxx("-std=c++17", "-fPIC", "-shared", "a.cpp", "-o", "liba.so")
     units.cxx("-std=c++17", "b.cpp", "-L.", "-la", "-Wl,-rpath,.", "-o", "program")

@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import PREFIX, Workshop
+from conftest import EVERY_COMPILER, PREFIX, Workshop
 
 MAIN = """\
 #include <stdio.h>
@@ -35,19 +35,15 @@ def pair(shop: Workshop) -> Workshop:
     return shop
 
 
+WAYS = ["-O0", "-O2", "-O3 -g", "-fPIC", "-fno-pie -no-pie", "-static", "-ffunction-sections -Wl,--gc-sections"]
+WAYS_OF_CLANG = [*WAYS, "-flto -fuse-ld=lld", "-ffunction-sections -fuse-ld=lld -Wl,--gc-sections"]
+WAYS_OF_GCC = [*WAYS, "-O2 -flto", "-O2 -flto -flto-partition=max", "-O1 -masm=intel", "-O2 -mavx512f"]
+
+
 @pytest.mark.parametrize(
-    "options",
-    [
-        "-O0",
-        "-O2",
-        "-O3 -g",
-        "-fPIC",
-        "-fno-pie -no-pie",
-        "-static",
-        "-flto -fuse-ld=lld",
-        "-ffunction-sections -fuse-ld=lld -Wl,--gc-sections",
-        "-ffunction-sections -Wl,--gc-sections",
-    ],
+    ("family", "options"),
+    [("clang", way) for way in WAYS_OF_CLANG] + [("gcc", way) for way in WAYS_OF_GCC],
+    indirect=["family"],
 )
 def test_ways_to_compile_and_link(pair: Workshop, options: str) -> None:
     words = options.split()
@@ -58,12 +54,14 @@ def test_ways_to_compile_and_link(pair: Workshop, options: str) -> None:
     assert set(pair.site_names("program").values()) == {"main", "work"}
 
 
+@EVERY_COMPILER
 @pytest.mark.parametrize("options", ["-O0", "-O2", "-O2 -fPIC", "-O2 -fno-plt"])
 def test_probes_are_called(pair: Workshop, options: str) -> None:
     pair.cc(*options.split(), "-c", "main.c", "work.c")
     assert pair.calls("main.o", "work.o") == "main\n  work\n"
 
 
+@EVERY_COMPILER
 def test_one_go_with_several_sources(pair: Workshop) -> None:
     pair.cc("-O2", "-MMD", "main.c", "work.c", "-o", "program", "-lm")
     assert pair.run("./program").stdout == "6\n"
@@ -71,11 +69,13 @@ def test_one_go_with_several_sources(pair: Workshop) -> None:
     assert {path.name for path in pair.path.iterdir()} == {"main.c", "work.c", "program", "program.d"}
 
 
+@EVERY_COMPILER
 def test_several_sources_to_objects(pair: Workshop) -> None:
     pair.cc("-c", "main.c", "work.c")
     assert (pair.path / "main.o").exists() and (pair.path / "work.o").exists()
 
 
+@EVERY_COMPILER
 def test_shared_library(pair: Workshop) -> None:
     pair.cc("-fPIC", "-shared", "work.c", "-o", "libwork.so")
     pair.cc("main.c", "-L.", "-lwork", "-Wl,-rpath,.", "-o", "program")
@@ -84,12 +84,14 @@ def test_shared_library(pair: Workshop) -> None:
     assert list(pair.site_names("program").values()) == ["main"]
 
 
+@EVERY_COMPILER
 def test_relocatable_links_are_completed_later(pair: Workshop) -> None:
     pair.cc("-c", "main.c", "work.c")
     pair.cc("-r", "main.o", "work.o", "-o", "both.o")
     assert pair.calls("both.o") == "main\n  work\n"
 
 
+@EVERY_COMPILER
 def test_an_object_linked_without_the_wrapper_stays_dormant(pair: Workshop) -> None:
     pair.cc("-O2", "-c", "main.c", "work.c")
     pair.plain("main.o", "work.o", "-o", "program")
@@ -105,6 +107,7 @@ def test_paths_with_spaces_and_response_files(pair: Workshop) -> None:
     assert set(pair.site_names("a b/program").values()) == {"main", "work"}
 
 
+@EVERY_COMPILER
 def test_two_objects_of_one_source_have_switches_of_their_own(pair: Workshop) -> None:
     pair.cc("-c", "work.c", "-o", "one.o")
     pair.cc("-Dwork=other", "-c", "work.c", "-o", "two.o")
@@ -112,6 +115,7 @@ def test_two_objects_of_one_source_have_switches_of_their_own(pair: Workshop) ->
     assert pair.calls("main.o", "one.o", "two.o") == "main\n  work\n"
 
 
+@EVERY_COMPILER
 def test_builds_are_reproducible(pair: Workshop) -> None:
     pair.cc("-g", "-c", "work.c")
     first = (pair.path / "work.o").read_bytes()
@@ -119,15 +123,33 @@ def test_builds_are_reproducible(pair: Workshop) -> None:
     assert (pair.path / "work.o").read_bytes() == first
 
 
+@pytest.mark.parametrize("family", ["gcc"], indirect=True)
 def test_what_clang_cannot_parse_is_compiled_unchanged_and_counted(shop: Workshop) -> None:
     shop.write(nested_c=NESTED)
-    done = shop.cc("-c", "nested.c", VPROF_REAL_CC="gcc")
+    done = shop.cc("-c", "nested.c")
     assert done.stderr == ""
-    shop.cc("nested.o", "-o", "program", VPROF_REAL_CC="gcc")
+    shop.cc("nested.o", "-o", "program")
     shop.run("./program")
     unit = shop.unit("program")
     assert (unit["status"], unit["count"], unit["unit"]) == ("unchanged", 0, str(shop.path / "nested.c"))
-    assert unit["reason"] == "the real compiler is not clang"
+    assert unit["reason"] == "clang cannot parse it: nested.c:3: function definition is not allowed here"
+
+
+def test_with_another_compiler_units_are_compiled_unchanged(pair: Workshop) -> None:
+    other = pair.path / "other"
+    other.write_text("#!/bin/sh\ncase \"$*\" in *-dM*) echo '#define __INTEL_COMPILER 1';; *) exec gcc \"$@\";; esac\n")
+    other.chmod(0o755)
+    pair.cc("-c", "work.c", VPROF_REAL_CC=str(other))
+    assert pair.unit("work.o")["reason"] == "the real compiler is neither clang nor gcc"
+
+
+def test_a_launcher_of_the_real_compiler(pair: Workshop) -> None:
+    launcher = pair.path / "launcher"
+    launcher.write_text('#!/bin/sh\necho "$1" >> launched\nexec "$@"\n')
+    launcher.chmod(0o755)
+    pair.cc("-c", "work.c", VPROF_REAL_CC=f"{launcher} {pair.real} -m64")
+    assert pair.unit("work.o")["status"] == "instrumented"
+    assert set((pair.path / "launched").read_text().split()) == {pair.real}
 
 
 @pytest.mark.parametrize("compiler", ["vprof-cc", "vprof-c++"])
@@ -184,12 +206,14 @@ def test_standard_input_is_compiled(pair: Workshop) -> None:
     assert done.returncode == 0 and (pair.path / "x.o").exists()
 
 
+@EVERY_COMPILER
 def test_assembly_output_assembles(pair: Workshop) -> None:
     pair.cc("-O2", "-S", "main.c", "work.c")
     pair.plain("-c", "main.s", "work.s")
     assert pair.calls("main.o", "work.o") == "main\n  work\n"
 
 
+@EVERY_COMPILER
 def test_no_temporary_files_stay(pair: Workshop) -> None:
     scratch = pair.path / "scratch"
     scratch.mkdir()

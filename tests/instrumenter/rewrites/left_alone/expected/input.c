@@ -3,6 +3,11 @@
 
 #define BEGIN {
 #define END }
+#ifdef __clang__
+#define MUSTTAIL __attribute__((musttail))
+#else
+#define MUSTTAIL
+#endif
 
 static void from_macro(void) BEGIN puts("macro"); END
 
@@ -10,7 +15,7 @@ static __attribute__((naked, used)) void naked(void) { __asm__("ret"); }
 
 static int target(int x) { __VPROF_PROBE(0)  return puts("tail") + x; }
 
-static int tail(int x) { __attribute__((musttail)) return target(x); }
+static int tail(int x) { MUSTTAIL return target(x); }
 
 static int fast(int x) { __VPROF_PROBE(1)  return puts("ifunc") + x; }
 static int (*resolve(void))(int) { return fast; }
