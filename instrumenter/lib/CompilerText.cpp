@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "FunctionRewriter.h"
 #include "clang/Basic/FileManager.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
@@ -149,13 +150,13 @@ const std::string &CompilerText::pathOf(llvm::StringRef name) const {
 }
 
 /// Where the text has a place of a file, once for each time that it includes the file.
-std::vector<size_t> CompilerText::offsetsOf(clang::FileID file, unsigned offset) const {
+std::vector<unsigned> CompilerText::offsetsOf(clang::FileID file, unsigned offset) const {
   const unsigned number = sources_.getLineNumber(file, offset);
   const Place place = placeOf(file, number);
   const auto found = lines_.find(place);
   if (found == lines_.end() || isAmbiguous(file, place)) return {};
   const auto [begin, original] = lineOf(sources_, file, number);
-  std::vector<size_t> offsets;
+  std::vector<unsigned> offsets;
   for (const auto &[start, length] : found->second)
     if (llvm::StringRef(text_).substr(start, length).rtrim('\r') == original)
       offsets.push_back(start + (offset - begin));
@@ -168,21 +169,15 @@ bool CompilerText::sees(clang::SourceLocation place) const {
 }
 
 std::string CompilerText::withEdits(const Edits &edits, const std::string &prelude) const {
-  std::map<size_t, std::string> inserted;
-  inserted[main_file_] = "# 1 \"<vprof>\" 1 3\n" + atNoLine(prelude) + "# 0 \"<command-line>\" 2\n";
+  std::map<unsigned, Insertion> inserted;
+  inserted[main_file_].before = "# 1 \"<vprof>\" 1 3\n" + atNoLine(prelude) + "# 0 \"<command-line>\" 2\n";
   for (const auto &[name, insertions] : edits) {
     const auto entry = sources_.getFileManager().getFileRef(name);
     const clang::FileID file = sources_.translateFile(*entry);
-    for (const auto &[offset, text] : insertions)
-      for (const size_t place : offsetsOf(file, offset)) inserted[place] += text;
+    for (const auto &[offset, insertion] : insertions)
+      for (const unsigned place : offsetsOf(file, offset)) inserted[place] = insertion;
   }
-  std::string result;
-  size_t done = 0;
-  for (const auto &[offset, text] : inserted) {
-    result += text_.substr(done, offset - done) + text;
-    done = offset;
-  }
-  return result + text_.substr(done);
+  return withInsertions(text_, inserted);
 }
 
 }  // namespace vprof

@@ -38,13 +38,13 @@ class CompilerText {
   void checkLine(llvm::StringRef line);
   Place placeOf(clang::FileID file, unsigned line) const;
   bool isAmbiguous(clang::FileID file, const Place &place) const;
-  std::vector<size_t> offsetsOf(clang::FileID file, unsigned offset) const;
+  std::vector<unsigned> offsetsOf(clang::FileID file, unsigned offset) const;
   const std::string &pathOf(llvm::StringRef name) const;
 
   std::string text_;
   const clang::SourceManager &sources_;
   std::string problem_;
-  size_t main_file_ = 0;                                           ///< offset of the marker that begins it
+  unsigned main_file_ = 0;                                         ///< offset of the marker that begins it
   std::map<Place, std::vector<std::pair<size_t, size_t>>> lines_;  ///< offset, length
   mutable std::map<std::string, std::string> paths_;
   mutable std::map<clang::FileID, std::map<Place, unsigned>> uses_;

@@ -177,20 +177,24 @@ llvm::Expected<Edits> placeEdits(Unit &unit, const std::map<size_t, std::string>
   return edits;
 }
 
+std::string withInsertions(llvm::StringRef original, const std::map<unsigned, Insertion> &insertions) {
+  std::string text;
+  size_t done = 0;
+  for (const auto &[offset, inserted] : insertions) {
+    for (const llvm::StringRef next : {original.slice(done, offset), {inserted.behind}, {inserted.before}})
+      append(text, next);
+    done = offset;
+  }
+  append(text, original.substr(done));
+  return text;
+}
+
 std::map<std::string, std::string> applyEdits(const Edits &edits, clang::ASTContext &context) {
   clang::SourceManager &sources = context.getSourceManager();
   std::map<std::string, std::string> texts;
   for (const auto &[name, insertions] : edits) {
     const auto entry = sources.getFileManager().getFileRef(name);
-    const llvm::StringRef original = sources.getMemoryBufferForFileOrFake(*entry).getBuffer();
-    std::string &text = texts[name];
-    size_t done = 0;
-    for (const auto &[offset, inserted] : insertions) {
-      for (const llvm::StringRef next : {original.slice(done, offset), {inserted.behind}, {inserted.before}})
-        append(text, next);
-      done = offset;
-    }
-    append(text, original.substr(done));
+    texts[name] = withInsertions(sources.getMemoryBufferForFileOrFake(*entry).getBuffer(), insertions);
   }
   return texts;
 }

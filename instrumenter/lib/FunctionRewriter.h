@@ -21,6 +21,9 @@ namespace vprof {
 llvm::Expected<Edits> placeEdits(Unit &unit, const std::map<size_t, std::string> &untouchable,
                                  const Descriptor &descriptor, clang::ASTContext &context);
 
+/// The text with insertions by offset; a blank keeps words apart that would become one.
+std::string withInsertions(llvm::StringRef original, const std::map<unsigned, Insertion> &insertions);
+
 /// The text of each file with its insertions, by the file's name.
 std::map<std::string, std::string> applyEdits(const Edits &edits, clang::ASTContext &context);
 
