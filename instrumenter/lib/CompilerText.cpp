@@ -170,7 +170,11 @@ bool CompilerText::sees(clang::SourceLocation place) const {
 
 std::string CompilerText::withEdits(const Edits &edits, const std::string &prelude) const {
   std::map<unsigned, Insertion> inserted;
-  inserted[main_file_].before = "# 1 \"<vprof>\" 1 3\n" + atNoLine(prelude) + "# 0 \"<command-line>\" 2\n";
+  // gcc takes the file that it opens for the base file.
+  const llvm::StringRef main_name = llvm::StringRef(text_).substr(main_file_).split('\n').first.split(' ').second;
+  inserted[main_file_].before = "# 1 \"<vprof>\" 1 3\n#undef __BASE_FILE__\n#define __BASE_FILE__ " +
+                                main_name.split(' ').second.str() + "\n" + atNoLine(prelude) +
+                                "# 0 \"<command-line>\" 2\n";
   for (const auto &[name, insertions] : edits) {
     const auto entry = sources_.getFileManager().getFileRef(name);
     const clang::FileID file = sources_.translateFile(*entry);

@@ -86,6 +86,7 @@ class Compilation {
     if (!commands_.text.empty()) command = join(command, {"--gcc-text", commands_.text});
     command.push_back("--");
     const Result result = vprof::run(join(command, commands_.parse), Capture::kErrors);
+    if (result.ok() && !commands_.text.empty()) keepTimestamp();
     if (result.ok()) return "";
     if (result.code == kRewriterWrongDescriptor) {
       std::fprintf(stderr, "vprof-cc: descriptor: %s\n", firstLine(result.captured).c_str());
@@ -93,6 +94,13 @@ class Compilation {
     }
     if (result.signal) return "vprof-rewrite ended by signal " + std::to_string(result.signal);
     return firstLine(result.captured);
+  }
+
+  /// For __TIMESTAMP__.
+  void keepTimestamp() const {
+    std::error_code ignored;
+    const auto time = std::filesystem::last_write_time(unit_.source.path, ignored);
+    std::filesystem::last_write_time(scratch_ + "/text", time, ignored);
   }
 
   /// The result, or nothing and the reason why the unit cannot be instrumented.

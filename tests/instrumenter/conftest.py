@@ -19,7 +19,16 @@ PREFIX = Path(os.environ.get("VPROF_PREFIX", HERE.parents[1] / ".venv"))
 COMPILERS = {"clang": ("clang-19", "clang++-19"), "gcc": ("gcc", "g++")}
 EVERY_WARNING = {
     "clang": ["-Weverything", "-Wno-c++98-compat", "-Wno-unsafe-buffer-usage"],
-    "gcc": ["-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wcast-qual", "-Wundef", "-Wredundant-decls", "-Wstack-protector"],
+    "gcc": [
+        "-Wall",
+        "-Wextra",
+        "-Wshadow",
+        "-Wconversion",
+        "-Wcast-qual",
+        "-Wundef",
+        "-Wredundant-decls",
+        "-Wstack-protector",
+    ],
 }
 # For tests and modules that hold with either as the real compiler.
 EVERY_COMPILER = pytest.mark.parametrize("family", COMPILERS, indirect=True)

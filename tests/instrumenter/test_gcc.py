@@ -1,0 +1,194 @@
+"""gcc as the real compiler: it reads one text in which the headers are in place, and its probes jump."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from conftest import EVERY_COMPILER, Workshop
+
+WITH_GCC = pytest.mark.parametrize("family", ["gcc"], indirect=True)
+
+
+@EVERY_COMPILER
+def test_headers_keep_what_they_know_of_themselves(shop: Workshop) -> None:
+    (shop.path / "first/deep").mkdir(parents=True)
+    (shop.path / "second").mkdir()
+    files = {
+        "list.def": "ITEM(one, 1)\nITEM(two, 2)\n",
+        "first/next.h": "#pragma once\n#include_next <next.h>\n#include <deep/beside.h>\n",
+        "second/next.h": "static int second(int n) { puts(__FILE__); while (n > 9) n /= 2; return n + __LINE__; }\n",
+        "first/deep/beside.h": '#ifndef BESIDE\n#define BESIDE\n#include "quoted.h"\n#endif\n',
+        "first/deep/quoted.h": "static int quoted(void) { return puts(__FILE__) + __INCLUDE_LEVEL__ + __LINE__; }\n",
+    }
+    for name, text in files.items():
+        (shop.path / name).write_text(text)
+    shop.write(
+        a_c="""\
+#include <stdio.h>
+#define NEXT <next.h>
+#include NEXT
+#include NEXT
+#if __has_include(<deep/beside.h>) && !__has_include("missing.h")
+#include <deep/beside.h>
+#endif
+#define ITEM(name, n) static int name(void) { return puts(#name) + n; }
+#include "list.def"
+#undef ITEM
+#define ITEM(name, n) + name()
+#line 70 "grammar.y"
+int parsed(int n) { printf("%s %d\\n", __FILE__, __LINE__); return n; }
+#line 15 "a.c"
+int main(void) {
+  int sum = 0
+#include "list.def"
+  ;
+  puts(__BASE_FILE__);
+  printf("%d %d %d\\n", sum + second(100) + quoted() + parsed(1), __LINE__, __COUNTER__);
+  return 0;
+}
+"""
+    )
+    options = ["-Ifirst", "-Isecond", "-Wall"]
+    shop.plain(*options, "a.c", "-o", "plain")
+    assert shop.cc(*options, "-c", "a.c").stderr == ""
+    calls = shop.calls("a.o")
+    assert {"second", "quoted", "parsed"} <= set(calls.split())
+    assert shop.run("./traced").stdout == shop.run("./plain").stdout
+
+
+@WITH_GCC
+def test_the_timestamp_is_the_sources(shop: Workshop) -> None:
+    shop.write(t_c="#include <stdio.h>\nint main(void) { puts(__TIMESTAMP__); return 0; }\n")
+    os.utime(shop.path / "t.c", (1e9, 1e9))
+    shop.cc("t.c", "-o", "t")
+    assert "2001" in shop.run("./t").stdout
+    assert shop.unit("t")["status"] == "instrumented"
+
+
+@WITH_GCC
+def test_what_gcc_reads_otherwise_has_no_probe(shop: Workshop) -> None:
+    """Clang finds the places, gcc compiles: a function that gcc does not read has none, the others have."""
+    shop.write(
+        d_c="""\
+#include <stdio.h>
+#ifdef __clang__
+static int differs(int n) { return printf("clang %d\\n", n); }
+#else
+static int differs(int n) { return printf("gcc %d\\n", n); }
+#endif
+static __attribute__((target("avx2"))) int wide(int n) { return printf("wide %d\\n", n); }
+int main(void) { return differs(1) + wide(2) < 0; }
+"""
+    )
+    shop.cc("-O2", "-c", "d.c")
+    assert shop.calls("d.o") == "main\n"
+    assert shop.run("./traced").stdout == "gcc 1\nwide 2\n"
+    reasons = {function["name"]: function["left"] for function in shop.unit("d.o")["functions"]}
+    assert reasons == {"differs": "unseen", "wide": "target", "main": None}
+
+
+@WITH_GCC
+def test_a_unit_that_changes_the_instruction_set_is_compiled_unchanged(shop: Workshop) -> None:
+    shop.write(t_c='#pragma GCC target("avx512f")\nint main(void) { return __builtin_puts("x") < 0; }\n')
+    shop.cc("-O2", "-c", "t.c")
+    assert shop.unit("t.o")["reason"] == "#pragma GCC target"
+
+
+@WITH_GCC
+def test_options_that_clang_does_not_know(shop: Workshop) -> None:
+    shop.write(o_c="int work(int n) { while (n > 9) n /= 2; return implicit(n); }\nint implicit(int n) { return n; }\n")
+    options = "-O2 -w -fno-tree-vectorize -fipa-pta -fsanitize=bounds-strict -Wno-stringop-truncation -fvar-tracking"
+    more = ["--param", "max-inline-insns-single=10", "--param=ggc-min-expand=50", "-dumpbase", "other"]
+    shop.cc(*options.split(), *more, "-c", "o.c")
+    assert shop.unit("o.o")["status"] == "instrumented"
+
+
+def test_objects_of_both_compilers_in_one_program(shop: Workshop) -> None:
+    shop.write(
+        a_c="int work(int n);\nint main(void) { return work(9); }\n",
+        b_c="__attribute__((noinline)) int leaf(int n) { while (n > 0) n -= 2; return n + 1; }\nint work(int n) { return leaf(n); }\n",
+    )
+    shop.cc("-O2", "-c", "a.c")
+    shop.cc("-O2", "-c", "b.c", VPROF_REAL_CC="gcc")
+    assert shop.calls("a.o", "b.o", options=["-O2"]) == "main\n  work\n    leaf\n"
+
+
+LIVE = """\
+#include <math.h>
+#include <stdio.h>
+#define KEPT __attribute__((noinline))
+KEPT double leaf(double x, long a, long b, long c, long d, long e, long f, long double y, int n) {
+  long kept[6] = {a, b, c, d, e, f};
+  while (n--) x = x * 1.5 + (double)(kept[n % 6] += n) + (double)y;
+  return x + (double)(kept[0] ^ kept[1] ^ kept[2] ^ kept[3] ^ kept[4] ^ kept[5]);
+}
+KEPT float vectors(const float *x, int n) {
+  float sums[8] = {0};
+  for (int i = 0; i < n; i++) sums[i % 8] += x[i];
+  return sums[0] + sums[3] * sums[7];
+}
+KEPT long double extended(long double x, int n) { while (n--) x = x / 3 + 1; return x; }
+KEPT _Complex double pair(double x, int n) { while (n--) x += n; return x + 2.0i; }
+int main(void) {
+  float numbers[64];
+  for (int i = 0; i < 64; i++) numbers[i] = (float)i;
+  printf("%a %a\\n", leaf(0.5, 1, 2, 3, 4, 5, 6, 0.25L, 7), vectors(numbers, 64));
+  printf("%La %a\\n", extended(10, 5), __imag__ pair(3, 4));
+  return 0;
+}
+"""
+
+
+@WITH_GCC
+@pytest.mark.parametrize(
+    "options", ["-O0", "-O2", "-O3 -mavx2", "-O2 -fno-omit-frame-pointer -fPIC", "-O1 -fstack-protector-all", "-Os -pg"]
+)
+def test_what_is_live_at_a_jump_survives(shop: Workshop, options: str) -> None:
+    """The runtime prints at every entry and exit: that changes whatever a call may change. Leaves keep values below the
+    stack pointer."""
+    shop.write(live_c=LIVE)
+    words = options.split()
+    shop.plain(*words, "live.c", "-o", "plain")
+    shop.cc(*words, "-c", "live.c")
+    assert set(shop.calls("live.o", options=words).split()) == {"main", "leaf", "vectors", "extended", "pair"}
+    assert shop.run("./traced").stdout == shop.run("./plain").stdout
+
+
+UNWINDS = """\
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdint.h>
+#include <unwind.h>
+static _Unwind_Reason_Code show(struct _Unwind_Context *context, void *unused) {
+  Dl_info info;
+  void *place = (char *)_Unwind_GetIP(context) - 1;
+  if (dladdr(place, &info) && info.dli_sname) puts(info.dli_sname);
+  return _URC_NO_REASON;
+}
+static void walk(void) { _Unwind_Backtrace(show, NULL); puts("."); }
+void __vprof_register(unsigned char *start, unsigned char *stop) { while (start + 64 < stop) *--stop = 1; }
+__attribute__((preserve_most)) unsigned short *__vprof_enter(uint32_t site, void *frame) { walk(); return frame; }
+__attribute__((preserve_most)) void __vprof_leave(void *frame) { walk(); }
+__asm__(".globl __vprof_enter_site\\n.type __vprof_enter_site, @function\\n__vprof_enter_site:\\n.cfi_startproc\\n"
+        "pushq %rdi\\n.cfi_adjust_cfa_offset 8\\ncall __vprof_enter\\npopq %rdi\\n.cfi_adjust_cfa_offset -8\\nret\\n"
+        ".cfi_endproc\\n");
+"""
+
+
+@WITH_GCC
+@pytest.mark.parametrize("options", ["-O2", "-O2 -fno-omit-frame-pointer"])
+def test_the_stack_can_be_walked_from_a_jump(shop: Workshop, options: str) -> None:
+    shop.write(
+        leaf_c="int leaf(int n) { volatile int kept[20]; for (int i = 0; i < 20; i++) kept[i] = n; return kept[n]; }\n",
+        main_c="int leaf(int n);\n__attribute__((no_instrument_function)) int main(void) { return leaf(3) - 3; }\n",
+        runtime_c=UNWINDS,
+    )
+    shop.run("clang-19", "-O1", "-c", "runtime.c")
+    shop.cc(*options.split(), "-c", "main.c", "leaf.c")
+    shop.cc("-rdynamic", "main.o", "leaf.o", "runtime.o", "-o", "program")
+    walks = shop.run("./program").stdout.split(".\n")[:2]
+    for walk in walks:
+        names = walk.split()
+        assert names[names.index("leaf") :][:2] == ["leaf", "main"], walks
