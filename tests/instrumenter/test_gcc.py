@@ -107,7 +107,8 @@ def test_options_that_clang_does_not_know(shop: Workshop) -> None:
 def test_objects_of_both_compilers_in_one_program(shop: Workshop) -> None:
     shop.write(
         a_c="int work(int n);\nint main(void) { return work(9); }\n",
-        b_c="__attribute__((noinline)) int leaf(int n) { while (n > 0) n -= 2; return n + 1; }\nint work(int n) { return leaf(n); }\n",
+        b_c="__attribute__((noinline)) int leaf(int n) { while (n > 0) n -= 2; return n + 1; }\n"
+        "int work(int n) { return leaf(n); }\n",
     )
     shop.cc("-O2", "-c", "a.c")
     shop.cc("-O2", "-c", "b.c", VPROF_REAL_CC="gcc")
