@@ -4,7 +4,7 @@
     plain     built without vprof
     dormant   instrumented, no session
     off       a session attached, no function probe on; intervals and waits are recorded
-    all       every site on
+    all       every site on (of the trace the newest 1 GB is kept until it is counted)
 
 Run it where `vprof instrument --target leveldb` was run; both builds of the tests and what the tests print are kept
 in .vprof/leveldb/check/. Needs the packages libgmock-dev and libbenchmark-dev. Exit code 1 if a test failed.
@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vprof.plan import Plan
-from vprof.session import Session
+from vprof.session import Limit, Session
 from vprof.target import Target
 
 MODES = ("plain", "dormant", "off", "all")
@@ -91,7 +91,7 @@ def run(target: Target, mode: str, tests: list[str]) -> Result:
         return judged(start(folder, tests, log, environment), log, begin)
     plan = Plan.of(["*"] if mode == "all" else [])
     trace = log.with_suffix(".trace")
-    with Session.start(trace) as session:
+    with Session.start(trace, limit=Limit(1 << 30, newest=True)) as session:
         process = start(folder, tests, log, session.environment())
         while process.poll() is None:
             session.follow(plan)
@@ -100,7 +100,8 @@ def run(target: Target, mode: str, tests: list[str]) -> Result:
         result.intervals = session.stats()["intervals"]
         totals = session.stop()
     result.records, result.dropped = totals["records"], totals["dropped"]
-    trace.unlink()
+    for file in trace.parent.glob(f"{trace.name}.*"):
+        file.unlink()
     return result
 
 
