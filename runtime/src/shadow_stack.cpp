@@ -60,6 +60,15 @@ static void abandon_dead(Slot *slot, uint64_t address, uint64_t stack_pointer, u
   }
 }
 
+void leave_for(Slot *slot, uint64_t stack_pointer, uint64_t now) {
+  uint32_t depth = slot->depth.load(std::memory_order_relaxed);
+  for (; depth != 0; --depth) {
+    const uint64_t open = slot->frames[depth - 1].address.load(std::memory_order_relaxed);
+    if (open != kNoFrame && !frame_is_dead(open, stack_pointer)) break;
+    close_top(slot, depth - 1, now, Kind::kAbandoned);
+  }
+}
+
 uint16_t *enter(Slot *slot, uint32_t site, uint64_t address, uint64_t stack_pointer) {
   uint16_t *call;
   if (enter_quickly(slot, site, address, ticks, &call)) return call;

@@ -1,6 +1,6 @@
 // The open calls of a thread (`Slot::frames`), kept so that every exit finds its entry whatever happened in between.
 //
-// Source: PROBE_ABI.md "Calls". Two rules keep it true without help from the program:
+// Source: PROBE_ABI.md "Calls". Two rules keep it true without help from the program (longjmp_interpose.cpp helps):
 //   enter: an open frame that lies below the caller's stack pointer, or at the new frame's own address, is dead
 //   (longjmp); leave: looks for its exact frame address; what lies above it is dead; not found means entered while the
 //   probe was off.
@@ -29,6 +29,9 @@ bool renew_call_numbers(const Arena *arena);
 // place of the frame's call number; null: too deep, not recorded.
 uint16_t *enter(Slot *slot, uint32_t site, uint64_t address, uint64_t stack_pointer);
 void leave(Slot *slot, uint64_t address, uint64_t now);
+
+// The thread is about to jump to where the stack pointer is `stack_pointer`: closes the frames that it leaves.
+void leave_for(Slot *slot, uint64_t stack_pointer, uint64_t now);
 
 // Closes all open frames as abandoned.
 void abandon_all(Slot *slot, uint64_t now);

@@ -98,6 +98,13 @@ def test_frames_left_by_longjmp_end_where_that_was_noticed(record: Record) -> No
     assert depth == {"main": 0, "attempt": 1}
 
 
+def test_calls_after_a_longjmp_are_not_inside_the_frames_it_left(record: Record) -> None:
+    calls = Tuples(record("jump_back.c")).calls()
+    depth = {call[2]: call[5] for call in calls}
+    assert depth == {"main": 0, "attempt": 1, "leaves": 2, "after": 2, "leaves_handler": 2, "raised": 3}
+    assert [call[2] for call in calls].count("after") == 20
+
+
 def test_after_sigkill_the_open_frames_are_known(record: Record) -> None:
     trace = record("killed.c", status=-9)
     assert calls_of(trace) == {"main": 1, "done": 5, "stuck": 1, "usleep": 6}

@@ -1,0 +1,47 @@
+// longjmp and its kin: the C library's functions, wrapped to close the frames that a jump leaves.
+//
+// Without this the next calls may seem to be made inside such a frame: where a function keeps its frame variable is
+// the compiler's choice, so the address alone does not tell a callee from a sibling that was left (shadow_stack.h). A
+// frame inlined into the function that called setjmp stays open until that function returns: it lies in its stack.
+//
+// Not seen: __builtin_longjmp, a jump of another library's own. Then shadow_stack.h's two rules hold alone.
+#include <setjmp.h>
+
+#include "interpose.h"
+#include "shadow_stack.h"
+
+namespace vprof {
+
+// glibc keeps the stack pointer as the seventh word, xored with the thread's guard and rotated (sysdeps/x86_64).
+static uint64_t target_stack_pointer(const jmp_buf buffer) {
+  constexpr int kStackPointer = 6;
+  uint64_t pointer = static_cast<uint64_t>(buffer[0].__jmpbuf[kStackPointer]);
+  __asm__("ror $17, %0; xor %%fs:0x30, %0" : "+r"(pointer) : : "cc");
+  return pointer;
+}
+
+static void close_left(const jmp_buf buffer) {
+  if (t_thread.slot != nullptr) leave_for(t_thread.slot, target_stack_pointer(buffer), ticks());
+}
+
+VPROF_INTERPOSE(void, longjmp, (jmp_buf buffer, int value), (buffer, value)) {
+  close_left(buffer);
+  real_longjmp(buffer, value);
+}
+
+VPROF_INTERPOSE(void, _longjmp, (jmp_buf buffer, int value), (buffer, value)) {
+  close_left(buffer);
+  real__longjmp(buffer, value);
+}
+
+VPROF_INTERPOSE(void, siglongjmp, (sigjmp_buf buffer, int value), (buffer, value)) {
+  close_left(buffer);
+  real_siglongjmp(buffer, value);
+}
+
+VPROF_INTERPOSE(void, __longjmp_chk, (jmp_buf buffer, int value), (buffer, value)) {
+  close_left(buffer);
+  real___longjmp_chk(buffer, value);
+}
+
+}  // namespace vprof
