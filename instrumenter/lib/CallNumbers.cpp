@@ -68,14 +68,15 @@ class Symbols {
 struct Call {
   WrittenCall written;
   unsigned symbol;
+  bool in_text;
 };
 
 std::vector<Call> callsOf(const clang::FunctionDecl &function, Symbols &symbols) {
   std::vector<Call> calls;
-  const auto wanted = [&](const clang::CallExpr &call) { return symbols.of(call) && isInText(call, function); };
+  const auto wanted = [&](const clang::CallExpr &call) { return symbols.of(call).has_value(); };
   for (WrittenCall &written : writtenCalls(function, wanted)) {
-    const unsigned symbol = *symbols.of(*written.expression);
-    calls.push_back({std::move(written), symbol});
+    const clang::CallExpr &call = *written.expression;
+    calls.push_back({std::move(written), *symbols.of(call), isInText(call, function)});
   }
   return calls;
 }
@@ -89,19 +90,33 @@ void dropInner(std::vector<Call> &calls) {
   calls = std::move(kept);
 }
 
-/// Drops calls with others among their arguments, then those whose function is called at no other place.
+/// The functions that are called at several places, all of which can be numbered: a call without a number would carry
+/// that of an earlier one.
+std::set<unsigned> symbolsToNumber(const std::vector<Call> &calls) {
+  std::map<unsigned, unsigned> places;
+  std::set<unsigned> hidden, chosen;
+  for (const Call &call : calls) {
+    ++places[call.symbol];
+    if (!call.in_text) hidden.insert(call.symbol);
+  }
+  for (const auto &[symbol, count] : places)
+    if (count > 1 && !hidden.count(symbol)) chosen.insert(symbol);
+  return chosen;
+}
+
+/// Leaves out calls among whose arguments a number is always set behind theirs.
 std::vector<Call> toNumber(std::vector<Call> calls) {
   const std::vector<Call> all = calls;
   dropInner(calls);
-  std::map<unsigned, unsigned> places;
-  for (const Call &call : calls) ++places[call.symbol];
+  const std::set<unsigned> symbols = symbolsToNumber(calls);
   std::set<const clang::CallExpr *> overwritten;
   for (const Call &call : calls)
-    if (places[call.symbol] > 1)
-      for (size_t outer : call.written.around) overwritten.insert(all[outer].written.expression);
+    if (symbols.count(call.symbol))
+      for (size_t outer : llvm::ArrayRef(call.written.around).drop_front(call.written.conditional))
+        overwritten.insert(all[outer].written.expression);
   std::vector<Call> chosen;
   for (const Call &call : calls)
-    if (places[call.symbol] > 1 && !overwritten.count(call.written.expression)) chosen.push_back(call);
+    if (symbols.count(call.symbol) && !overwritten.count(call.written.expression)) chosen.push_back(call);
   return chosen;
 }
 

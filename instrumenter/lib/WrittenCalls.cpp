@@ -28,27 +28,40 @@ class Finder : public clang::RecursiveASTVisitor<Finder> {
 
   bool dataTraverseStmtPre(clang::Stmt *statement) {
     if (llvm::isa<clang::UnaryExprOrTypeTraitExpr, clang::CXXNoexceptExpr, clang::CXXTypeidExpr, clang::ConstantExpr,
-                  clang::GenericSelectionExpr, clang::LambdaExpr, clang::BlockExpr, clang::RequiresExpr,
-                  clang::OMPExecutableDirective>(statement))
+                  clang::LambdaExpr, clang::BlockExpr, clang::RequiresExpr, clang::OMPExecutableDirective>(statement))
       return false;
+    if (const auto *selection = llvm::dyn_cast<clang::GenericSelectionExpr>(statement)) {
+      if (!selection->isResultDependent()) TraverseStmt(const_cast<clang::Expr *>(selection->getResultExpr()));
+      return false;
+    }
     if (const auto *call = llvm::dyn_cast<clang::CallExpr>(statement)) note(*call);
+    if (isConditional(statement)) conditional_.push_back(open_.size());
     return true;
   }
 
   bool dataTraverseStmtPost(clang::Stmt *statement) {
     if (!open_.empty() && calls[open_.back()].expression == statement) open_.pop_back();
+    if (isConditional(statement)) conditional_.pop_back();
     return true;
   }
 
  private:
+  /// Some of its parts may not be evaluated.
+  static bool isConditional(const clang::Stmt *statement) {
+    const auto *binary = llvm::dyn_cast<clang::BinaryOperator>(statement);
+    return (binary && binary->isLogicalOp()) ||
+           llvm::isa<clang::AbstractConditionalOperator, clang::StmtExpr>(statement);
+  }
+
   void note(const clang::CallExpr &call) {
     if (!wanted_(call) || !seen_.insert(&call).second) return;
-    calls.push_back({&call, open_});
+    calls.push_back({&call, open_, conditional_.empty() ? 0 : conditional_.back()});
     open_.push_back(calls.size() - 1);
   }
 
   const Wanted &wanted_;
   std::vector<size_t> open_;
+  std::vector<size_t> conditional_;  ///< for each conditional around: how many calls are open around it
   std::set<const clang::CallExpr *> seen_;
 };
 

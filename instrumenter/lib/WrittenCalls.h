@@ -17,6 +17,7 @@ namespace vprof {
 struct WrittenCall {
   const clang::CallExpr *expression = nullptr;
   std::vector<size_t> around;  ///< calls of the list among whose arguments it is, outermost first
+  size_t conditional = 0;      ///< so many of these may run without it: ?:, &&, || or a block stands between
 };
 
 /// Those for which `wanted` is true; those that a macro writes are asked for as well.

@@ -10,13 +10,13 @@ static void put(int x) { __VPROF_PROBE(1)  printf("%d\n", get(x)); }
 #define PUT(x) put(x)
 
 static int places(int n) { __VPROF_PROBE_CALLS(2) 
-  (__VPROF_CALL_NUMBER(1), put(1));
-  if (n > 2) (__VPROF_CALL_NUMBER(2), put(2));
+  put(1);
+  if (n > 2) put(2);
   PUT(3);
-  for (int i = 0; i < (__VPROF_CALL_NUMBER(3), get(1)); i++) put((__VPROF_CALL_NUMBER(4), get(2)));
-  int a = (__VPROF_CALL_NUMBER(5), get(get(3))), b = n ? (__VPROF_CALL_NUMBER(6), get(4)) : leaf(5) + leaf(6);
-  switch (n) { case 1: (__VPROF_CALL_NUMBER(7), put(4)); }
-  return (__VPROF_CALL_NUMBER(8), get(5)) + (__VPROF_CALL_NUMBER(9), get(6)) + a - b + (int)sizeof(get(9));
+  for (int i = 0; i < (__VPROF_CALL_NUMBER(1), get(1)); i++) put((__VPROF_CALL_NUMBER(2), get(2)));
+  int a = (__VPROF_CALL_NUMBER(3), get(get(3))), b = n ? (__VPROF_CALL_NUMBER(4), get(4)) : leaf(5) + leaf(6);
+  switch (n) { case 1: put(4); }
+  return (__VPROF_CALL_NUMBER(5), get(5)) + (__VPROF_CALL_NUMBER(6), get(6)) + a - b + (int)sizeof(get(9));
 }
 
 static struct { int (*get)(int); } table = {get};
