@@ -2,7 +2,7 @@
 PACKAGES := clang-19 libclang-19-dev llvm-19-dev libclang-rt-19-dev clang-format-19 cmake ninja-build gcc g++ make \
             libgtest-dev graphviz python3 python3-venv lld-19 procps \
             dpkg-dev zlib1g-dev autoconf automake libtool libtool-bin meson ccache \
-            libgmock-dev libbenchmark-dev libpcre2-dev perl
+            libgmock-dev libbenchmark-dev libpcre2-dev perl csmith libcsmith-dev
 PYTHON := /usr/bin/python3
 VENV := .venv
 BUILD := build
@@ -10,7 +10,7 @@ BIN := $(CURDIR)/$(VENV)/bin
 # Golden rewrites and their inputs are as odd as users' code.
 FORMATTED = $(filter-out tests/instrumenter/rewrites/%,$(shell git ls-files '*.cpp' '*.h' '*.c'))
 
-.PHONY: setup native warm demo test test-quick corpus lint format sanitize bench-runtime clean
+.PHONY: setup native warm demo test test-quick corpus lint format sanitize fuzz bench-runtime clean
 
 # What is missing: Debian packages, the Python environment, the native parts below build/, all installed into .venv/.
 setup: native warm
@@ -86,6 +86,12 @@ sanitize: .stamps/packages
 	for p in asan tsan; do \
 	  cmake --preset $$p >/dev/null && cmake --build --preset $$p && ctest --preset $$p || exit 1; \
 	done
+
+# Random programs, plain against instrumented: tests/fuzz/README.md. FIRST=1001 goes on where a run of 1000 ended.
+FIRST := 1
+COUNT := 1000
+fuzz: setup
+	$(BIN)/python tests/fuzz/fuzz.py cxx c csmith --first $(FIRST) --count $(COUNT) -j 2
 
 bench-runtime: setup
 	$(BIN)/python bench/runtime.py

@@ -1,0 +1,114 @@
+"""What a program logged of its calls (fuzz.h) against what vprof recorded of them: the same calls, nested the same way.
+
+Functions without a probe, and functions without ENTER, are left out of both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+
+from programs import Program
+from vprof.metadata import Unit
+from vprof.model import Trace
+
+Place = tuple[str, int]
+"""File and line where a function begins: its name here."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """`depth` counts the calls around it. `at`: the line of the call, "" if unknown, also to vprof, because the
+    caller has no probe (runtime/PROBE_ABI.md, call numbers)."""
+
+    place: Place
+    depth: int
+    at: str
+
+
+def comparable(program: Program, units: list[Unit]) -> set[Place]:
+    """Functions that have both a probe and an ENTER, alone on their line.
+
+    Not those whose ENTER is inside a function-try-block: the probe covers the handlers, too.
+    """
+    entered = {
+        (name, number)
+        for name, text in program.files.items()
+        for number, line in enumerate(text.split("\n"), 1)
+        if "ENTER(" in line and not re.match(r"#|.*\btry\b.*ENTER\(", line)
+    }
+    functions: dict[Place, set[tuple[str, bool]]] = defaultdict(set)
+    for unit in units:
+        for function in unit.functions:
+            functions[PurePath(function.file).name, function.line].add((function.id, function.site is not None))
+    return {place for place in entered if len(functions[place]) == 1 and next(iter(functions[place]))[1]}
+
+
+def logged(path: Path, places: set[Place]) -> dict[int, list[Call]]:
+    """The log: calls of each thread by its id, in order of entry."""
+    calls: dict[int, list[Call]] = {}
+    for line in path.read_text().splitlines():
+        match line.split():
+            case ["T", tid, _]:
+                mine = calls.setdefault(int(tid), [])
+                around: list[bool] = []
+            case ["+", file, number, at]:
+                counts = (file, int(number)) in places
+                known = at != "0" and around and around[-1]
+                if counts:
+                    mine.append(Call((file, int(number)), sum(around), at if known else ""))
+                around.append(counts)
+            case _:
+                if around:
+                    around.pop()
+    return calls
+
+
+def recorded(trace: Trace, places: set[Place]) -> dict[int, list[Call]]:
+    """The trace: likewise."""
+    calls: dict[int, list[Call]] = defaultdict(list)
+    rows = trace.invocations
+    around: list[tuple[int, bool]] = []
+    previous = -1
+    for thread, function, site, depth in zip(rows.thread, rows.function, rows.site, rows.depth, strict=True):
+        if thread != previous:
+            around, previous = [], thread
+        while around and around[-1][0] >= depth:
+            around.pop()
+        file, _, line = trace.program.places[function].rpartition(":")
+        place = (PurePath(file).name, int(line or 0))
+        if place in places:
+            at = re.match(r".*:(\d+)", trace.sites[site])
+            around_it = sum(counts for _, counts in around)
+            calls[_tid(trace.threads[thread])].append(Call(place, around_it, at[1] if at else ""))
+        around.append((int(depth), place in places))
+    return calls
+
+
+def _tid(name: str) -> int:
+    match = re.match(r"\d+/(\d+)", name)
+    return int(match[1]) if match else -1
+
+
+def differences(log: dict[int, list[Call]], trace: dict[int, list[Call]], nested: bool) -> Iterator[str]:
+    """One line for each thread whose calls differ. `nested`: depths count, too."""
+    for number, tid in enumerate(sorted(log)):
+        expected, found = log[tid], trace.get(tid, [])
+        for index, (call, seen) in enumerate(zip(expected, found, strict=False)):
+            if call.place != seen.place or (nested and call.depth != seen.depth):
+                yield f"thread {number}, call {index}: {_told(seen)} is recorded, {_told(call)} was made"
+                break
+            if call.at and seen.at and call.at != seen.at:
+                yield f"thread {number}, call {index}: {_told(seen)}, but it was called at line {call.at}"
+                break
+        else:
+            if len(expected) != len(found):
+                yield f"thread {number}: {len(found)} calls recorded, {len(expected)} made"
+
+
+def _told(call: Call) -> str:
+    at = f" called at line {call.at}" if call.at else ""
+    return f"{call.place[0]}:{call.place[1]}{at} at depth {call.depth}"

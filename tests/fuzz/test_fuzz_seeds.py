@@ -1,0 +1,28 @@
+"""A few random programs, others every day, and seeds that once found something."""
+
+from __future__ import annotations
+
+import datetime
+
+import pytest
+
+from fuzz import LANGUAGES, told_of, try_seed
+
+FRESH = {"cxx": 3, "c": 6, "csmith": 4}
+"""Seeds a day."""
+FOUND = [
+    ("c", 4),  # a number of an earlier call where another is called only under a condition
+    ("c", 9),  # calls after a longjmp recorded inside the call that it left
+    ("cxx", 104),  # as c 4, and calls that a macro writes
+]
+
+
+def fresh() -> list[tuple[str, int]]:
+    first = datetime.date.today().toordinal() * 100
+    return [(language, first + number) for language in LANGUAGES for number in range(FRESH[language])]
+
+
+@pytest.mark.parametrize(("language", "seed"), [*FOUND, *fresh()])
+def test_a_random_program_does_the_same_and_its_calls_are_recorded(language: str, seed: int) -> None:
+    outcome = try_seed(language, seed)
+    assert outcome.kind in ("same", "skipped"), told_of(outcome)
