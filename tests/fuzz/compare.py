@@ -30,6 +30,7 @@ PREFIX = Path(os.environ.get("VPROF_PREFIX", sys.prefix))
 PLAIN = os.environ.get("VPROF_REAL_CC", "clang-19")
 PLAIN_CXX = os.environ.get("VPROF_REAL_CXX", "clang++-19")
 RUN_SECONDS, COMPILE_SECONDS = 10, 240
+_LOG_FULL = 123  # fuzz.h
 _NOTHING, _ALL = Plan.of([]), Plan.of(["*"])
 
 
@@ -57,6 +58,8 @@ def findings(program: Program, folder: Path) -> list[str]:
         (folder / name).write_text(text)
     _compile(program, folder, [PLAIN_CXX if program.cxx else PLAIN], "plain", InvalidError)
     plain = _run(folder, "plain", {})
+    if plain.status == _LOG_FULL:
+        raise SkippedError("it makes more calls than its log holds")
     if plain.status < 0 or plain.status > 127:
         raise InvalidError(f"the plain program ends with {plain}")
     try:

@@ -11,6 +11,8 @@
 extern "C" {
 #endif
 
+#define FUZZ_LOG_FULL 123 /* exit code */
+
 void fuzz_entered(const char *file, int line, unsigned at);
 void fuzz_left(void);
 unsigned fuzz_depth(void);        /* open calls of this thread */
