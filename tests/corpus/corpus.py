@@ -122,6 +122,7 @@ def report(work: Path, known: dict[str, Project]) -> str:
         f"- {r.project}, {mode}: {', '.join(names)}" for r in results for mode, names in r.new_failures.items() if names
     ]
     known_failures = [(r.project, sorted({test for run in r.plain for test in run["failed"]})) for r in results]
+    not_run = [name for name in known if name not in {result.project for result in results}]
     unchanged = [f"- {r.project}: {count} units: {why}" for r in results for why, count in r.unchanged.items()]
     parts = [
         "# The corpus: results",
@@ -132,6 +133,8 @@ def report(work: Path, known: dict[str, Project]) -> str:
         f"{versions}; load average {loads[0]:.0f} to {loads[-1]:.0f}.",
         "",
         *lines(results),
+        "",
+        f"Not run yet: {', '.join(not_run) or 'none'}.",
         "",
         "## Tests that only fail with vprof",
         *(differing or ["none"]),
