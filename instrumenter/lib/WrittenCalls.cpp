@@ -14,7 +14,7 @@ using Wanted = std::function<bool(const clang::CallExpr &)>;
 
 class Finder : public clang::RecursiveASTVisitor<Finder> {
  public:
-  explicit Finder(const Wanted &wanted) : wanted_(wanted) {}
+  Finder(const Wanted &wanted, const clang::ASTContext &context) : wanted_(wanted), context_(context) {}
 
   std::vector<WrittenCall> calls;
 
@@ -34,7 +34,13 @@ class Finder : public clang::RecursiveASTVisitor<Finder> {
       if (!selection->isResultDependent()) TraverseStmt(const_cast<clang::Expr *>(selection->getResultExpr()));
       return false;
     }
-    if (const auto *call = llvm::dyn_cast<clang::CallExpr>(statement)) note(*call);
+    if (const auto *choice = llvm::dyn_cast<clang::ChooseExpr>(statement)) {
+      if (!choice->isConditionDependent()) TraverseStmt(choice->getChosenSubExpr());
+      return false;
+    }
+    const auto *call = llvm::dyn_cast<clang::CallExpr>(statement);
+    if (call && call->isUnevaluatedBuiltinCall(context_)) return false;
+    if (call) note(*call);
     if (isConditional(statement)) conditional_.push_back(open_.size());
     return true;
   }
@@ -60,6 +66,7 @@ class Finder : public clang::RecursiveASTVisitor<Finder> {
   }
 
   const Wanted &wanted_;
+  const clang::ASTContext &context_;
   std::vector<size_t> open_;
   std::vector<size_t> conditional_;  ///< for each conditional around: how many calls are open around it
   std::set<const clang::CallExpr *> seen_;
@@ -68,7 +75,7 @@ class Finder : public clang::RecursiveASTVisitor<Finder> {
 }  // namespace
 
 std::vector<WrittenCall> writtenCalls(const clang::FunctionDecl &function, const Wanted &wanted) {
-  Finder finder(wanted);
+  Finder finder(wanted, function.getASTContext());
   finder.TraverseStmt(const_cast<clang::CompoundStmt *>(blockOf(function)));
   return std::move(finder.calls);
 }

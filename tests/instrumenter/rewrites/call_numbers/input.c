@@ -27,8 +27,18 @@ static int library(void) {
 
 static int pointers(int x) { return table.get(x) + table.get(x + 1); }
 
+// An argument's number counts only if the argument is evaluated; __builtin_constant_p must not see more than is written.
+static int one(int x) { return printf("%d\n", x); }
+static int under_conditions(int n) {
+  get(one(1));
+  get(n ? one(2) : 0);
+  get(n && one(3));
+  get(__builtin_constant_p(one(4)) + _Generic(n, int: one(5), default: one(6)));
+  return get(__builtin_choose_expr(1, one(7), one(8)));
+}
+
 int main(void) {
   printf("%d\n", places(1));
-  printf("%d\n", pointers(3) + library());
+  printf("%d\n", pointers(3) + library() + under_conditions(1));
   return 0;
 }

@@ -27,8 +27,18 @@ static int library(void) { __VPROF_PROBE(3)
 
 static int pointers(int x) { __VPROF_PROBE(4)  return table.get(x) + table.get(x + 1); }
 
-int main(void) { __VPROF_PROBE(5) 
+// An argument's number counts only if the argument is evaluated; __builtin_constant_p must not see more than is written.
+static int one(int x) { __VPROF_PROBE(5)  return printf("%d\n", x); }
+static int under_conditions(int n) { __VPROF_PROBE_CALLS(6) 
+  get((__VPROF_CALL_NUMBER(1), one(1)));
+  (__VPROF_CALL_NUMBER(2), get(n ? (__VPROF_CALL_NUMBER(3), one(2)) : 0));
+  (__VPROF_CALL_NUMBER(4), get(n && (__VPROF_CALL_NUMBER(5), one(3))));
+  get(__builtin_constant_p(one(4)) + _Generic(n, int: (__VPROF_CALL_NUMBER(6), one(5)), default: one(6)));
+  return get(__builtin_choose_expr(1, (__VPROF_CALL_NUMBER(7), one(7)), one(8)));
+}
+
+int main(void) { __VPROF_PROBE(7) 
   printf("%d\n", places(1));
-  printf("%d\n", pointers(3) + library());
+  printf("%d\n", pointers(3) + library() + under_conditions(1));
   return 0;
 }
