@@ -18,7 +18,7 @@ from vprof.entries import Entry
 from vprof.errors import UsageError
 from vprof.paths import annotation_file
 
-_LISTS = ("roots", "include", "exclude", "ignore_for_height")
+_LISTS = ("roots", "include", "probe", "exclude", "ignore_for_height")
 _TABLES: dict[str, dict[str, type]] = {
     "source": {"kind": str, "path": str, "package": str, "version": str},
     "build": {"steps": list, "programs": list},
@@ -51,6 +51,7 @@ class Descriptor:
     file: Path
     summary: str
     roots: list[str]
+    probe: list[str]
     exclude: list[str]
     ignore_for_height: list[str]
     source: dict[str, Any]
@@ -67,7 +68,11 @@ class Descriptor:
 
         Positions in the metadata's `matched` are those in `entries`.
         """
-        lists = {"exclude": self.exclude, "ignore_for_height": self.ignore_for_height}
+        lists = {
+            "probe": [*self.probe, *self.roots],  # a drill-down starts at the roots, however small they are
+            "exclude": self.exclude,
+            "ignore_for_height": self.ignore_for_height,
+        }
         return json.dumps({**self.entries, **lists}, indent=1)
 
 
@@ -86,6 +91,7 @@ def load(file: Path) -> Descriptor:
         file=file,
         summary=str(raw.get("summary", "")),
         roots=lists["roots"],
+        probe=lists["probe"],
         exclude=lists["exclude"],
         ignore_for_height=lists["ignore_for_height"],
         source=raw.get("source", {}),

@@ -105,6 +105,11 @@ bool isAnyOf(const std::vector<std::string> &alternatives, const clang::Function
                      [&](const std::string &wanted) { return isNamed(wanted, decl, name); });
 }
 
+bool matchesAny(const std::vector<std::string> &globs, const std::string &name) {
+  return std::any_of(globs.begin(), globs.end(),
+                     [&](const std::string &glob) { return fnmatch(glob.c_str(), name.c_str(), 0) == 0; });
+}
+
 }  // namespace
 
 bool Hook::names(const Function &candidate) const {
@@ -117,9 +122,11 @@ bool Hook::namesCallOf(const clang::FunctionDecl &callee) const {
 }
 
 bool Descriptor::excludes(const std::string &name) const {
-  for (const std::string &glob : exclude)
-    if (fnmatch(glob.c_str(), name.c_str(), 0) == 0) return true;
-  return false;
+  return matchesAny(exclude, name);
+}
+
+bool Descriptor::probes(const std::string &name) const {
+  return matchesAny(probe, name);
 }
 
 llvm::Expected<Descriptor> readDescriptor(const std::string &path) {
@@ -132,6 +139,7 @@ llvm::Expected<Descriptor> readDescriptor(const std::string &path) {
   Descriptor descriptor;
   for (const Table &table : kTables)
     if (llvm::Error error = readTable(table, *root, descriptor)) return std::move(error);
+  descriptor.probe = texts(*root, "probe");
   descriptor.exclude = texts(*root, "exclude");
   descriptor.ignore_for_height = texts(*root, "ignore_for_height");
   return descriptor;

@@ -34,10 +34,12 @@ struct Hook {
 
 struct Descriptor {
   std::vector<Hook> hooks;
+  std::vector<std::string> probe;              ///< globs of function names that get a site however small they are
   std::vector<std::string> exclude;            ///< globs of function names that get no site
   std::vector<std::string> ignore_for_height;  ///< globs of error and exit functions, passed on in the metadata
 
   bool excludes(const std::string &name) const;
+  bool probes(const std::string &name) const;
 };
 
 /// Reads the JSON file; unknown keys are ignored. The error is one line that names the entry and what is wrong with it.

@@ -69,6 +69,10 @@ std::string untouchableReason(const Function &function, const clang::SourceManag
   return "";
 }
 
+bool isSmall(const Function &function) {
+  return !function.has_call && !function.has_loop && function.statements < kSmallStatements;
+}
+
 /// A file included several times makes several functions of one text, which cannot carry different probes.
 std::string placeOfText(const Function &function, const clang::SourceManager &sources) {
   const auto [file, offset] = sources.getDecomposedExpansionLoc(function.decl->getBody()->getBeginLoc());
@@ -118,7 +122,7 @@ void assignSites(Unit &unit, const std::map<size_t, std::string> &untouchable, c
       function.left = reason->second;
     else if (descriptor.excludes(function.name))
       function.left = "excluded";
-    else if (!function.has_call && !function.has_loop && function.statements < kSmallStatements)
+    else if (isSmall(function) && !descriptor.probes(function.name))
       function.left = "small";
     else
       function.site = unit.sites++;

@@ -12,6 +12,7 @@ from vprof.paths import target_file, target_names
 GOOD = """
 name = "toy"
 roots = ["serve"]
+probe = ["lock_*"]
 exclude = ["hash_*"]
 [source]
 kind = "tree"
@@ -45,6 +46,7 @@ def test_entries_reach_the_rewriter_unchanged(tmp_path: Path) -> None:
     raw = json.loads(descriptor.rewriter_json())
     assert raw["interval"] == [{"event": "begin", "function": "txn_begin", "id": "txn->id"}]
     assert raw["sync"] == [{"role": "release", "function": "latch_set", "object": "latch"}]
+    assert raw["probe"] == ["lock_*", "serve"]
     assert raw["exclude"] == ["hash_*"]
 
 

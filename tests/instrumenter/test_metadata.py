@@ -107,6 +107,16 @@ def test_excluded_by_glob(shop: Workshop) -> None:
     assert reasons == {"add": "excluded", "sub": None, "apply": "excluded", "fatal": "excluded"}
 
 
+def test_small_functions_get_a_site_if_a_glob_names_them(shop: Workshop) -> None:
+    shop.write(
+        s_c="int get_one(void) { return 1; }\nint get_two(void) { return 2; }\nint add(int a) { return a + 1; }\n",
+        descriptor_json='{"probe": ["get_*"], "exclude": ["*_two"]}',
+    )
+    shop.cc("-c", "s.c", VPROF_DESCRIPTOR="descriptor.json")
+    reasons = {f["name"]: f["left"] for f in shop.unit("s.o")["functions"]}
+    assert reasons == {"get_one": None, "get_two": "excluded", "add": "small"}
+
+
 def test_matched_entries_of_the_descriptor(shop: Workshop) -> None:
     shop.write(
         p_c=PROGRAM,
