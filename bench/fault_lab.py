@@ -89,8 +89,8 @@ class Recording:
         self.modules = 0
         self.probes_on = False
 
-    def start(self, *command: object) -> subprocess.Popen[str]:
-        return start(*command, VPROF_SESSION=str(self.directory))
+    def start(self, *command: object, **environment: str) -> subprocess.Popen[str]:
+        return start(*command, VPROF_SESSION=str(self.directory), **environment)
 
     def follow(self) -> None:
         """All probes of the program's own modules on, before it goes on."""

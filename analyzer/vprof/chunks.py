@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from vprof.errors import TraceError
 
-VERSION = 2
+VERSION = 3
 _HEADER = struct.Struct("<8sIIQ16s20xI")
 _MAGIC = b"VPROFTRC"
 _CHUNK = struct.Struct("<4sIQIIQQII")

@@ -20,10 +20,12 @@ from vprof.columns import i8, i32, i64
 from vprof.errors import InvariantError
 from vprof.kernels import helper, kernel, roomy
 from vprof.lookup import latest
-from vprof.model import BLOCKED, EXEC, NONE, QUEUE, Created, Int8, Int32, Int64, Segments, Trace
+from vprof.model import BLOCKED, EXEC, NONE, PREEMPTED, QUEUE, Created, Int8, Int32, Int64, Segments, Trace
 
 P_EXEC, P_QUEUE, P_SCHED, P_GAP, P_UNKNOWN, P_BLOCKED_UNKNOWN = range(6)
-PIECE_NAMES = ("exec", "queue", "sched", "gap", "unknown", "blocked_unknown")
+P_PREEMPTED, P_FAULT, P_DISK, P_OFF_CPU = range(6, 10)
+"""Segment states from PREEMPTED on, in their order."""
+PIECE_NAMES = ("exec", "queue", "sched", "gap", "unknown", "blocked_unknown", "preempted", "fault", "disk", "off_cpu")
 
 
 @dataclass(frozen=True)
@@ -235,14 +237,21 @@ def _walk(x, interval, thread, e, lo, wait, pieces, waits, count):  # type: igno
             e = stop
             continue
         start = max(segments[S_TS, s], lo)
-        if segments[S_STATE, s] == EXEC:
-            _piece(pieces, count, interval, P_EXEC, thread, start, e, wait)
+        state = segments[S_STATE, s]
+        if state == EXEC or state >= PREEMPTED:
+            _piece(pieces, count, interval, _alone(state), thread, start, e, wait)
         else:
             _expand(x, interval, thread, s, start, e, wait, pieces, waits, count)
         e = start
         if home and e > lo and segments[S_TASK_AT_START, s] != NONE:
             thread, e = _follow_task(x, interval, thread, s, e, lo, pieces, waits, count)
     return pieces, waits
+
+
+@helper
+def _alone(state):  # type: ignore[no-untyped-def]
+    """The piece of a segment in which the thread waits for nobody."""
+    return P_EXEC if state == EXEC else P_PREEMPTED + state - PREEMPTED
 
 
 @helper
@@ -359,8 +368,9 @@ def _concatenate_all(x, intervals):  # type: ignore[no-untyped-def]
             pieces, waits = roomy(pieces, count[0], _ROOM), roomy(waits, count[1], _ROOM)
             thread = x.segments[S_THREAD, s]
             _piece(pieces, count, i, kind, thread, now, start, NONE)
-            if x.segments[S_STATE, s] == EXEC:
-                _piece(pieces, count, i, P_EXEC, thread, start, stop, NONE)
+            state = x.segments[S_STATE, s]
+            if state == EXEC or state >= PREEMPTED:
+                _piece(pieces, count, i, _alone(state), thread, start, stop, NONE)
             else:
                 _piece(pieces, count, i, P_BLOCKED_UNKNOWN, thread, start, stop, count[1])
                 _wait(waits, count, NONE, thread, start, stop, 0, s, NONE, 0)

@@ -2,7 +2,7 @@
 
     {"intervals": [{"sid": "t0", "type": "pay", "begin": {"tid": 1, "t": 0}, "end": {"tid": 1, "t": 9}, "ignore":
     false}],
-     "segments":  [[tid, sid | null, ts, te, "exec" | "blocked" | "queue"]],
+     "segments":  [[tid, sid | null, ts, te, state]],         "exec", "blocked" ...: model.STATE_NAMES
      "functions": [[tid, sid | null, name, call site, fs, fe]],          optionally a seventh item: depth
      "wakeups":   [[tid, waker tid, t]],                                 optionally more items (object): not used
      "created":   [[creator tid, ts, consumer tid, ts2]],                optionally a fifth item: task, not used
@@ -25,7 +25,7 @@ import numpy as np
 from vprof.errors import TraceError
 from vprof.heights import acyclic, heights
 from vprof.json_links import link_created, link_wakeups
-from vprof.model import NONE, STATE_NAMES, Intervals, Invocations, Program, Segments, Trace
+from vprof.model import BLOCKED, NONE, QUEUE, STATE_NAMES, Intervals, Invocations, Program, Segments, Trace
 
 Row = list[Any]
 
@@ -84,7 +84,7 @@ def trace_from_dict(data: Any) -> Trace:
         wakeups=wakeups,
         created=created,
         intervals=intervals,
-        has_sync=bool(len(wakeups.t) or len(created.ts) or np.any(segments.state != 0)),
+        has_sync=bool(len(wakeups.t) or len(created.ts) or np.any(np.isin(segments.state, (BLOCKED, QUEUE)))),
         notes=notes,
     )
 

@@ -21,10 +21,12 @@ Bool = NDArray[np.bool_]
 NONE = -1
 """In a column of indices: none (no interval, no waker, no call site)."""
 
-EXEC, BLOCKED, QUEUE = 0, 1, 2
-"""Segment states: executing, blocked on a lock or I/O, waiting on a task or message queue."""
+EXEC, BLOCKED, QUEUE, PREEMPTED, FAULT, DISK, OFF_CPU = range(7)
+"""Segment states: executing, blocked on a lock or I/O, waiting on a task or message queue; descheduled while runnable,
+waiting for a page, for a read from a device; or off the CPU blocked as well as preempted. From PREEMPTED on nobody has
+to end them."""
 
-STATE_NAMES = ("exec", "blocked", "queue")
+STATE_NAMES = ("exec", "blocked", "queue", "preempted", "fault", "disk", "off_cpu")
 
 OBJECT_CLASSES = (
     "",

@@ -3,9 +3,10 @@
     Pieces + Waits + Stacks  ->  PathTree: nodes, and per (interval, node) the nanoseconds spent right there
 
 Source: ALGORITHMS section 3. An exec piece lies at its thread's stack; within a wait, at the waiter's stack,
-`[blocked]`, then the waker's stack, and so on inwards. All stacks are read at the same instant, so a piece is cut
-wherever one of them changes. Time at a node that also has children is moved to a leaf of its own, body(f) or
-rest(f): so all time is at leaves and a parent is the sum of its children, per interval, in whole nanoseconds.
+`[blocked]`, then the waker's stack, and so on inwards; time off the CPU (`[preempted]` and its like) below the stack
+where execution would be. All stacks are read at the same instant, so a piece is cut wherever one of them changes. Time
+at a node that also has children is moved to a leaf of its own, body(f) or rest(f): so all time is at leaves and a
+parent is the sum of its children, per interval, in whole nanoseconds.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from vprof.columns import i32, i64
 from vprof.critical_path import (
     P_EXEC,
     P_GAP,
+    P_PREEMPTED,
     P_QUEUE,
     P_SCHED,
     Paths,
@@ -29,6 +31,7 @@ from vprof.stacks import (
     L_BLOCKED,
     L_BODY,
     L_GAP,
+    L_PREEMPTED,
     L_QUEUE,
     L_SCHED,
     L_UNKNOWN,
@@ -256,10 +259,12 @@ def _place(pieces, waits, timeline, near, below, grafts, path, trie):  # type: i
             if not home:
                 _update(wait, t, below, waits, timeline, near, grafts, path, trie)
                 node, until = below[wait, B_NODE], min(until, below[wait, B_UNTIL])
-            if kind == P_EXEC:
+            if kind == P_EXEC or kind >= P_PREEMPTED:
                 step = step_at(timeline, thread, t, near)
                 until = min(until, _step_end(timeline, thread, step))
                 node = _graft(node, _frame(timeline, thread, step), grafts, path, trie)
+                if kind != P_EXEC:
+                    node = child_of(node, L_PREEMPTED + kind - P_PREEMPTED, trie)
             else:
                 if home:
                     node = _anchor(timeline, thread, t, stop, near)

@@ -16,7 +16,7 @@ from vprof.lives import Lives
 from vprof.model import Bool, Int32, Int64
 
 INVOCATION, LONG_START, INTERVAL_BEGIN, INTERVAL_END, ON_BEHALF, BLOCKED, OBJECT = 1, 2, 3, 4, 5, 6, 7
-PEER, ENQUEUE, DEQUEUE, CREATED, LOST, COUNT, ABANDONED = 8, 9, 10, 11, 12, 13, 14
+PEER, ENQUEUE, DEQUEUE, CREATED, LOST, COUNT, ABANDONED, OFF_CPU = 8, 9, 10, 11, 12, 13, 14, 15
 _TIMELESS = (LONG_START, OBJECT, PEER, COUNT)
 """Kinds whose time field is not a moment of the thread that wrote them."""
 LONG_DURATION = 0xFFFFFFFF
@@ -89,13 +89,13 @@ def read_records(chunks: list[RecordChunk], uids: list[int], clock: Clock) -> Re
     backwards = settle(thread, moments, t)
     lives = Lives.none(len(numbers))
     lives.extend(thread[moments], t[moments], t[moments])
-    unknown = int(np.count_nonzero((kind == 0) | (kind == 15)))
+    unknown = int(np.count_nonzero(kind == 0))
     return Records(list(numbers), thread, kind, aux, ticks, t, words[:, 1], lives, backwards, unknown)
 
 
 def _carries_time(kind: NDArray[np.uint8]) -> Bool:
     carries = np.ones(16, np.bool_)
-    carries[[0, 15, *_TIMELESS]] = False
+    carries[[0, *_TIMELESS]] = False
     return carries[kind]
 
 

@@ -1,10 +1,11 @@
 """Segments: what each thread did from its first to its last moment (ALGORITHMS section 1 and 2).
 
-    labels + waits + lives of threads -> exec and blocked segments without gaps or overlaps
+    labels + waits + time off the CPU + lives of threads -> segments without gaps or overlaps
 
 A wait inside another (a condition variable waits for a mutex, a described primitive waits inside): the outer wait
 lasts until the first inner wait that began after the outer's wake-up; from there on the inner ones count, and the time
-between them is execution. Where nobody is known to have ended the outer wait it gives way to every inner one.
+between them is execution. Where nobody is known to have ended the outer wait it gives way to every inner one. A wait
+explains all time off the CPU in it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from vprof.kernels import helper, kernel
 from vprof.lives import Lives
 from vprof.model import BLOCKED, EXEC, NONE, Bool, Int8, Int32, Int64, Segments
 from vprof.nesting import SATURATED, nest, preorder
+from vprof.off_cpu import OffCpu
 
 
 @dataclass(frozen=True)
@@ -55,13 +57,17 @@ class Cut:
     wait: Int64
 
 
-def cut(lives: Lives, labels: Labels, number: Int32, waits: Waits) -> Cut:
-    """Cuts each thread's life at changes of label and at waits. `number[instance]` is what the label column holds."""
+def cut(lives: Lives, labels: Labels, number: Int32, waits: Waits, off: OffCpu) -> Cut:
+    """Cuts each thread's life at changes of label, at waits and where it is off the CPU.
+
+    `number[instance]` is what the label column holds.
+    """
     order, _ = preorder(waits.thread, waits.span)
-    thread, start, end, wait = _pieces(order, waits.thread, waits.begin, waits.end, waits.waker != NONE, waits.t)
+    still = _pieces(order, waits.thread, waits.begin, waits.end, waits.waker != NONE, waits.t)
+    thread, start, end, wait, states = _with_off_cpu(*still, off.thread, off.start, off.stop, off.state)
     value = np.where(labels.instance != NONE, number[labels.instance], NONE) if len(number) else labels.instance
     owner, label, ts, te, state, of = _cut(
-        lives.first, lives.last, labels.thread, labels.t, value.astype(np.int32), thread, start, end, wait
+        lives.first, lives.last, labels.thread, labels.t, value.astype(np.int32), thread, start, end, wait, states
     )
     return Cut(Segments(owner, label, ts, te, state, np.r_[waits.object_class, np.int8(0)][of]), of)
 
@@ -119,6 +125,42 @@ def _pieces(
 
 
 @kernel
+def _with_off_cpu(
+    thread: Int32,
+    start: Int64,
+    stop: Int64,
+    wait: Int64,
+    off_thread: Int32,
+    off_start: Int64,
+    off_stop: Int64,
+    off_state: Int8,
+) -> tuple[Int32, Int64, Int64, Int64, Int8]:
+    """Both in order: standing still in a wait, and where there is none, being off the CPU (wait NONE)."""
+    size = 2 * (len(thread) + len(off_thread))
+    owner, begin, end = np.empty(size, np.int32), np.empty(size, np.int64), np.empty(size, np.int64)
+    of, state = np.empty(size, np.int64), np.empty(size, np.int8)
+    n = k = 0
+    for i in range(len(thread) + 1):
+        last = i == len(thread)
+        while k < len(off_thread) and (last or off_thread[k] <= thread[i]):
+            now = off_start[k]
+            if i and thread[i - 1] == off_thread[k]:
+                now = max(now, stop[i - 1])
+            ahead = not last and off_thread[k] == thread[i]
+            until = min(off_stop[k], start[i]) if ahead else off_stop[k]
+            if now < until:
+                owner[n], begin[n], end[n], of[n], state[n] = off_thread[k], now, until, NONE, off_state[k]
+                n += 1
+            if ahead and off_stop[k] > start[i]:
+                break  # the rest may lie after this wait
+            k += 1
+        if not last:
+            owner[n], begin[n], end[n], of[n], state[n] = thread[i], start[i], stop[i], wait[i], BLOCKED
+            n += 1
+    return owner[:n], begin[:n], end[:n], of[:n], state[:n]
+
+
+@kernel
 def _cut(
     life_start: Int64,
     life_end: Int64,
@@ -129,6 +171,7 @@ def _cut(
     piece_from: Int64,
     piece_to: Int64,
     piece_wait: Int64,
+    piece_state: Int8,
 ) -> tuple[Int32, Int32, Int64, Int64, np.ndarray, Int64]:
     size = len(life_start) + len(label) + 2 * len(piece_wait)
     thread, interval, state = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int8)
@@ -147,7 +190,7 @@ def _cut(
                 moment = min(moment, piece_to[pi] if blocked else piece_from[pi])
             if moment > cursor:
                 thread[n], interval[n], ts[n], te[n] = owner, current, cursor, moment
-                state[n], wait[n] = (BLOCKED, piece_wait[pi]) if blocked else (EXEC, NONE)
+                state[n], wait[n] = (piece_state[pi], piece_wait[pi]) if blocked else (EXEC, NONE)
                 n += 1
             cursor = moment
             if relabel and label_t[li] == cursor:

@@ -17,7 +17,20 @@ from vprof.kernels import helper, kernel, roomy
 from vprof.model import NONE, Int32, Int64, Invocations, Trace
 
 L_BLOCKED, L_QUEUE, L_GAP, L_SCHED, L_UNKNOWN, L_BODY = range(6)
-PSEUDO = ("[blocked]", "[queue]", "[gap]", "[sched]", "[unknown]", "body")
+L_PREEMPTED, L_FAULT, L_DISK, L_OFF_CPU = range(6, 10)
+"""In the order of the pieces P_PREEMPTED ... P_OFF_CPU."""
+PSEUDO = (
+    "[blocked]",
+    "[queue]",
+    "[gap]",
+    "[sched]",
+    "[unknown]",
+    "body",
+    "[preempted]",
+    "[fault]",
+    "[disk]",
+    "[off cpu]",
+)
 FIRST_FRAME = len(PSEUDO)
 """Labels of tree nodes: pseudo-nodes first, then one label per (function, call site)."""
 

@@ -25,9 +25,12 @@ from vprof.intervals import Labels, Selection
 from vprof.invocations import Calls, kept, labels_at_entry, observed_edges, read_calls
 from vprof.lives import Lives
 from vprof.model import NONE, Int32, Invocations, Program, Trace
+from vprof.off_cpu import OffCpu, read_off_cpu
 from vprof.program import Sites, describe, read_sites
 from vprof.records import Records, read_records
 from vprof.segments import Waits, cut
+
+_MUCH_UNPLACED = 0.01
 
 
 def load_binary(path: Path | str) -> Trace:
@@ -60,6 +63,7 @@ class _Decoded:
     """The last moment the file knows of, in ns."""
     waits: Waits
     calls: Calls
+    off: OffCpu
     sites: Sites
 
 
@@ -74,7 +78,7 @@ def _decode(file: TraceFile) -> _Decoded:
     )
     calls = read_calls(records, clock, file.of("open"), end)
     sites = read_sites(file, np.unique(calls.number))
-    return _Decoded(file, clock, records, end, read_waits(records, clock), calls, sites)
+    return _Decoded(file, clock, records, end, read_waits(records, clock), calls, read_off_cpu(records, calls), sites)
 
 
 def _assemble(decoded: _Decoded) -> Trace:
@@ -95,7 +99,7 @@ def _assemble(decoded: _Decoded) -> Trace:
             semantic.LOSS: lost.of(visited).touch(instances),
         },
     )
-    pieces = cut(_lives(decoded), labels, selection.number, waits)
+    pieces = cut(_lives(decoded), labels, selection.number, waits, decoded.off)
     calls = kept(decoded.calls, measured(epochs, epoch, decoded.calls))
     function = decoded.sites.functions(calls.number)
     program, remarks = _program(decoded.sites, epoch.on, calls, function)
@@ -176,6 +180,10 @@ def _types(file: TraceFile, selection: Selection) -> list[str]:
 
 def _notes(decoded: _Decoded, given: Handovers) -> list[str]:
     file, records, calls = decoded.file, decoded.records, decoded.calls
+    threads = {event["uid"]: event.get("off_cpu") for event in file.of("thread")}
+    blind = sum(known == "unknown" for known in threads.values())
+    placed = int((decoded.off.stop - decoded.off.start).sum())
+    unplaced = decoded.off.unplaced_ns > _MUCH_UNPLACED * placed
     corrected = records.backwards + calls.corrected + decoded.waits.corrected + given.corrected
     remarks = [
         (file.stopped, file.stopped),
@@ -185,6 +193,11 @@ def _notes(decoded: _Decoded, given: Handovers) -> list[str]:
         (records.unknown, f"records of unknown kinds skipped: {records.unknown}"),
         (calls.abandoned, f"calls left by longjmp or thread exit, their ends are upper bounds: {calls.abandoned}"),
         (calls.open, f"calls still open at the end of the file: {calls.open}"),
+        (blind, f"when threads were off the CPU is not known of {blind} of {len(threads)}: it counts as execution"),
+        (
+            unplaced,
+            f"time off the CPU between events too close for it, left out: {decoded.off.unplaced_ns / 1e6:.3g} ms",
+        ),
         (given.unmatched_dequeues, f"tasks dequeued whose enqueue is not in the file: {given.unmatched_dequeues}"),
     ]
     return [text for applies, text in remarks if applies]

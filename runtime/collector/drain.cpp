@@ -53,7 +53,8 @@ void Drain::tell_thread(Slot *slot, Thread &thread) {
                        .add("pid", pid)
                        .add("tid", slot->tid)
                        .add("name", thread_name(pid, slot->tid))
-                       .add("ticks", slot->start_ticks));
+                       .add("ticks", slot->start_ticks)
+                       .add("off_cpu", slot->off_cpu != 0 ? "rseq" : "unknown"));
 }
 
 // Once per thread: its process has overwritten the arena.

@@ -21,7 +21,7 @@
 
 namespace vprof {
 
-constexpr char kArenaMagic[8] = {'V', 'P', 'R', 'O', 'F', 'A', 'R', '2'};
+constexpr char kArenaMagic[8] = {'V', 'P', 'R', 'O', 'F', 'A', 'R', '3'};
 constexpr uint32_t kPage = 4096;
 constexpr uint32_t kMaxFrames = 1024;
 constexpr uint32_t kMaxModules = 256;
@@ -76,6 +76,7 @@ struct Slot {
   uint64_t program;               // that the thread runs (session.h): after an exec it is another
   std::atomic<uint64_t> writing;  // stack position of the active record writer, 0 = none (thread.h)
   std::atomic<uint32_t> depth;    // open frames
+  uint32_t off_cpu;               // 1: OFF_CPU records tell when the thread was off the CPU; constant while live
   Ring ring;
   Frame frames[kMaxFrames];
 

@@ -67,6 +67,9 @@ __vprof_enter_site:
         orq %rdx, %rax
         movq %rax, VPROF_SLOT_FRAMES + VPROF_FRAME_START(%r11)
         movq %rsi, VPROF_SLOT_FRAMES + VPROF_FRAME_ADDRESS(%r11)
+        movq vprof_switch_word(%rip), %rdx
+        cmpq $0, %fs:(%rdx)
+        je .Lenter_switched
         movq %rcx, %rax
         .cfi_remember_state
         RESTORE %rcx
@@ -78,6 +81,31 @@ __vprof_enter_site:
         shlq $32, %rax
         movl $1, VPROF_SLOT_DEPTH(%r11)
         jmp .Lfill
+
+/* rcx: the frame's call number. */
+.Lenter_switched:
+        .cfi_remember_state
+        SAVE %rcx
+        SAVE %rsi
+        SAVE %rdi
+        SAVE %r8
+        SAVE %r9
+        SAVE %r10
+        subq $8, %rsp
+        .cfi_adjust_cfa_offset 8
+        call vprof_enter_switched
+        addq $8, %rsp
+        .cfi_adjust_cfa_offset -8
+        RESTORE %r10
+        RESTORE %r9
+        RESTORE %r8
+        RESTORE %rdi
+        RESTORE %rsi
+        RESTORE %rax
+        RESTORE %rcx
+        RESTORE %rdx
+        ret
+        .cfi_restore_state
 
 /* eax: the site. The slow function gets the caller's stack pointer, the one after return. */
 .Lenter_slowly:
@@ -118,6 +146,9 @@ __vprof_leave:
         rdtsc
         shlq $32, %rdx
         orq %rdx, %rax                                  /* rax: now */
+        movq vprof_switch_word(%rip), %rdx
+        cmpq $0, %fs:(%rdx)                             /* switched off the CPU since the last look (off_cpu.h) */
+        je .Lleave_slowly
         movq %fs:VPROF_THREAD_CALLS(%rcx), %rsi
         movl VPROF_SLOT_DEPTH(%r11), %edx
         decl %edx
@@ -196,5 +227,5 @@ __vprof_leave:
         .cfi_endproc
         .size __vprof_leave, . - __vprof_leave
 
-        .hidden vprof_enter_slowly, vprof_leave_slowly, vprof_finish_record
+        .hidden vprof_enter_slowly, vprof_enter_switched, vprof_leave_slowly, vprof_finish_record, vprof_switch_word
         .section .note.GNU-stack, "", @progbits

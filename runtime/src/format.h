@@ -6,7 +6,7 @@
 
 namespace vprof {
 
-constexpr uint32_t kTraceVersion = 2;  // section 1.1
+constexpr uint32_t kTraceVersion = 3;  // section 1.1
 
 // Section 2: one record; a thread's event is one to three consecutive records.
 struct Record {
@@ -30,6 +30,7 @@ enum class Kind : uint64_t {
   kLost = 12,
   kCount = 13,
   kAbandoned = 14,
+  kOffCpu = 15,
 };
 
 // Section 2.1.
@@ -54,6 +55,12 @@ enum class ObjectClass : uint32_t {
 // Section 2.2.
 constexpr uint32_t kPeerUnknown = 1;
 constexpr uint32_t kPeerTimeUnknown = 2;
+
+// Section 2.3: bits of what happened.
+constexpr uint32_t kOffPreempted = 1;
+constexpr uint32_t kOffBlocked = 2;
+constexpr uint32_t kOffFault = 4;
+constexpr uint32_t kOffRead = 8;
 
 constexpr uint64_t kTimeMask = (uint64_t{1} << 48) - 1;
 constexpr uint32_t kMaxAux = 4095;

@@ -1,5 +1,5 @@
 // Intervals, tasks and described primitives: the functions of vprof/vprof.h.
-#include "shadow_stack.h"
+#include "off_cpu.h"
 #include "sync.h"
 #include "vprof/vprof.h"
 
@@ -11,7 +11,7 @@ static void write(Kind kind, uint32_t aux, uint64_t w1, Space space) {
   if (!attached()) return;
   Slot *slot = current_slot();
   if (slot == nullptr) return;
-  const uint64_t now = ticks();
+  const uint64_t now = event_ticks(slot);
   record(slot, make_record(kind, now, aux, w1), space, now);
 }
 

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "off_cpu.h"
 #include "shadow_stack.h"
 
 namespace vprof {
@@ -105,6 +106,7 @@ bool attach(const char *directory) {
   close(fd);
   if (!ok) return false;
   end_slots_of_former_program();
+  prepare_off_cpu();
   pthread_atfork(before_fork, nullptr, in_forked_child);
   return true;
 }

@@ -8,6 +8,7 @@
 #include <setjmp.h>
 
 #include "interpose.h"
+#include "off_cpu.h"
 #include "shadow_stack.h"
 
 namespace vprof {
@@ -21,7 +22,7 @@ static uint64_t target_stack_pointer(const jmp_buf buffer) {
 }
 
 static void close_left(const jmp_buf buffer) {
-  if (t_thread.slot != nullptr) leave_for(t_thread.slot, target_stack_pointer(buffer), ticks());
+  if (t_thread.slot != nullptr) leave_for(t_thread.slot, target_stack_pointer(buffer), event_ticks(t_thread.slot));
 }
 
 VPROF_INTERPOSE(void, longjmp, (jmp_buf buffer, int value), (buffer, value)) {

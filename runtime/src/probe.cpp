@@ -1,5 +1,6 @@
 // The slow paths of entry.S, which calls them: a thread's first call, dead frames, other clocks, full rings.
 #include "entry_offsets.h"
+#include "off_cpu.h"
 #include "shadow_stack.h"
 
 namespace vprof {
@@ -17,8 +18,15 @@ uint16_t *vprof_enter_slowly(uint32_t site, uint16_t *frame, uint64_t stack_poin
 
 // `tsc` is the time of the call if the thread's clock is the TSC, else 0.
 void vprof_leave_slowly(void *frame, uint64_t tsc) {
-  if (t_thread.slot == nullptr) return;
-  leave(t_thread.slot, reinterpret_cast<uint64_t>(frame), tsc != 0 ? tsc : ticks());
+  Slot *slot = t_thread.slot;
+  if (slot == nullptr) return;
+  const uint64_t now = was_switched() ? look(slot) : tsc != 0 ? tsc : ticks();
+  leave(slot, reinterpret_cast<uint64_t>(frame), now);
+}
+
+// The thread has been off the CPU before the call that it has just entered.
+void vprof_enter_switched() {
+  look_before_top(t_thread.slot);
 }
 
 // The end of a leave whose record found no room at once.

@@ -2,6 +2,8 @@
 
 #include <sys/mman.h>
 
+#include "off_cpu.h"
+
 namespace vprof {
 
 bool renew_call_numbers(const Arena *arena) {
@@ -69,14 +71,24 @@ void leave_for(Slot *slot, uint64_t stack_pointer, uint64_t now) {
   }
 }
 
+void look_before_top(Slot *slot) {
+  look(slot);
+  Frame &top = slot->frames[slot->depth.load(std::memory_order_relaxed) - 1];
+  top.start.store(ticks(), std::memory_order_relaxed);
+}
+
 uint16_t *enter(Slot *slot, uint32_t site, uint64_t address, uint64_t stack_pointer) {
-  uint16_t *call;
-  if (enter_quickly(slot, site, address, ticks, &call)) return call;
-  abandon_dead(slot, address, stack_pointer, ticks());
-  const uint32_t depth = slot->depth.load(std::memory_order_relaxed);
-  if (depth != kMaxFrames) return push_frame(slot, depth, site, address, ticks);
-  slot->ring.drop(1, ticks());
-  return nullptr;
+  uint16_t *call = nullptr;
+  if (!enter_quickly(slot, site, address, ticks, &call)) {
+    abandon_dead(slot, address, stack_pointer, ticks());
+    const uint32_t depth = slot->depth.load(std::memory_order_relaxed);
+    if (depth != kMaxFrames) call = push_frame(slot, depth, site, address, ticks);
+  }
+  if (call == nullptr)
+    slot->ring.drop(1, ticks());
+  else if (was_switched())
+    look_before_top(slot);
+  return call;
 }
 
 void leave(Slot *slot, uint64_t address, uint64_t now) {

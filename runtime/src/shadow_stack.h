@@ -33,6 +33,9 @@ void leave(Slot *slot, uint64_t address, uint64_t now);
 // The thread is about to jump to where the stack pointer is `stack_pointer`: closes the frames that it leaves.
 void leave_for(Slot *slot, uint64_t stack_pointer, uint64_t now);
 
+// What was off the CPU until now was so before the topmost call, which begins afterwards (off_cpu.h).
+void look_before_top(Slot *slot);
+
 // Closes all open frames as abandoned.
 void abandon_all(Slot *slot, uint64_t now);
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include "off_cpu.h"
 #include "signals.h"
 
 namespace vprof {
@@ -22,7 +23,7 @@ static uint32_t own_uid() {
 }
 
 Wait begin_wait(ObjectClass cls, uint64_t object) {
-  const uint64_t began = ticks();
+  const uint64_t began = event_ticks(current_slot());
   ObjectEntry *entry = table().add_waiter(table_key(cls, object));
   const uint64_t stamp = entry != nullptr ? entry->stamp.load(std::memory_order_acquire) : 0;
   return {cls, object, began, stamp, entry};
@@ -48,6 +49,7 @@ Peer find_peer(const Wait &wait, uint64_t resumed, Trust trust) {
 void write_blocked(const Wait &wait, Peer peer, uint64_t resumed) {
   Slot *slot = current_slot();
   if (slot == nullptr) return;
+  look_away();
   const uint64_t peer_time = peer.flags & kPeerUnknown ? resumed : peer.time;
   const Record event[3] = {make_record(Kind::kBlocked, resumed, static_cast<uint32_t>(wait.cls), wait.began),
                            make_record(Kind::kObject, 0, 0, wait.object),

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "off_cpu.h"
 #include "shadow_stack.h"
 #include "sync.h"
 
@@ -69,12 +70,14 @@ Slot *claim_slot() {
     slot->tid = static_cast<uint32_t>(syscall(SYS_gettid));
     slot->start_ticks = ticks();
     slot->program = g_session.program;
+    slot->off_cpu = off_cpu_is_known();
     slot->owner.store(slot_owner(SlotState::kLive, pid), std::memory_order_release);
     if (t_thread.creator.uid != 0) write_created(slot, t_thread.creator);
     pthread_setspecific(g_end_key, slot);  // an early key: its place is in the thread, nothing is allocated
     t_thread.calls = g_session.call_numbers + size_t{g_session.arena->index_of(slot)} * kMaxFrames;
     t_thread.slot = slot;
     t_thread.tsc_slot = g_session.clock == Clock::kTsc ? slot : nullptr;
+    begin_looking();
   }
   std::atomic_signal_fence(std::memory_order_seq_cst);
   t_thread.claiming = false;
@@ -92,7 +95,8 @@ void end_thread(void *value) {
     pthread_setspecific(g_end_key, slot);
     return;
   }
-  const uint64_t now = ticks();
+  const uint64_t now = event_ticks(slot);
+  end_looking();
   abandon_all(slot, now);
   wake_joiner(slot);
   slot->ring.flush_loss(now);

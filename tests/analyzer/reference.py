@@ -11,6 +11,15 @@ from typing import Any, NamedTuple
 
 Nanosecond = tuple[str, Any, tuple[str, ...]]
 
+ALONE: dict[str, tuple[str, ...]] = {
+    "exec": (),
+    "preempted": ("[preempted]",),
+    "fault": ("[fault]",),
+    "disk": ("[disk]",),
+    "off_cpu": ("[off cpu]",),
+}
+"""States in which a thread waits for nobody, and what hangs below its stack then."""
+
 
 class Context(NamedTuple):
     """Where a walk's time hangs: the waits around it, outermost first, each the thread that waits or a fixed stack."""
@@ -33,7 +42,7 @@ class Walk:
 
     def interval(self, iv: dict[str, Any]) -> list[Nanosecond]:
         begin, end = iv["begin"]["t"], iv["end"]["t"]
-        synced = self.wakeups or self.created or any(s[4] != "exec" for s in self.segments)
+        synced = self.wakeups or self.created or any(s[4] in ("blocked", "queue") for s in self.segments)
         if synced:
             self.back(iv["end"]["tid"], end, begin, True, (), [])
         else:
@@ -47,7 +56,7 @@ class Walk:
             if start < stop:
                 tid = s[0]
                 self.emit(kind, tid, now, start, ())
-                self.emit("exec", tid, start, stop, ())
+                self.emit(s[4], tid, start, stop, ())
                 now, kind = stop, "gap"
         self.emit(kind, tid, now, end, ())
 
@@ -68,8 +77,8 @@ class Walk:
                 e = stop
                 continue
             start = max(s[2], lo)
-            if s[4] == "exec":
-                self.emit("exec", tid, start, e, around)
+            if s[4] in ALONE:
+                self.emit(s[4], tid, start, e, around)
             else:
                 self.wait(s, tid, start, e, around, expanding)
             e = start
@@ -118,8 +127,8 @@ class Walk:
             node: tuple[str, ...] = ()
             for what, value in around:
                 node += (value if what == "stack" else self.stack(value, t)) + ("[blocked]",)
-            if kind == "exec":
-                node += self.stack(tid, t)
+            if kind in ALONE:
+                node += self.stack(tid, t) + ALONE[kind]
             else:
                 if not around:
                     node = self.open_across(tid, start, stop)

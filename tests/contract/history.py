@@ -70,7 +70,7 @@ class History:
             self._take_up(actor)
         else:
             actions = [self._enter, self._enter, self._leave, self._leave, self._begin, self._end, self._switch]
-            self._chance.choice([*actions, self._wait, self._enqueue, self._dequeue])(actor)
+            self._chance.choice([*actions, self._wait, self._off_cpu, self._enqueue, self._dequeue])(actor)
 
     def _enter(self, actor: Actor) -> None:
         self._tick()
@@ -115,6 +115,16 @@ class History:
         label = self._chance.choice([None, *self._begun])
         actor.records.on_behalf(label or 0, self._tick())
         self._relabel(actor, label)
+
+    def _off_cpu(self, actor: Actor) -> None:
+        self._tick()
+        self._close(actor, "exec")
+        bits, state = self._chance.choice(
+            [(1, "preempted"), (2, "blocked"), (6, "fault"), (10, "disk"), (3, "off_cpu")]
+        )
+        noticed = self._tick()
+        actor.records.off_cpu(noticed, self.now - actor.since, bits)
+        self._close(actor, state)
 
     def _wait(self, actor: Actor) -> None:
         self._tick()

@@ -17,7 +17,9 @@ from vprof.trace import load_binary
 TIMES = st.integers(0, 60) | st.integers(0, LOW48)
 WORDS = st.integers(0, 60) | st.integers(0, 60).map(lambda n: n | 3 << 32) | st.integers(0, (1 << 64) - 1)
 AUX = st.integers(0, 3) | st.integers(0, 4095)
-SEQUENCES = st.sampled_from([(6, 7, 8), (11, 8), (12, 13), (2, 1), (2, 14), (10, 5), (3,), (4,), (1,), (9,), (14,)])
+SEQUENCES = st.sampled_from(
+    [(6, 7, 8), (11, 8), (12, 13), (2, 1), (2, 14), (10, 5), *((kind,) for kind in (3, 4, 1, 9, 14, 15))]
+)
 
 
 @st.composite

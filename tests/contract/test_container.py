@@ -90,7 +90,7 @@ def test_noise_after_the_last_chunk_is_told(tmp_path: Path) -> None:
         (b"", "empty"),
         (b"\x7fELF" + bytes(100), "not a vprof trace"),
         (b"hello\n", "not a vprof trace"),
-        (header(version=3), "upgrade vprof"),
+        (header(version=4), "upgrade vprof"),
         (header()[:20] + b"\xff" + header()[21:], "header is damaged"),
     ],
 )
@@ -113,8 +113,8 @@ def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
 def test_unknown_chunks_events_and_records_are_passed_over(load: Load) -> None:
     writer = small()
     writer.event("news", of="a later version")
-    writer.threads[0].raw(15, 500)
-    writer.threads[0].raw(15, 501)
+    writer.threads[0].raw(0, 500)
+    writer.threads[0].raw(0, 501)
     trace = load(writer)
     assert len(trace.intervals.begin) == 2
     assert "records of unknown kinds skipped: 2" in trace.notes

@@ -22,7 +22,7 @@ LOW48 = (1 << 48) - 1
 LONG = 0xFFFFFFFF
 
 
-def header(version: int = 2, number: int = 0, session: bytes = bytes(range(16))) -> bytes:
+def header(version: int = 3, number: int = 0, session: bytes = bytes(range(16))) -> bytes:
     head = struct.pack("<8sIIQ16s20x", b"VPROFTRC", version, 64, number, session)
     return head + struct.pack("<I", zlib.crc32(head))
 
@@ -82,6 +82,10 @@ class Thread:
 
     def lost(self, start: int, end: int, count: int) -> None:
         self._add(end, record(12, end, 0, start), record(13, 0, 0, count))
+
+    def off_cpu(self, t: int, ns: int, bits: int) -> None:
+        """Noticed at t: for so long, preempted (1), blocked (2), a major fault (4), a read from a device (8)."""
+        self._add(t, record(15, t, bits, ns))
 
     def raw(self, kind: int, time: int, aux: int = 0, word: int = 0) -> None:
         self._add(time, record(kind, time, aux, word))

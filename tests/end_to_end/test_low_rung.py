@@ -69,7 +69,8 @@ def test_globs_choose_the_sites(requests: Path, tmp_path: Path) -> None:
     analysis = json.loads(vprof("analyze", trace, "--root", "handle_request", "--format", "json").stdout)
     root = analysis["tree"]["children"][0]
     assert root["node"] == "handle_request"
-    assert {node["node"] for node in root["children"]} == {"transform", "rest(handle_request)"}
+    off_cpu = {"[preempted]", "[blocked]", "[fault]", "[disk]", "[off cpu]"}
+    assert {node["node"] for node in root["children"]} - off_cpu == {"transform", "rest(handle_request)"}
 
 
 def test_a_name_that_matches_nothing_is_said_with_near_misses(requests: Path, tmp_path: Path) -> None:

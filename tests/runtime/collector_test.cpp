@@ -19,6 +19,7 @@ std::string run_collector(const std::vector<std::string> &options, int *code) {
 }
 
 TEST(Collector, TraceHasInvocationsIntervalsLabelsAndAnEnd) {
+  const WithoutOffCpu exact;
   Recording recording({"--hold"});
   recording.run_with_probes_on({program("calls"), "100"});
   const DecodedTrace trace = recording.finish();
@@ -42,6 +43,7 @@ TEST(Collector, ProbesAreOffUntilSwitchedOn) {
 }
 
 TEST(Collector, FlipsReachARunningProgram) {
+  const WithoutOffCpu exact;
   Recording recording({"--hold"});
   std::unique_ptr<Running> running(recording.start_with_probes_on({program("lives"), "flip"}));
   ASSERT_EQ(running->read_line(), "running");
@@ -62,6 +64,7 @@ TEST(Collector, FlipsReachARunningProgram) {
 }
 
 TEST(Collector, RotateCompletesOneFileAndGoesOnInTheNext) {
+  const WithoutOffCpu exact;
   Recording recording({"--hold"});
   recording.run_with_probes_on({program("calls"), "10"});
   const std::string second = recording.file("second.trace");
@@ -134,6 +137,7 @@ TEST(Collector, RejectsBadRequests) {
 
 // A limit on the file's size is, for the collector, a full disk.
 TEST(Collector, FullDiskEndsTheTraceAndNotTheSession) {
+  const WithoutOffCpu exact;
   Recording recording({"--hold"});
   recording.run_with_probes_on({program("calls"), "10"});
   ASSERT_TRUE(eventually([&] { return number_in(recording.ask("stats"), "records") == 40; }));
@@ -157,6 +161,7 @@ TEST(Collector, WritesOnlyToRegularFiles) {
 
 // Records found in the trace, those told as lost in it, and those not kept: everything the program wrote.
 TEST(Collector, AFullTraceIsCompleteAndTheSessionGoesOn) {
+  const WithoutOffCpu exact;
   constexpr uint64_t kLimit = 1 << 20;
   Recording recording({"--hold", "--max-bytes", std::to_string(kLimit)});
   recording.run_with_probes_on({program("calls"), "2000"});  // a ring holds all its records
@@ -178,6 +183,7 @@ TEST(Collector, AFullTraceIsCompleteAndTheSessionGoesOn) {
 }
 
 TEST(Collector, TheNewestFilesAreKept) {
+  const WithoutOffCpu exact;
   constexpr uint64_t kLimit = 4 << 20;
   Recording recording({"--hold", "--max-bytes", std::to_string(kLimit), "--newest", "--ring-bytes", "65536"});
   for (int i = 0; i < 60; ++i)

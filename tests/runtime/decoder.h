@@ -20,7 +20,8 @@ struct DecodedRecord {
 };
 
 struct DecodedTrace {
-  std::map<uint32_t, std::vector<DecodedRecord>> records;  // by thread uid
+  std::map<uint32_t, std::vector<DecodedRecord>> records;  // by thread uid, but for
+  std::map<uint32_t, std::vector<DecodedRecord>> off_cpu;  // OFF_CPU: they come when the machine is busy
   std::vector<std::string> events;                         // JSON
   std::map<uint32_t, std::string> metadata;                // by module index
 
@@ -40,9 +41,16 @@ struct DecodedTrace {
     return found;
   }
 
+  // All records of a thread.
+  uint64_t count_of(uint32_t uid) const {
+    const auto found = records.find(uid), off = off_cpu.find(uid);
+    return (found != records.end() ? found->second.size() : 0) + (off != off_cpu.end() ? off->second.size() : 0);
+  }
+
   uint64_t count() const {
     uint64_t n = 0;
     for (const auto &[uid, list] : records) n += list.size();
+    for (const auto &[uid, list] : off_cpu) n += list.size();
     return n;
   }
 };
@@ -72,14 +80,16 @@ T at(const std::string &bytes, size_t offset) {
   return value;
 }
 
-inline void decode_records(const std::string &payload, uint64_t base, std::vector<DecodedRecord> *out) {
+inline void decode_records(const std::string &payload, uint64_t base, uint32_t uid, DecodedTrace *trace) {
+  constexpr unsigned kOffCpu = 15;
   constexpr uint64_t kMask = (uint64_t{1} << 48) - 1;
   for (size_t i = 0; i + 16 <= payload.size(); i += 16) {
     const uint64_t w0 = at<uint64_t>(payload, i);
     uint64_t time = (base & ~kMask) | (w0 & kMask);
     if (time + (kMask >> 1) < base) time += kMask + 1;
-    out->push_back(
-        {static_cast<unsigned>(w0 >> 60), static_cast<unsigned>(w0 >> 48 & 4095), time, at<uint64_t>(payload, i + 8)});
+    const unsigned kind = static_cast<unsigned>(w0 >> 60);
+    auto &list = kind == kOffCpu ? trace->off_cpu : trace->records;
+    list[uid].push_back({kind, static_cast<unsigned>(w0 >> 48 & 4095), time, at<uint64_t>(payload, i + 8)});
   }
 }
 
@@ -105,7 +115,7 @@ inline DecodedTrace decode_trace(const std::string &path) {
     const std::string payload = bytes.substr(offset + 48, length);
     EXPECT_EQ(payload.size(), length);
     EXPECT_EQ(at<uint32_t>(bytes, offset + 40), crc32(payload.data(), payload.size()));
-    if (kind == 1) decode_records(payload, at<uint64_t>(bytes, offset + 24), &trace.records[subject]);
+    if (kind == 1) decode_records(payload, at<uint64_t>(bytes, offset + 24), subject, &trace);
     if (kind == 2) trace.events.push_back(payload);
     if (kind == 3) trace.metadata[subject] = payload;
     offset += 48 + (length + 15) / 16 * 16;

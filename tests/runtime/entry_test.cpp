@@ -114,6 +114,32 @@ TEST(Entry, AFullRingKeepsTheRegisters) {
   });
 }
 
+// Each call looks at what the kernel has done meanwhile: the word is a thread variable here that is always 0.
+TEST(Entry, LooksAtTimeOffTheCpuKeepTheRegisters) {
+  static __thread uint64_t word __attribute__((tls_model("initial-exec")));
+  on_new_thread([](Slot *slot) {
+    uint64_t frames[2], *self;
+    __asm__("movq %%fs:0, %0" : "=r"(self));
+    vprof_switch_word = reinterpret_cast<char *>(&word) - reinterpret_cast<char *>(self);
+    for (uint32_t i = 0; i < 2; ++i, word = 0) enter_checked(70 + i, &frames[1 - i], t_thread.calls + i);
+    const uint64_t sleep_began = ticks();
+    usleep(1000);
+    const uint64_t sleep_ended = ticks();
+    for (uint32_t i = 0; i < 2; ++i, word = 0) leave_checked(&frames[i]);
+    vprof_switch_word = 0;
+    const std::vector<Record> records = take_records(slot);
+    size_t i = 0;
+    while (i < records.size() && (kind_of(records[i]) != Kind::kOffCpu || !(aux_of(records[i]) & kOffBlocked))) ++i;
+    ASSERT_LT(i + 1, records.size());
+    const Record sleep = records[i], inner = records[i + 1];
+    EXPECT_GE(sleep.w1, 1000000u);
+    EXPECT_GE(time_of(sleep, sleep_ended), sleep_ended);
+    EXPECT_EQ(kind_of(inner), Kind::kInvocation);
+    EXPECT_EQ(time_of(inner, sleep_ended), time_of(sleep, sleep_ended)) << "the look is not the call's time";
+    EXPECT_LT(time_of(inner, sleep_ended) - static_cast<uint32_t>(inner.w1), sleep_began);
+  });
+}
+
 TEST(Entry, CallsCarryTheNumberOfTheirPlace) {
   on_new_thread([](Slot *slot) {
     uint64_t frames[2];

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "off_cpu.h"
 #include "session.h"
 #include "session_files.h"
 #include "thread.h"
@@ -28,6 +29,7 @@ inline Arena *test_arena() {
     EXPECT_EQ(files.create(options), "");
     const bool attached = attach(options.directory.c_str());
     EXPECT_TRUE(attached);
+    vprof_switch_word = 0;  // no OFF_CPU records among those that tests count
     return attached;
   }();
   return ready ? files.arena() : nullptr;

@@ -67,6 +67,7 @@ TEST(Lifecycle, KillInsideProbesLeavesTheOpenFrames) {
 }
 
 TEST(Lifecycle, QuickExitLosesNothing) {
+  const WithoutOffCpu exact;
   Recording recording({"--hold"});
   recording.run_with_probes_on({program("lives"), "exit"});
   const DecodedTrace trace = recording.finish();
@@ -144,6 +145,7 @@ TEST(Lifecycle, ThreadExitAbandonsItsFrames) {
 
 // More than the collector can take, into a ring too small: what is lost is told, and all intervals keep their times.
 TEST(Lifecycle, AFloodLosesInvocationsButNoInterval) {
+  const WithoutOffCpu exact;
   Recording recording({"--hold", "--ring-bytes", "262144"});
   const uint64_t wanted = std::stoull(recording.run_with_probes_on({program("lives"), "flood"}));
   const DecodedTrace trace = recording.finish();
@@ -189,6 +191,7 @@ TEST(Lifecycle, ThreadsWithoutASlotAreCounted) {
 class Signals : public testing::TestWithParam<const char *> {};
 
 TEST_P(Signals, NeverUnpairProbes) {
+  const WithoutOffCpu exact;
   Recording recording({"--hold"});
   const uint64_t calls = std::stoull(recording.run_with_probes_on({program("lives"), GetParam()}));
   const DecodedTrace trace = recording.finish();

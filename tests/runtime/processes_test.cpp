@@ -22,8 +22,7 @@ std::map<uint64_t, uint32_t> check_accounts(const DecodedTrace &trace) {
   for (const std::string &e : trace.events_named("thread_end")) {
     const uint32_t uid = static_cast<uint32_t>(number_in(e, "uid"));
     EXPECT_TRUE(ended.insert(uid).second);
-    const auto records = trace.records.find(uid);
-    EXPECT_EQ(number_in(e, "stored"), records == trace.records.end() ? 0 : records->second.size());
+    EXPECT_EQ(number_in(e, "stored"), trace.count_of(uid));
     EXPECT_EQ(number_in(e, "written"), number_in(e, "stored") + number_in(e, "dropped"));
   }
   EXPECT_EQ(ended.size(), trace.events_named("thread").size());
@@ -52,6 +51,7 @@ std::map<uint64_t, uint64_t> dropped_by_uid(const DecodedTrace &trace) {
 // kill -9, a crash, _exit in a signal handler, at random points: every call that was over is in the trace, or counted
 // as dropped if the collector was too slow; and nothing but the call that was being made.
 TEST(Processes, EndedAtRandomPointsLoseNoCommittedRecord) {
+  const WithoutOffCpu exact;
   constexpr int kTrials = 300;
   // A slot for each, so that none goes unrecorded while a busy machine gives the collector no CPU.
   Recording recording({"--hold", "--ring-bytes", "262144", "--slots", "320"});

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,14 @@ class Recording {
   std::string directory_;
   std::string session_;
   Running *collector_ = nullptr;
+};
+
+// While it lives, programs start without the C library's rseq: no OFF_CPU records among those that a test counts.
+class WithoutOffCpu {
+ public:
+  WithoutOffCpu() { setenv("GLIBC_TUNABLES", "glibc.pthread.rseq=0", 1); }
+  ~WithoutOffCpu() { unsetenv("GLIBC_TUNABLES"); }
+  WithoutOffCpu(const WithoutOffCpu &) = delete;
 };
 
 std::string program(const std::string &name);

@@ -1,0 +1,171 @@
+#include "off_cpu.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+// The C library's registration (glibc 2.35 and later): where each thread's struct rseq is, and its size, 0 if there is
+// none.
+extern "C" {
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+extern const unsigned int __rseq_size __attribute__((weak));
+
+int64_t vprof_switch_word = 0;
+}
+
+namespace vprof {
+
+namespace {
+
+// struct rseq_cs of linux/rseq.h, with pointers.
+struct alignas(32) CriticalSection {
+  uint32_t version, flags;
+  const void *start;
+  uint64_t length;
+  const void *abort;
+};
+constexpr ptrdiff_t kPlaceInRseq = 8;  // of rseq_cs in struct rseq
+
+// The kernel reads the word before the abort address and kills the program if it is not the registered signature.
+constexpr uint32_t kAbort[2] = {0x53053053, 0};
+
+// Its only byte is its own first one: nothing executes there.
+const CriticalSection kNowhere = {0, 0, &kNowhere, 1, &kAbort[1]};
+
+struct Sample {
+  uint64_t wall_ns;
+  uint64_t cpu_ns;
+  int64_t preemptions, sleeps, faults, reads;
+};
+
+struct Looks {
+  Sample last;
+  uint32_t count;  // of changes of `last`: a signal handler may look in the middle of a look
+};
+
+}  // namespace
+
+static __thread Looks t_looks __attribute__((tls_model("initial-exec")));
+
+static uint64_t load_word() {
+  uint64_t value;
+  __asm__ volatile("movq %%fs:(%1), %0" : "=r"(value) : "r"(vprof_switch_word) : "memory");
+  return value;
+}
+
+static void store_word(uint64_t value) {
+  __asm__ volatile("movq %0, %%fs:(%1)" : : "r"(value), "r"(vprof_switch_word) : "memory");
+}
+
+static uint64_t our_word() {
+  return reinterpret_cast<uint64_t>(&kNowhere);
+}
+
+static void arm() {
+  if (load_word() == 0) store_word(our_word());
+}
+
+static uint64_t read_ns(clockid_t clock) {
+  timespec t;
+  return clock_gettime(clock, &t) == 0
+             ? static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec)
+             : 0;
+}
+
+// The raw clock: NTP does not slew it, nor the CPU clock.
+static Sample read_sample() {
+  const uint64_t wall_ns = read_ns(CLOCK_MONOTONIC_RAW);
+  const uint64_t cpu_ns = read_ns(CLOCK_THREAD_CPUTIME_ID);
+  rusage u;
+  if (getrusage(RUSAGE_THREAD, &u) != 0) u = {};
+  return {wall_ns, cpu_ns, u.ru_nivcsw, u.ru_nvcsw, u.ru_majflt, u.ru_inblock};
+}
+
+static uint32_t kinds_between(const Sample &a, const Sample &b) {
+  return (b.preemptions > a.preemptions ? kOffPreempted : 0) | (b.sleeps > a.sleeps ? kOffBlocked : 0) |
+         (b.faults > a.faults ? kOffFault : 0) | (b.reads > a.reads ? kOffRead : 0);
+}
+
+static uint64_t off_ns_between(const Sample &a, const Sample &b) {
+  const uint64_t wall_ns = b.wall_ns - a.wall_ns, cpu_ns = b.cpu_ns - a.cpu_ns;
+  return wall_ns > cpu_ns && cpu_ns < uint64_t{1} << 63 ? wall_ns - cpu_ns : 0;
+}
+
+struct Finding {
+  uint64_t now;  // ticks
+  uint64_t off_ns;
+  uint32_t kinds;  // 0: a signal, or a move to another CPU
+};
+
+// Arms first, so that a switch in the midst of reading shows; then it reads again. After some tries it leaves `last` as
+// it is, and the word cleared: the next event looks again.
+static Finding find() {
+  constexpr int kTries = 4;
+  const int saved_errno = errno;
+  Finding found = {0, 0, 0};
+  for (int i = 0; i < kTries; ++i) {
+    arm();
+    const uint32_t count = t_looks.count;
+    const Sample before = t_looks.last;
+    found.now = ticks();
+    const Sample sample = read_sample();
+    if (was_switched() || t_looks.count != count) continue;
+    t_looks.last = sample;
+    ++t_looks.count;
+    found.kinds = kinds_between(before, sample);
+    found.off_ns = off_ns_between(before, sample);
+    break;
+  }
+  errno = saved_errno;
+  return found;
+}
+
+uint64_t look(Slot *slot) {
+  const Finding found = find();
+  if ((found.kinds & (kOffPreempted | kOffBlocked)) != 0 && found.off_ns != 0)
+    record(slot, make_record(Kind::kOffCpu, found.now, found.kinds, found.off_ns), Space::kNormal, found.now);
+  return found.now;
+}
+
+void look_away() {
+  if (was_switched()) find();
+}
+
+void begin_looking() {
+  if (!off_cpu_is_known()) return;
+  t_looks = {};
+  find();
+}
+
+void end_looking() {
+  if (off_cpu_is_known() && load_word() == our_word()) store_word(0);
+}
+
+// A sleep is a switch for certain, unless a signal comes first.
+static bool kernel_clears_the_word() {
+  const timespec least = {0, 1000};
+  for (int i = 0; i < 3; ++i) {
+    arm();
+    const Sample before = read_sample();
+    syscall(SYS_nanosleep, &least, nullptr);
+    if (!was_switched()) return false;
+    if (read_sample().sleeps > before.sleeps) return true;
+  }
+  return false;
+}
+
+void prepare_off_cpu() {
+  const int saved_errno = errno;
+  if (&__rseq_offset != nullptr && &__rseq_size != nullptr && __rseq_size != 0) {
+    vprof_switch_word = __rseq_offset + kPlaceInRseq;
+    const bool works = kernel_clears_the_word();
+    end_looking();
+    if (!works) vprof_switch_word = 0;
+  }
+  errno = saved_errno;
+}
+
+}  // namespace vprof

@@ -1,0 +1,62 @@
+// Time off the CPU inside calls: how long, and whether the thread was preempted, blocked, or waited for a page or a
+// device.
+//
+//     kernel switches the thread off -> clears its rseq_cs word -> next event sees it -> look(): OFF_CPU, word set
+//     again
+//
+// Source: rseq(2). The C library registers a struct rseq for every thread; the kernel sets its word rseq_cs to 0
+// whenever the thread comes back from a switch or gets a signal. So a test of that word tells at no cost whether a look
+// is worthwhile; a look reads the thread's CPU clock and counts of switches and takes about a microsecond. The word is
+// only ever set where it is 0, to a critical section that no instruction lies in: a program that uses rseq itself finds
+// its own value untouched, and the kernel clears that just as well.
+//
+// What is found lies between the previous event and this one. Without the C library's registration (older than glibc
+// 2.35, GLIBC_TUNABLES=glibc.pthread.rseq=0), or if the kernel does not clear the word in the self-test at attach,
+// nothing is looked at and the trace says so (`off_cpu` of the `thread` event).
+//
+// All of it works on the calling thread, keeps errno, and is safe in signal handlers.
+#ifndef VPROF_OFF_CPU_H
+#define VPROF_OFF_CPU_H
+
+#include "thread.h"
+
+// Where the word is, from the thread pointer (%fs); 0 while time off the CPU cannot be known: the word there is the
+// thread pointer itself, which is never 0. Constant after attach.
+extern "C" __attribute__((visibility("hidden"))) int64_t vprof_switch_word;
+
+namespace vprof {
+
+// Once per process, at attach: looks for the C library's registration and tests it, with one sleep of a microsecond.
+void prepare_off_cpu();
+
+inline bool off_cpu_is_known() {
+  return vprof_switch_word != 0;
+}
+
+// For a thread that takes its slot: what was before does not count. When it gives it back: the word is left to others.
+void begin_looking();
+void end_looking();
+
+// Whether the thread has been off the CPU, or had a signal, since the last look.
+inline bool was_switched() {
+  bool zero;
+  __asm__ volatile("cmpq $0, %%fs:(%1)" : "=@cce"(zero) : "r"(vprof_switch_word) : "memory");
+  return __builtin_expect(zero, 0);
+}
+
+// Records the time off the CPU since the last look. Returns the present time in ticks: no switch before it is left
+// unseen.
+uint64_t look(Slot *slot);
+
+// The same without a record: a BLOCKED record tells of that time.
+void look_away();
+
+// The time of an event that ends what the thread did before. `slot` may be null.
+inline uint64_t event_ticks(Slot *slot) {
+  const uint64_t now = ticks();
+  return was_switched() && slot != nullptr ? look(slot) : now;
+}
+
+}  // namespace vprof
+
+#endif

@@ -1,0 +1,276 @@
+/* off_cpu SCENARIO: is off the CPU for reasons known beforehand, inside probed functions. Prints what the thread itself
+ * knows of that time: "wall - cpu", run delay (ns), switches in sleep, while runnable, major faults. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/rseq.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/rseq.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "probes.h"
+#include "vprof/vprof.h"
+
+enum { INNER, OUTER };
+
+struct usage {
+  long long off_ns, run_delay_ns, sleeps, preemptions, faults;
+};
+
+static int schedstat;
+
+static long long ns(clockid_t clock) {
+  struct timespec t;
+  clock_gettime(clock, &t);
+  return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+static struct usage usage(void) {
+  char text[100] = "";
+  long long ran, delay = 0;
+  if (pread(schedstat, text, sizeof text - 1, 0) > 0) sscanf(text, "%lld %lld", &ran, &delay);
+  struct rusage r;
+  getrusage(RUSAGE_THREAD, &r);
+  const long long wall = ns(CLOCK_MONOTONIC_RAW), cpu = ns(CLOCK_THREAD_CPUTIME_ID);
+  return (struct usage){wall - cpu, delay, r.ru_nvcsw, r.ru_nivcsw, r.ru_majflt};
+}
+
+static void print_since(struct usage a) {
+  const struct usage b = usage();
+  printf("%lld %lld %lld %lld %lld\n", b.off_ns - a.off_ns, b.run_delay_ns - a.run_delay_ns, b.sleeps - a.sleeps,
+         b.preemptions - a.preemptions, b.faults - a.faults);
+}
+
+__attribute__((noinline)) static void inner(void) {
+  TEST_ENTER(INNER);
+  for (int i = 0; i < 1000; ++i) __asm__ volatile("" ::: "memory");
+  TEST_LEAVE(INNER);
+}
+
+__attribute__((noinline)) static void work_for(long long duration_ns) {
+  TEST_ENTER(OUTER);
+  const long long end = ns(CLOCK_MONOTONIC_RAW) + duration_ns;
+  while (ns(CLOCK_MONOTONIC_RAW) < end) inner();
+  TEST_LEAVE(OUTER);
+}
+
+/* Not the C library's, which has a probe of its own. */
+static void sleep_without_libc(long sleep_ns) {
+  const struct timespec t = {0, sleep_ns};
+  long result = 35; /* nanosleep */
+  __asm__ volatile("syscall" : "+a"(result) : "D"(&t), "S"(NULL) : "rcx", "r11", "memory");
+}
+
+__attribute__((noinline)) static void sleep_inside(long sleep_ns) {
+  TEST_ENTER(INNER);
+  sleep_without_libc(sleep_ns);
+  TEST_LEAVE(INNER);
+}
+
+static void pin_to_one_cpu(void) {
+  cpu_set_t all, one;
+  sched_getaffinity(0, sizeof all, &all);
+  int cpu = 0;
+  while (!CPU_ISSET(cpu, &all)) ++cpu;
+  CPU_ZERO(&one);
+  CPU_SET(cpu, &one);
+  sched_setaffinity(0, sizeof one, &one);
+}
+
+/* Shares the CPU for a second at most, and not longer than we live. */
+static pid_t start_competitor(void) {
+  pin_to_one_cpu();
+  const pid_t pid = fork();
+  if (pid != 0) return pid;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const long long end = ns(CLOCK_MONOTONIC_RAW) + 1000000000;
+  while (ns(CLOCK_MONOTONIC_RAW) < end) continue;
+  _exit(0);
+}
+
+static void stop_competitor(pid_t pid) {
+  kill(pid, SIGKILL);
+  waitpid(pid, NULL, 0);
+}
+
+static void preempted(void) {
+  const pid_t competitor = start_competitor();
+  inner(); /* what was before does not count */
+  const struct usage before = usage();
+  work_for(400000000);
+  print_since(before);
+  stop_competitor(competitor);
+}
+
+static void sleeping(void) {
+  inner();
+  const struct usage before = usage();
+  for (int i = 0; i < 40; ++i) sleep_inside(5000000);
+  print_since(before);
+}
+
+static void mixed(void) {
+  const pid_t competitor = start_competitor();
+  inner();
+  const struct usage before = usage();
+  for (int i = 0; i < 40; ++i) {
+    work_for(6000000);
+    sleep_inside(3000000);
+  }
+  inner();
+  print_since(before);
+  stop_competitor(competitor);
+}
+
+/* Pages that the kernel has dropped come back from the disk, if the file's system is on one. */
+static void faulting(void) {
+  enum { kBytes = 16 << 20, kPage = 4096 };
+  char name[] = "off_cpu.XXXXXX";
+  const int fd = mkstemp(name);
+  unlink(name);
+  char *block = calloc(1, kBytes);
+  if (write(fd, block, kBytes) != kBytes || fsync(fd) != 0) exit(1);
+  char *mapped = mmap(NULL, kBytes, PROT_READ, MAP_SHARED, fd, 0);
+  madvise(mapped, kBytes, MADV_RANDOM);
+  posix_fadvise(fd, 0, kBytes, POSIX_FADV_DONTNEED);
+  inner();
+  const struct usage before = usage();
+  for (int i = 0; i < 200; ++i) {
+    TEST_ENTER(INNER);
+    ((volatile char *)mapped)[(i * 7919 % (kBytes / kPage)) * kPage];
+    TEST_LEAVE(INNER);
+  }
+  print_since(before);
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t locked;
+
+static void *hold_lock(void *unused) {
+  pthread_mutex_lock(&lock);
+  pthread_barrier_wait(&locked);
+  sleep_without_libc(200000000);
+  pthread_mutex_unlock(&lock);
+  return unused;
+}
+
+/* A wait for a lock, between two other sleeps. */
+static void waiting(void) {
+  pthread_t holder;
+  pthread_barrier_init(&locked, NULL, 2);
+  pthread_create(&holder, NULL, hold_lock, NULL);
+  pthread_barrier_wait(&locked);
+  inner();
+  const struct usage before = usage();
+  TEST_ENTER(OUTER);
+  sleep_without_libc(20000000);
+  pthread_mutex_lock(&lock);
+  pthread_mutex_unlock(&lock);
+  sleep_without_libc(20000000);
+  TEST_LEAVE(OUTER);
+  print_since(before);
+  pthread_join(holder, NULL);
+}
+
+/* Time off the CPU is told before what begins and ends. */
+static void intervals(void) {
+  vprof_on_behalf(0);
+  const struct usage before = usage();
+  sleep_without_libc(10000000);
+  vprof_interval_begin(1, NULL);
+  sleep_without_libc(20000000);
+  vprof_on_behalf(1);
+  sleep_without_libc(30000000);
+  vprof_interval_end(1);
+  print_since(before);
+}
+
+/* A program with restartable sequences of its own. Under preemption and signals, whose handler has a probe, its
+ * counters of CPUs stay exact; and what it has in rseq_cs is left alone. */
+static struct {
+  volatile long n;
+  char rest[56];
+} counters[1024];
+
+static void on_alarm(int number) {
+  (void)number;
+  inner();
+}
+
+static volatile struct rseq *own_rseq(void) {
+  char *thread_pointer;
+  __asm__("movq %%fs:0, %0" : "=r"(thread_pointer));
+  return (volatile struct rseq *)(thread_pointer + __rseq_offset);
+}
+
+/* Adds 1 to this CPU's counter, restartably. Returns 0 if it has to be tried again. */
+__attribute__((noinline)) static int try_count(volatile struct rseq *rseq) {
+  const uint32_t cpu = rseq->cpu_id_start;
+  volatile long *counter = &counters[cpu].n;
+  __asm__ goto(
+      ".pushsection .data.rel.ro, \"aw\"\n .balign 32\n"
+      "9: .long 0, 0\n .quad 1f, 2f - 1f, 4f\n .popsection\n"
+      "leaq 9b(%%rip), %%rax\n movq %%rax, %[word]\n"
+      "1: cmpl %[cpu], %[cpu_now]\n jne %l[again]\n"
+      "movq %[counter], %%rax\n incq %%rax\n movq %%rax, %[counter]\n"
+      "2:\n"
+      ".pushsection .text.unlikely, \"ax\"\n .byte 0x0f, 0xb9, 0x3d\n .long 0x53053053\n"
+      "4: jmp %l[again]\n .popsection\n"
+      :
+      : [word] "m"(rseq->rseq_cs), [cpu] "r"(cpu), [cpu_now] "m"(rseq->cpu_id), [counter] "m"(*counter)
+      : "rax", "memory", "cc"
+      : again);
+  return 1;
+again:
+  return 0;
+}
+
+static void own_sequences(void) {
+  const pid_t competitor = start_competitor();
+  signal(SIGALRM, on_alarm);
+  const struct itimerval each_ms = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
+  volatile struct rseq *rseq = own_rseq();
+  inner();
+  const struct usage before = usage();
+  const long long end = ns(CLOCK_MONOTONIC_RAW) + 300000000;
+  setitimer(ITIMER_REAL, &each_ms, NULL);
+  long wanted = 0, found = 0;
+  do {
+    for (int i = 0; i < 100; ++i, ++wanted)
+      while (!try_count(rseq)) continue;
+    inner();
+  } while (ns(CLOCK_MONOTONIC_RAW) < end);
+  setitimer(ITIMER_REAL, &never, NULL);
+  for (int i = 0; i < 1024; ++i) found += counters[i].n;
+  if (found != wanted) printf("counted %ld of %ld ", found, wanted);
+  print_since(before);
+  stop_competitor(competitor);
+}
+
+int main(int argc, char **argv) {
+  static const struct {
+    const char *name;
+    void (*run)(void);
+  } scenarios[] = {{"preempted", preempted}, {"sleeping", sleeping},   {"mixed", mixed},      {"faulting", faulting},
+                   {"waiting", waiting},     {"intervals", intervals}, {"own", own_sequences}};
+  schedstat = open("/proc/thread-self/schedstat", O_RDONLY);
+  for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; ++i)
+    if (argc == 2 && strcmp(argv[1], scenarios[i].name) == 0) {
+      scenarios[i].run();
+      inner(); /* what the last switch was is told by the next event */
+      return 0;
+    }
+  return 2;
+}
