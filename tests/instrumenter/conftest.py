@@ -16,7 +16,8 @@ from elftools.elf.elffile import ELFFile
 
 HERE = Path(__file__).parent
 PREFIX = Path(os.environ.get("VPROF_PREFIX", HERE.parents[1] / ".venv"))
-COMPILERS = {"clang": ("clang-19", "clang++-19"), "gcc": ("gcc", "g++")}
+PLAIN, PLAIN_CXX = "clang-19", "clang++-19"
+COMPILERS = {"clang": (PLAIN, PLAIN_CXX), "gcc": ("gcc", "g++")}
 EVERY_WARNING = {
     "clang": ["-Weverything", "-Wno-c++98-compat", "-Wno-unsafe-buffer-usage"],
     "gcc": [
@@ -90,7 +91,7 @@ class Workshop:
 
     def calls(self, *objects: str, options: Sequence[str] = (), program: str = "traced") -> str:
         """Links the objects with the fake runtime and runs: what it printed, site numbers replaced by names."""
-        self.run("clang-19", "-c", HERE / "fake_runtime.c", "-o", "fake_runtime.o")
+        self.run(PLAIN, "-c", HERE / "fake_runtime.c", "-o", "fake_runtime.o")
         self.cxx(*options, *objects, "fake_runtime.o", "-pthread", "-o", program)
         names = self.site_names(program)
         printed = self.run(f"./{program}").stderr

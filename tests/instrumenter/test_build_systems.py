@@ -123,7 +123,7 @@ def instrumented(shop: Workshop, *binaries: str) -> set[str]:
 
 def in_build(shop: Workshop, folder: str) -> Workshop:
     (shop.path / folder).mkdir(exist_ok=True)
-    return Workshop(shop.path / folder)
+    return Workshop(shop.path / folder, shop.family)
 
 
 SITES = {"local", "in_c", "in_cxx", "main"}
