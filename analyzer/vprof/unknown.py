@@ -3,18 +3,22 @@
     Paths + Stacks  ->  functions that waited so, most time first
 
 Source: ALGORITHMS section 7. Such a wait ended by a timeout, by the kernel (I/O), or by a primitive that the descriptor
-does not describe; the function tells which. A wait whose waker is known but left no record is listed by the same rule.
+does not describe; the function, or what it calls, tells which. A wait whose waker is known but left no record is listed
+by the same rule.
 """
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
 from vprof.critical_path import P_BLOCKED_UNKNOWN, P_UNKNOWN, Paths
 from vprof.model import NONE, Trace
 from vprof.path_tree import display_names
+from vprof.paths import annotation_file
 from vprof.stacks import Stacks
 
 
@@ -23,7 +27,8 @@ class UnknownWait:
     """`function`: the innermost one with a probe on the waiter's stack when the wait began, "" if there was none.
 
     `waker_known`: somebody ended the wait, but of what that thread did meanwhile nothing is recorded. `share` is of the
-    time of all intervals.
+    time of all intervals. `advice`: what may have been waited for and what makes it known, by the names of the function
+    and of what it calls; "" if these tell nothing.
     """
 
     function: str
@@ -31,6 +36,14 @@ class UnknownWait:
     count: int
     total_ns: int
     share: float
+    advice: str = ""
+
+
+_SYNC = ("syscall", "semop", "semtimedop", "sigwait", "sigwaitinfo", "flock", "lockf")
+"""Functions of which a lock or a latch may be made that only a descriptor knows."""
+
+_FROM_THREADS = ("sockets", "readiness", "data of files, pipes and sockets")
+"""What other threads of the server may provide."""
 
 
 def unknown_waits(trace: Trace, paths: Paths, stacks: Stacks) -> list[UnknownWait]:
@@ -43,11 +56,34 @@ def unknown_waits(trace: Trace, paths: Paths, stacks: Stacks) -> list[UnknownWai
     function = np.where(call != NONE, np.r_[trace.invocations.function, NONE][call], NONE)
     path_ns = int((p.stop - p.start).sum())
     names = [*display_names(trace), ""]
+    program = trace.program
     found = []
     for key in np.unique(2 * (function + 1) + of_waker[rows]).tolist():
         f, waker_known = key // 2 - 1, bool(key % 2)
         mine = (function == f) & (of_waker[rows] == waker_known)
         total = int(ns[mine].sum())
         count = len(np.unique(wait[mine]))
-        found.append(UnknownWait(names[f], waker_known, count, total, total / path_ns))
+        known = [] if f == NONE else [program.functions[f], *(program.functions[c] for c in program.calls[f])]
+        advice = "" if waker_known else _advice(names[f], known)
+        found.append(UnknownWait(names[f], waker_known, count, total, total / path_ns, advice))
     return sorted(found, key=lambda u: (-u.total_ns, u.function, u.waker_known))
+
+
+@cache
+def _waits_for() -> dict[str, str]:
+    """What functions of the C library wait for (annotations/io.toml)."""
+    tables = tomllib.loads(annotation_file("io").read_text(encoding="utf-8"))["external"]
+    return {name: table["waits_for"] for table in tables for name in table["functions"]}
+
+
+def _advice(function: str, names: list[str]) -> str:
+    """`names`: the function's own and those of what it calls."""
+    for callee in _SYNC:
+        if callee in names:
+            what = "a futex through syscall" if callee == "syscall" else callee
+            return f"{what} waits for a thread: describe {function} as [[sync]] acquire, and what wakes it as release"
+    for callee, what in _waits_for().items():
+        if callee in names:
+            describe = ": if a thread of the server provides it, describe the hand-over as [[queue]]"
+            return f"{callee} waits for {what}{describe if what in _FROM_THREADS else ''}"
+    return ""

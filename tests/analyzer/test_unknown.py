@@ -1,5 +1,9 @@
 """Where time is lost to the unknown."""
 
+from dataclasses import replace
+
+import numpy as np
+import pytest
 from hand import hand_trace
 
 from vprof.analysis import analyze
@@ -33,3 +37,44 @@ def test_the_report_lists_them_only_when_they_matter() -> None:
     assert "outside probed functions" in report
     short = hand_trace({"A": (1, 0, 1, 9000)}, "1 A 0 30 exec\n1 A 30 50 blocked\n1 A 50 9000 exec")
     assert heading not in text.render(analyze(short))
+
+
+@pytest.mark.parametrize(
+    ("callee", "advice"),
+    [
+        ("fdatasync", "fdatasync waits for storage"),
+        (
+            "syscall",
+            "a futex through syscall waits for a thread: "
+            "describe lock as [[sync]] acquire, and what wakes it as release",
+        ),
+        (
+            "recv",
+            "recv waits for sockets: if a thread of the server provides it, describe the hand-over as [[queue]]",
+        ),
+    ],
+)
+def test_what_a_function_calls_tells_what_it_waits_for(callee: str, advice: str) -> None:
+    trace = waiting()
+    program = trace.program
+    functions = [*program.functions, "strlen", callee]
+    calls = [list(row) for row in program.calls] + [[], []]
+    calls[functions.index("lock")] = [len(functions) - 2, len(functions) - 1]
+    more = replace(
+        program,
+        functions=functions,
+        places=[*program.places, "", ""],
+        calls=calls,
+        height=np.r_[program.height, 0, 0].astype(np.int32),
+        on=np.r_[program.on, False, False],
+        complete=np.r_[program.complete, False, False],
+    )
+    analysis = analyze(replace(trace, program=more))
+    assert [wait.advice for wait in analysis.unknown] == [advice, ""]
+    assert advice in " ".join(text.render(analysis).split())
+
+
+def test_the_function_itself_may_be_what_waits() -> None:
+    segments = "1 A 0 30 exec\n1 A 30 50 blocked\n1 A 50 80 exec"
+    [wait] = analyze(hand_trace({"A": (1, 0, 1, 80)}, segments, "1 f 0 70\n1 nanosleep 25 55")).unknown
+    assert wait.advice == "nanosleep waits for time"

@@ -10,7 +10,7 @@
     no_ranking    why factors is empty by rule, else ""
     next          functions to switch on; expansions: [{factor, function, children}] says why
     unknown       waits nobody is known to have ended, most time first: function (the innermost one that waited),
-                  waker_known, count, total_ns, share (of the time of all intervals)
+                  waker_known, count, total_ns, share (of the time of all intervals), advice (what may make it known)
     loss          what the reader counted, and lost_share
     distortion    the probes' own cost, null: not measured in this trace
     warnings, notes   one-line remarks

@@ -164,13 +164,21 @@ def _unknown(analysis: Analysis, console: Console) -> None:
         return
     _heading(console, "Waits that nobody is known to have ended")
     rows: list[Row] = []
-    for u in [u for u in analysis.unknown if u.share >= _MUCH_UNKNOWN / 10][:_MOST_UNKNOWN]:
+    shown = [u for u in analysis.unknown if u.share >= _MUCH_UNKNOWN / 10][:_MOST_UNKNOWN]
+    for u in shown:
         where = u.function or "outside probed functions"
         title = f"{where}, waker not recorded" if u.waker_known else where
         total, each = duration(u.total_ns), duration(u.total_ns / u.count)
         rows.append((title, percent(u.share), total, str(u.count), each))
     _print_table(console, ("share of time", "total", "waits", "each"), rows)
-    _line(console, "I/O, a timeout, or a primitive that the descriptor lacks: look at what these functions call", "dim")
+    for advice in dict.fromkeys(u.advice for u in shown if u.advice):
+        _line(console, advice)
+    if not all(u.advice or u.waker_known for u in shown):
+        _line(
+            console,
+            "I/O, a timeout, or a primitive that the descriptor lacks: look at what these functions call",
+            "dim",
+        )
 
 
 def _next(analysis: Analysis, console: Console) -> None:
