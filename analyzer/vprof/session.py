@@ -28,7 +28,7 @@ from vprof.paths import native
 from vprof.plan import Plan, Switched
 from vprof.sessions import PREFIX, SHARED_MEMORY
 
-_NEEDED_BYTES = 192 << 20
+NEEDED_BYTES = 192 << 20
 """The arena is fully allocated: with less free shared memory than this it goes to the temporary folder."""
 _PR_SET_PDEATHSIG = 1
 _ROOMY_BYTES = 1 << 30
@@ -58,7 +58,7 @@ class Session(Control):
         `user`: the account whose programs join, if it is not ours.
         """
         free = _free_shared_memory()
-        parent = SHARED_MEMORY if free > _NEEDED_BYTES else tempfile.gettempdir()
+        parent = SHARED_MEMORY if free > NEEDED_BYTES else tempfile.gettempdir()
         directory = Path(parent) / f"{PREFIX}{secrets.token_hex(8)}"
         command = [native("lib/vprof/vprof-collector"), "--session", directory, "--output", output or "-", "--hold"]
         if free > _ROOMY_BYTES:
