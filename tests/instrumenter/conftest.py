@@ -69,6 +69,15 @@ class Workshop:
         """vprof-c++."""
         return self.run(PREFIX / "bin/vprof-c++", *arguments, check=check, env=env)
 
+    def unknown_compiler(self) -> str:
+        """A real compiler that the wrapper does not know: units are compiled unchanged."""
+        script = self.path / "unknown"
+        script.write_text(
+            f'#!/bin/sh\ncase "$*" in *-dM*) echo \'#define __INTEL_COMPILER 1\';; *) exec {self.real} "$@";; esac\n'
+        )
+        script.chmod(0o755)
+        return str(script)
+
     def plain(self, *arguments: str | Path, check: bool = True) -> Completed:
         """The real compiler."""
         return self.run(self.real, "-idirafter", PREFIX / "include", *arguments, check=check)
