@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The corpus: real projects, built with and without vprof, and their own tests in both. README.md says more.
 
-    python tests/corpus/corpus.py                 all of projects.toml, in its order
-    python tests/corpus/corpus.py redis zlib      some
-    python tests/corpus/corpus.py --results FILE  also writes the table of all that were ever run here
+    python tests/corpus/corpus.py                                      all of projects.toml, in its order
+    python tests/corpus/corpus.py redis zlib                           some
+    python tests/corpus/corpus.py --results tests/corpus/RESULTS.md    keeps the results there and in RESULTS.json
 
 Sources, builds and logs lie in VPROF_CACHE/corpus (for root /var/cache/vprof/corpus). Exit code 1 if a project does
 not build, or fails a test with vprof that none of its plain runs fails.
@@ -12,13 +12,13 @@ not build, or fails a test with vprof that none of its plain runs fails.
 from __future__ import annotations
 
 import argparse
-import fcntl
 import os
 import platform
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +27,10 @@ sys.path.append(str(Path(__file__).parents[1] / "shared"))
 import corpus_build
 import corpus_projects
 import corpus_run
-from build_cache import cache_folder, install
+from build_cache import cache_folder, install, lock
 from corpus_projects import Project
 from corpus_run import Run
-from corpus_table import Result, lines
+from corpus_table import Result, lines, merged, read, save
 
 PLAIN_RUNS = 3
 
@@ -71,6 +71,7 @@ def examine(project: Project, folder: Path, prefix: Path, plain_runs: int = PLAI
         on=_figures(on),
         new_failures={"off": differences(runs, off), "on": differences(runs, on)},
         load=os.getloadavg()[1],
+        machine=_machine(plain.cc),
     )
 
 
@@ -99,24 +100,21 @@ def _figures(run: Run) -> dict[str, Any]:
 
 
 @contextmanager
-def workshop(tools: Path) -> Iterator[tuple[Path, Path]]:
+def workshop(tools: Path, say: Callable[[str], None]) -> Iterator[tuple[Path, Path]]:
     """Where sources and builds lie, ours alone until the way out, and the prefix of copies of the installed tools.
 
     An unprivileged account can reach both, as it cannot a checkout in somebody's home, or pytest's own folders.
+    `say` is told when another run has to end first.
     """
     work = cache_folder() / "corpus"
     work.mkdir(parents=True, exist_ok=True)
-    with (work / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with lock(work / "lock", say):
         install(tools, work / "prefix")
         yield work, work / "prefix"
 
 
-def report(work: Path, known: dict[str, Project]) -> str:
-    """RESULTS.md: the rows of all projects that were run, and on what."""
-    results = [Result.read(file) for name in known for file in sorted((work / name).glob("result-*.json"))]
-    versions = ", ".join(map(_version, sorted({result.compiler for result in results})))
-    kernel = ".".join(platform.release().split(".")[:2])
+def report(results: list[Result], known: dict[str, Project]) -> str:
+    """RESULTS.md: a row for each result, and on what machines they were had."""
     loads = sorted(result.load for result in results)
     differing = [
         f"- {r.project}, {mode}: {', '.join(names)}" for r in results for mode, names in r.new_failures.items() if names
@@ -129,8 +127,8 @@ def report(work: Path, known: dict[str, Project]) -> str:
         "",
         "Written by `make corpus`; README.md says what the columns mean.",
         "",
-        f"{os.cpu_count()} CPUs, {platform.freedesktop_os_release()['PRETTY_NAME']}, kernel {kernel}, "
-        f"{versions}; load average {loads[0]:.0f} to {loads[-1]:.0f}.",
+        *(f"- {machine}" for machine in sorted({result.machine for result in results})),
+        f"- load average {loads[0]:.0f} to {loads[-1]:.0f}",
         "",
         *lines(results),
         "",
@@ -148,15 +146,25 @@ def report(work: Path, known: dict[str, Project]) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _version(compiler: str) -> str:
-    return subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+def _machine(compiler: Path) -> str:
+    said = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+    kernel = ".".join(platform.release().split(".")[:2])
+    return f"{os.cpu_count()} CPUs, {platform.freedesktop_os_release()['PRETTY_NAME']}, kernel {kernel}, {said}"
+
+
+def keep(result: Result, table: Path, known: dict[str, Project]) -> None:
+    """Adds it to the results of the table, those of other machines too; after each project, for runs take long."""
+    file = table.with_suffix(".json")
+    results = merged(read(file), [result], known)
+    save(results, file)
+    table.write_text(report(results, known), encoding="utf-8")
 
 
 def main() -> int:
     known = corpus_projects.load()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="project", help=f"some of {', '.join(known)} (default: all)")
-    parser.add_argument("--results", type=Path, metavar="FILE", help="write the table there, with earlier rows")
+    parser.add_argument("--results", type=Path, metavar="FILE", help="keep the table there, with rows of other runs")
     parser.add_argument("--packages", action="store_true", help="only print the Debian packages that they need")
     arguments = parser.parse_args()
     if unknown := set(arguments.names) - set(known):
@@ -167,7 +175,8 @@ def main() -> int:
         return 0
     failed = False
     results = []
-    with workshop(Path(os.environ.get("VPROF_PREFIX", sys.prefix))) as (work, prefix):
+    say = partial(print, flush=True)
+    with workshop(Path(os.environ.get("VPROF_PREFIX", sys.prefix)), say) as (work, prefix):
         for name in names:
             try:
                 result = examine(known[name], work / name, prefix)
@@ -175,15 +184,14 @@ def main() -> int:
                 print(error, file=sys.stderr)
                 failed = True
                 continue
-            result.save(work / name / f"result-{result.compiler}.json")
             results.append(result)
+            if arguments.results:
+                keep(result, arguments.results, known)
             print("\n".join(lines([result])[-1:] if len(results) > 1 else lines([result])), flush=True)
             for mode, tests in result.new_failures.items():
                 failed |= bool(tests)
                 for test in tests:
                     print(f"{name}, {mode}: {test}", flush=True)
-        if arguments.results and results:
-            arguments.results.write_text(report(work, known), encoding="utf-8")
     return int(failed)
 
 

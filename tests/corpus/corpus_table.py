@@ -1,8 +1,9 @@
-"""What is known of each project after its runs, and the table of all: RESULTS.md."""
+"""What is known of each project after its runs, kept in RESULTS.json, and the table of all: RESULTS.md."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,8 @@ HEAD = (
 
 @dataclass
 class Result:
-    """One project; `plain`, `off` and `on` as in corpus.py. `new_failures` are tests that no plain run failed."""
+    """One project by one compiler; `plain`, `off` and `on` as in corpus.py. `new_failures` are tests that no plain run
+    failed, `machine` says in words what it was measured on, `load` is the load average at the end."""
 
     project: str
     version: str
@@ -44,13 +46,24 @@ class Result:
     on: dict[str, Any]
     new_failures: dict[str, list[str]]
     load: float
+    machine: str
 
-    def save(self, file: Path) -> None:
-        file.write_text(json.dumps(asdict(self), indent=1), encoding="utf-8")
 
-    @classmethod
-    def read(cls, file: Path) -> Result:
-        return cls(**json.loads(file.read_text(encoding="utf-8")))
+def read(file: Path) -> list[Result]:
+    """The results that a file keeps; none if there is no file yet."""
+    return [Result(**entry) for entry in json.loads(file.read_text(encoding="utf-8"))] if file.exists() else []
+
+
+def save(results: list[Result], file: Path) -> None:
+    """A line each, so that a new result changes one line."""
+    entries = ",\n".join(json.dumps(asdict(result)) for result in results)
+    file.write_text(f"[\n{entries}\n]\n", encoding="utf-8")
+
+
+def merged(kept: list[Result], new: list[Result], projects: Iterable[str]) -> list[Result]:
+    """A new result replaces that of the same project and compiler; all others stay, in the order of the projects."""
+    of_each = {(result.project, result.compiler): result for result in (*kept, *new)}
+    return [of_each[key] for project in projects for key in sorted(of_each) if key[0] == project]
 
 
 def lines(results: list[Result]) -> list[str]:

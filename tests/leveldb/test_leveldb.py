@@ -11,6 +11,7 @@ from build_cache import Built
 from kept_builds import KeptBuild
 from kept_builds import installed as installed
 from kept_builds import kept_build as kept_build
+from kept_builds import say as say
 
 CHECK = Path(__file__).parents[2] / "targets/leveldb/check.py"
 QUICK = "c_test,cache_test,env_test,log_test,memenv_test,skiplist_test,table_test,write_batch_test"

@@ -9,6 +9,7 @@ from build_cache import Built
 from kept_builds import KeptBuild
 from kept_builds import installed as installed
 from kept_builds import kept_build as kept_build
+from kept_builds import say as say
 
 from vprof.target import Target
 

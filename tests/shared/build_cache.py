@@ -76,8 +76,7 @@ def built(name: str, cache: Path, tools: Path, say: Callable[[str], None]) -> It
     Raises SourceUnavailableError when the source cannot be fetched, VprofError when `vprof instrument` fails.
     """
     cache.mkdir(parents=True, exist_ok=True)
-    with (cache / "lock").open("w") as lock:
-        _wait_for(lock.fileno(), say)
+    with lock(cache / "lock", say):
         found = Built(name, cache / f"{Path(name).name}-{_key(Target.load(name), tools)}")
         stamp = found.folder / "complete"
         if not stamp.exists():
@@ -90,12 +89,16 @@ def built(name: str, cache: Path, tools: Path, say: Callable[[str], None]) -> It
         yield found
 
 
-def _wait_for(lock: int, say: Callable[[str], None]) -> None:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        say("waiting for another run of these tests")
-        fcntl.flock(lock, fcntl.LOCK_EX)
+@contextmanager
+def lock(file: Path, say: Callable[[str], None]) -> Iterator[None]:
+    """Held by one process at a time; `say` is told when it has to be waited for."""
+    with file.open("w") as held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(f"waiting for another run of these tests, which holds {file}")
+            fcntl.flock(held, fcntl.LOCK_EX)
+        yield
 
 
 def _key(target: Target, tools: Path) -> str:

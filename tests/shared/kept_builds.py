@@ -21,13 +21,20 @@ def installed() -> Path:
 
 
 @pytest.fixture(scope="session")
-def kept_build(request: pytest.FixtureRequest, installed: Path) -> KeptBuild:
-    """A target's build by name, from the cache or made now. Skips only if its source cannot be had."""
+def say(request: pytest.FixtureRequest) -> Callable[[str], None]:
+    """Prints a line at once, past pytest's capture: what a run waits for, or makes for minutes."""
     capture = request.config.pluginmanager.getplugin("capturemanager")
 
     def say(line: str) -> None:
         with capture.global_and_fixture_disabled():
             print(f"\n{line}", flush=True)
+
+    return say
+
+
+@pytest.fixture(scope="session")
+def kept_build(installed: Path, say: Callable[[str], None]) -> KeptBuild:
+    """A target's build by name, from the cache or made now. Skips only if its source cannot be had."""
 
     @contextmanager
     def kept(name: str) -> Iterator[Built]:
