@@ -96,7 +96,7 @@ def lock(file: Path, say: Callable[[str], None]) -> Iterator[None]:
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say(f"waiting for another run of these tests, which holds {file}")
+            say("waiting for another run of these tests")
             fcntl.flock(held, fcntl.LOCK_EX)
         yield
 
