@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 
 #include "blocking.h"
+#include "children.h"
+#include "descriptors.h"
 #include "interpose.h"
 #include "raw_syscall.h"
 #include "signals.h"
@@ -123,6 +125,8 @@ static long futex(const FutexCall &call) {
 VPROF_WRAPPER(long, syscall, (long number, long a, long b, long c, long d, long e, long f), VPROF_LABEL("syscall")) {
   if (__builtin_expect(attached(), 0)) {
     if (number == SYS_futex) return futex({a, b, c, d, e, f});
+    if (number == SYS_exit_group) release_parent();
+    if (number == SYS_seccomp) stop_looking_at_descriptors();
     note_signal_sent(number, a, b);
   }
   return vprof_raw_syscall(number, a, b, c, d, e, f);

@@ -87,6 +87,32 @@ INSTANTIATE_TEST_SUITE_P(Scenarios, LockEdges,
                                          "system-v-semaphore", "uncontended"),
                          [](const auto &info) { return test_name(info.param); });
 
+class DescriptorEdges : public testing::TestWithParam<std::tuple<const char *, const char *>> {};
+
+TEST_P(DescriptorEdges, AreExactlyTheForcedOnes) {
+  check_edges({program("descriptor_edges"), std::get<0>(GetParam()), std::get<1>(GetParam())});
+}
+
+std::string descriptor_test_name(const testing::TestParamInfo<std::tuple<const char *, const char *>> &info) {
+  return test_name(std::string(std::get<0>(info.param)) + "_" + std::get<1>(info.param));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Both, DescriptorEdges,
+    testing::Combine(testing::Values("pipe", "pipe-end", "pipe-full", "pipe-midway", "fifo", "eventfd", "socketpair",
+                                     "socketpair-read", "socketpair-message", "socketpair-full", "socketpair-timeout",
+                                     "unix-accept", "unix", "tcp-accept", "tcp", "posix-queue", "posix-queue-full",
+                                     "system-v-queue", "poll", "ppoll", "poll-timeout", "select", "pselect", "epoll",
+                                     "pause", "pause-tgkill", "sigsuspend", "sigwait", "sigtimedwait", "signalfd",
+                                     "nanosleep", "poll-interrupted", "flock", "flock-close", "lock-ofd"),
+                     testing::Values("threads", "processes")),
+    descriptor_test_name);
+INSTANTIATE_TEST_SUITE_P(Processes, DescriptorEdges,
+                         testing::Combine(testing::Values("lock-posix", "child", "child-exit", "child-quick",
+                                                          "child-killed"),
+                                          testing::Values("processes")),
+                         descriptor_test_name);
+
 // Between processes: what lies in shared memory is one object, at whatever addresses; private memory never is.
 class SharedMemory : public testing::TestWithParam<std::tuple<const char *, const char *>> {};
 

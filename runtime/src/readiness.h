@@ -1,0 +1,107 @@
+// Waits for one of several descriptors: poll, select, epoll.
+//
+//     first without waiting; then watch each descriptor, wait, and name who stamped one that became ready
+//
+// Of the descriptors that became ready the latest stamp within the wait counts. Those of an epoll are known if they
+// were added by the C library's epoll_ctl in this process or before its fork; 16,384 at a time, the oldest are
+// forgotten.
+#ifndef VPROF_READINESS_H
+#define VPROF_READINESS_H
+
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+
+#include "blocking.h"
+#include "descriptors.h"
+
+namespace vprof {
+
+// Makes what `fd` waits for known to those who release it.
+void watch(int fd, bool reading, bool writing);
+
+class ReadinessWait {
+ public:
+  ReadinessWait() : wait_{ObjectClass::kDescriptor, 0, ticks(), 0, nullptr} {}
+
+  const Wait &wait() const { return wait_; }
+
+  // `fd` became ready.
+  void found(int fd, bool reading, bool writing);
+  // Of epoll_wait.
+  void found(int poller, const epoll_event &event);
+  // `result` as poll returned it, with errno.
+  void finish(long result);
+
+ private:
+  void consider(ObjectClass cls, uint64_t object);
+
+  Wait wait_;
+  uint64_t resumed_ = 0;
+  Peer peer_ = kNobody;
+};
+
+void remember_in_epoll(int poller, int fd, const epoll_event *event);
+
+template <typename Now, typename Make>
+int poll_descriptors(pollfd *files, nfds_t count, bool may_wait, Now now, Make make) {
+  if (!may_wait || count == 0) return make();
+  pthread_testcancel();  // as the real call does
+  const int ready = now();
+  if (ready != 0) return ready;
+  for (nfds_t i = 0; i < count; ++i) watch(files[i].fd, files[i].events & POLLIN, files[i].events & POLLOUT);
+  ReadinessWait wait;
+  const int result = within(wait.wait(), make);
+  const int error = errno;
+  for (nfds_t i = 0; result > 0 && i < count; ++i)
+    if (files[i].revents != 0)
+      wait.found(files[i].fd, files[i].revents & (POLLIN | POLLHUP | POLLERR), files[i].revents & POLLOUT);
+  errno = error;
+  wait.finish(result);
+  return result;
+}
+
+template <typename Now, typename Make>
+int poll_epoll(int poller, const epoll_event *found, bool may_wait, Now now, Make make) {
+  if (!may_wait) return make();
+  pthread_testcancel();  // as the real call does
+  const int ready = now();
+  if (ready != 0) return ready;
+  ReadinessWait wait;
+  const int result = within(wait.wait(), make);
+  const int error = errno;
+  for (int i = 0; i < result; ++i) wait.found(poller, found[i]);
+  errno = error;
+  wait.finish(result);
+  return result;
+}
+
+// `now` and `make` take the sets that they change.
+template <typename Now, typename Make>
+int select_descriptors(int count, fd_set *in, fd_set *out, fd_set *odd, bool may_wait, Now now, Make make) {
+  if (!may_wait || count <= 0 || count > FD_SETSIZE) return make();
+  fd_set asked[3];
+  fd_set *const sets[3] = {in, out, odd};
+  for (int k = 0; k < 3; ++k)
+    if (sets[k] != nullptr) asked[k] = *sets[k];
+  pthread_testcancel();  // as the real call does
+  const int ready = now();
+  if (ready != 0) return ready;
+  for (int k = 0; k < 3; ++k)
+    if (sets[k] != nullptr) *sets[k] = asked[k];
+  const auto is_in = [](const fd_set *set, int fd) { return set != nullptr && FD_ISSET(fd, set); };
+  for (int fd = 0; fd < count; ++fd)
+    if (is_in(in, fd) || is_in(out, fd)) watch(fd, is_in(in, fd), is_in(out, fd));
+  ReadinessWait wait;
+  const int result = within(wait.wait(), make);
+  const int error = errno;
+  for (int fd = 0; result > 0 && fd < count; ++fd)
+    if (is_in(in, fd) || is_in(out, fd)) wait.found(fd, is_in(in, fd), is_in(out, fd));
+  errno = error;
+  wait.finish(result);
+  return result;
+}
+
+}  // namespace vprof
+
+#endif
