@@ -73,13 +73,12 @@ auto read_descriptor(int fd, Make make) {
 
 template <typename Make>
 auto write_and_wait(int fd, const Descriptor &d, size_t size, Make make) {
-  const bool ready = is_ready(fd, POLLOUT);
-  if (ready && size <= PIPE_BUF) return make();
-  const long before = ready ? voluntary_switches() : 0;
+  if (size <= PIPE_BUF && is_ready(fd, POLLOUT)) return make();
+  const long before = voluntary_switches();
   const Wait wait = begin_wait(ObjectClass::kDescriptor, room(d.out));
   const auto result = within(wait, make);
   const int error = errno;
-  const bool waited = !ready || voluntary_switches() != before;
+  const bool waited = voluntary_switches() != before;
   errno = error;
   if (waited)
     finish_call(wait, result < 0, fd);
@@ -89,11 +88,11 @@ auto write_and_wait(int fd, const Descriptor &d, size_t size, Make make) {
 }
 
 template <typename Make>
-auto write_descriptor(int fd, size_t size, Make make) {
+auto write_descriptor(int fd, size_t size, Make make, bool may_wait = true) {
   const Descriptor d = descriptor(fd);
   if (d.out == 0) return make();
   release_with_time(ObjectClass::kDescriptor, d.out, false);
-  return d.may_block ? write_and_wait(fd, d, size, make) : make();
+  return d.may_block && may_wait ? write_and_wait(fd, d, size, make) : make();
 }
 
 }  // namespace vprof

@@ -109,14 +109,14 @@ VPROF_CALL(writev, int file, const iovec *parts, int count) {
 VPROF_CALL(sendfile, int out, int, off_t *, size_t size) {
   return write_descriptor(out, size, make);
 }
-VPROF_CALL(send, int socket, const void *, size_t size, int) {
-  return write_descriptor(socket, size, make);
+VPROF_CALL(send, int socket, const void *, size_t size, int flags) {
+  return write_descriptor(socket, size, make, (flags & MSG_DONTWAIT) == 0);
 }
-VPROF_CALL(sendto, int socket, const void *, size_t size, int) {
-  return write_descriptor(socket, size, make);
+VPROF_CALL(sendto, int socket, const void *, size_t size, int flags) {
+  return write_descriptor(socket, size, make, (flags & MSG_DONTWAIT) == 0);
 }
-VPROF_CALL(sendmsg, int socket, const msghdr *message, int) {
-  return write_descriptor(socket, size_of(message->msg_iov, message->msg_iovlen), make);
+VPROF_CALL(sendmsg, int socket, const msghdr *message, int flags) {
+  return write_descriptor(socket, size_of(message->msg_iov, message->msg_iovlen), make, (flags & MSG_DONTWAIT) == 0);
 }
 
 // Descriptors that come and go
