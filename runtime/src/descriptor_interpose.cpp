@@ -197,13 +197,11 @@ VPROF_INTERPOSE(ssize_t, msgrcv, (int queue, void *message, size_t size, long ty
                 (queue, message, size, type, flags)) {
   const auto make = [=] { return real_msgrcv(queue, message, size, type, flags); };
   if (!attached()) return make();
-  const ssize_t result = flags & IPC_NOWAIT
-                             ? make()
-                             : attempt_or_wait(
-                                   ObjectClass::kMessageQueue, queue_name(queue), ENOMSG,
-                                   [=] { return real_msgrcv(queue, message, size, type, flags | IPC_NOWAIT); }, make);
-  if (result >= 0) release_with_time(ObjectClass::kMessageQueue, room(queue_name(queue)), false);
-  return result;
+  release_with_time(ObjectClass::kMessageQueue, room(queue_name(queue)), false);
+  if (flags & IPC_NOWAIT) return make();
+  return attempt_or_wait(
+      ObjectClass::kMessageQueue, queue_name(queue), ENOMSG,
+      [=] { return real_msgrcv(queue, message, size, type, flags | IPC_NOWAIT); }, make);
 }
 
 }  // namespace vprof
