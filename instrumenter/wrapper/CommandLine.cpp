@@ -221,8 +221,7 @@ class Parser {
     line_.inputs.push_back(position_);
     header_ |= isHeader(path, language_);
     const std::string language = language_.empty() ? languageBySuffix(path, cxx_) : language_;
-    // Standard input can be read only once.
-    if (path == "-" || (language != "c" && language != "c++"))
+    if (language != "c" && language != "c++")
       line_.others.push_back(position_);
     else
       line_.sources.push_back({position_, path, language == "c" ? Language::kC : Language::kCxx});
@@ -264,6 +263,28 @@ Arguments CommandLine::argumentsForOthers() const {
   Arguments result;
   for (size_t i = 0; i < arguments.size() && !others.empty(); ++i)
     if (contains(others, i) || (!contains(inputs, i) && !contains(output_option, i))) result.push_back(arguments[i]);
+  return result;
+}
+
+Arguments CommandLine::withObjects(const std::map<size_t, std::string> &objects) const {
+  Arguments result;
+  std::string said = "none", told = "none";
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string &argument = arguments[i];
+    if (contains(languages, i)) {
+      if (argument != "-x" && argument != "--language")
+        said = startsWith(argument, "-x") ? argument.substr(2) : argument;
+      continue;
+    }
+    const auto object = objects.find(i);
+    const bool is_object = object != objects.end();
+    const std::string language = is_object ? "none" : said;
+    if ((is_object || contains(others, i)) && language != told) {
+      result.insert(result.end(), {"-x", language});
+      told = language;
+    }
+    result.push_back(is_object ? object->second : argument);
+  }
   return result;
 }
 

@@ -4,6 +4,7 @@
 // understood (no input, several modes) is passed through as it is.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,8 @@ enum class Mode {
 
 enum class Language { kC, kCxx };
 
-/// A C or C++ source among the arguments. Preprocessed, assembler and other inputs are not listed.
+/// A C or C++ source among the arguments, "-" if it is standard input. Preprocessed, assembler and other inputs are not
+/// listed.
 struct Source {
   size_t index;  ///< of its argument
   std::string path;
@@ -42,6 +44,9 @@ struct CommandLine {
 
   /// The arguments for inputs that are neither sources nor libraries, without -o; empty if there are none.
   Arguments argumentsForOthers() const;
+
+  /// The arguments with objects in place of sources, by the sources' indices. -x goes on for the other inputs only.
+  Arguments withObjects(const std::map<size_t, std::string> &objects) const;
 
   /// Where the result for `source` goes if `-c` is in effect: -o, else the compiler's default name.
   std::string objectOf(const Source &source) const;

@@ -69,6 +69,7 @@ class Compilation {
 
   /// The reason why there is no text to rewrite, "" if there is. What is said here is said of the original.
   std::string preprocess() {
+    if (unit_.source.path == "-") return "it is read from standard input";  // which can be read only once
     if (tools_.family == Family::kOther) return "the real compiler is neither clang nor gcc";
     if (commands_.preprocess.empty()) return "";
     const Result result = vprof::run(commands_.preprocess, Capture::kErrors);

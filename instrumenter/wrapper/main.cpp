@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 
 #include "CommandLine.h"
 #include "Compile.h"
@@ -70,8 +71,9 @@ Arguments compileAs(const CommandLine &line, const Source &source) {
   return arguments;
 }
 
-/// Compiles all sources; stops at the first that fails. For a link, `line.arguments` then name the objects.
-Result compileAll(CommandLine &line, const Tools &tools, const std::string &scratch) {
+/// Compiles all sources; stops at the first that fails. `objects` are those of a link, by the source's index.
+Result compileAll(const CommandLine &line, const Tools &tools, const std::string &scratch,
+                  std::map<size_t, std::string> &objects) {
   namespace fs = std::filesystem;
   Result result;
   for (const Source &source : line.sources) {
@@ -83,31 +85,20 @@ Result compileAll(CommandLine &line, const Tools &tools, const std::string &scra
     const Arguments arguments = link ? compileOnly(line, source, object, tools.family) : compileAs(line, source);
     result = compileUnit({arguments, source, object, identity}, tools, own);
     if (!result.ok()) break;
-    if (link) line.arguments[source.index] = object;
+    if (link) objects[source.index] = object;
   }
   return result;
 }
 
-/// The arguments with the objects in place of the sources. -x spoke of the sources and goes with them.
-Arguments withObjects(const CommandLine &line) {
-  Arguments arguments;
-  for (size_t i = 0; i < line.arguments.size(); ++i) {
-    if (line.arguments[i] == "-x")
-      ++i;
-    else if (line.arguments[i].rfind("-x", 0) != 0)
-      arguments.push_back(line.arguments[i]);
-  }
-  return arguments;
-}
-
-Result build(CommandLine &line, const Tools &tools) {
+Result build(const CommandLine &line, const Tools &tools) {
   const TemporaryDirectory scratch;
   if (!scratch.ok()) return run(command(tools, line.arguments), Capture::kNothing);
-  const Result result = compileAll(line, tools, scratch.path());
+  std::map<size_t, std::string> objects;
+  const Result result = compileAll(line, tools, scratch.path(), objects);
   if (!result.ok() || pendingSignal()) return result;
   if (line.mode == Mode::kCompile)
     return line.others.empty() ? result : run(command(tools, line.argumentsForOthers()), Capture::kNothing);
-  return run(command(tools, linkArguments(line, withObjects(line), tools)), Capture::kNothing);
+  return run(command(tools, linkArguments(line, line.withObjects(objects), tools)), Capture::kNothing);
 }
 
 }  // namespace
@@ -118,7 +109,7 @@ int main(int argc, char **argv) {
   takeEmitTree(arguments, tools);
   const char *disable = std::getenv("VPROF_DISABLE");
   if (disable && std::string(disable) == "1") return replaceProcess(command(tools, arguments));
-  CommandLine line = parseCommandLine(arguments, kCxx);
+  const CommandLine line = parseCommandLine(arguments, kCxx);
   if (line.mode == Mode::kPassThrough) return replaceProcess(command(tools, arguments));
   if (line.sources.empty()) return replaceProcess(command(tools, linkArguments(line, arguments, tools)));
   return endLike(build(line, tools));

@@ -183,6 +183,13 @@ def test_a_crash_of_the_rewriter_does_not_break_the_build(pair: Workshop) -> Non
     assert pair.unit("work.o")["reason"] == "vprof-rewrite ended by signal 11"
 
 
+def test_standard_input_is_compiled_unchanged_and_counted(pair: Workshop) -> None:
+    pair.run("sh", "-c", f"{PREFIX}/bin/vprof-cc -xc - -c -o work.o <work.c")
+    pair.cc("main.c", "work.o", "-o", "program")
+    [unchanged] = [unit for unit in pair.units("program") if unit.get("reason")]
+    assert unchanged["reason"] == "it is read from standard input"
+
+
 def test_disabled_it_is_the_real_compiler(pair: Workshop) -> None:
     pair.cc("main.c", "work.c", "-o", "program", VPROF_DISABLE="1")
     assert pair.run("./program").stdout == "6\n"
