@@ -93,8 +93,16 @@ TEST(CommandLine, TheCxxCompilerTakesCForCxx) {
   EXPECT_EQ(parse({"-c", "a.cpp"}).sources[0].language, Language::kCxx);
 }
 
-TEST(CommandLine, StandardInputIsNoSource) {
-  EXPECT_EQ(parse({"-c", "-xc", "-"}).mode, Mode::kPassThrough);
+TEST(CommandLine, StandardInputIsASourceOfTheLanguageSaid) {
+  const CommandLine line = parse({"-c", "-xc", "-"});
+  ASSERT_EQ(line.sources.size(), 1u);
+  EXPECT_EQ(line.sources[0].path, "-");
+  EXPECT_EQ(parse({"-c", "-"}).mode, Mode::kPassThrough);
+}
+
+TEST(CommandLine, ObjectsOfALinkHaveNoLanguage) {
+  const CommandLine line = parse({"-xc", "text", "-x", "assembler", "low", "-lm", "b.o"});
+  EXPECT_EQ(line.withObjects({{1, "text.o"}}), (Arguments{"text.o", "-x", "assembler", "low", "-lm", "b.o"}));
 }
 
 TEST(CommandLine, UnknownOptionsStayInOrder) {
