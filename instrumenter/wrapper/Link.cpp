@@ -4,6 +4,14 @@
 
 namespace vprof {
 
+// The functions of the C library are then wrapped by the linker (runtime/src/interpose.h).
+static bool isStatic(const Arguments &arguments) {
+  const auto has = [&](const char *option) {
+    return std::find(arguments.begin(), arguments.end(), option) != arguments.end();
+  };
+  return (has("-static") || has("-static-pie")) && !has("-shared");
+}
+
 Arguments linkArguments(const CommandLine &line, Arguments arguments, const Tools &tools) {
   if (line.relocatable) return arguments;
   const std::string search = "-Wl,-rpath," + tools.library;
@@ -13,8 +21,11 @@ Arguments linkArguments(const CommandLine &line, Arguments arguments, const Tool
     if (runtime != arguments.end()) arguments.insert(runtime, search);
     return arguments;
   }
-  const Arguments runtime = {"-L" + tools.library, search, "-Wl,--push-state,--no-as-needed", "-lvprof",
-                             "-Wl,--pop-state"};
+  Arguments runtime = {"-L" + tools.library, search, "-Wl,--push-state,--no-as-needed", "-lvprof", "-Wl,--pop-state"};
+  if (isStatic(arguments)) {
+    const std::string wrappers = tools.library + "/vprof_wrap";
+    runtime.insert(runtime.begin(), {wrappers + ".o", "-Wl,@" + wrappers + ".options"});
+  }
   const auto only_inputs = std::find(arguments.begin(), arguments.end(), "--");
   arguments.insert(only_inputs, runtime.begin(), runtime.end());
   arguments.insert(arguments.begin(), tools.library + "/vprof_begin.o");

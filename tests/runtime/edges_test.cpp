@@ -117,6 +117,30 @@ INSTANTIATE_TEST_SUITE_P(Processes, DescriptorEdges,
                                           testing::Values("processes")),
                          descriptor_test_name);
 
+// Linked with -static the same edges are found, by one way to the real functions instead of the other.
+class StaticProgram : public testing::TestWithParam<std::vector<std::string>> {};
+
+TEST_P(StaticProgram, HasTheSameEdges) {
+  std::vector<std::string> argv = GetParam();
+  argv[0] = program("static_" + argv[0]);
+  check_edges(argv);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Edges, StaticProgram,
+    testing::Values(std::vector<std::string>{"edges", "mutex"}, std::vector<std::string>{"edges", "condition"},
+                    std::vector<std::string>{"edges", "semaphore"}, std::vector<std::string>{"edges", "join"},
+                    std::vector<std::string>{"edges", "created"}, std::vector<std::string>{"lock_edges", "barrier"},
+                    std::vector<std::string>{"lock_edges", "rwlock-last-reader"},
+                    std::vector<std::string>{"lock_edges", "futex-requeue"},
+                    std::vector<std::string>{"lock_edges", "interrupted"},
+                    std::vector<std::string>{"lock_edges", "cancelled"},
+                    std::vector<std::string>{"descriptor_edges", "pipe", "processes"},
+                    std::vector<std::string>{"descriptor_edges", "epoll", "threads"},
+                    std::vector<std::string>{"descriptor_edges", "tcp-accept", "processes"},
+                    std::vector<std::string>{"descriptor_edges", "child-exit", "processes"}),
+    [](const auto &info) { return test_name(info.param[0] + "_" + info.param[1]); });
+
 // Between processes: what lies in shared memory is one object, at whatever addresses; private memory never is.
 class SharedMemory : public testing::TestWithParam<std::tuple<const char *, const char *>> {};
 
