@@ -81,13 +81,13 @@ static bool has_waiters(const ObjectEntry *entry) {
   return entry->waiters.load(std::memory_order_seq_cst) != 0;
 }
 
-Release begin_release_of_waited(uint64_t key) {
+Release begin_release_of_waited(uint64_t key, const std::atomic<uint64_t> *home) {
   ObjectEntry *entry = table().find(key);
-  if (entry == nullptr) return {key, 0, nullptr};
+  if (entry == nullptr) return {key, home, 0, nullptr};
   const uint32_t uid = own_uid();
   const uint64_t stamp = has_waiters(entry) ? Stamp::with_time(uid, ticks()) : Stamp::without_time(uid);
   entry->stamp.store(stamp, std::memory_order_release);
-  return {key, stamp, entry};
+  return {key, home, stamp, entry};
 }
 
 // The real release has happened: if somebody came to wait since begin_release, tell the time, unless a later release

@@ -28,6 +28,7 @@ struct Wait {
 
 struct Release {
   uint64_t key;
+  const std::atomic<uint64_t> *home;  // 0 there: still nobody has waited
   uint64_t stamp;
   ObjectEntry *entry;  // null: nobody had ever waited
 };
@@ -85,18 +86,18 @@ inline uint64_t table_key(ObjectClass cls, uint64_t object) {
   return key != 0 ? key : 1;
 }
 
-Release begin_release_of_waited(uint64_t key);
+Release begin_release_of_waited(uint64_t key, const std::atomic<uint64_t> *home);
 void finish_release_of_waited(const Release &release);
 
 // Of an object that nobody has ever waited for: a look at its place in the table, before and after.
 inline Release begin_release(ObjectClass cls, uint64_t object) {
   const uint64_t key = table_key(cls, object);
-  if (g_session.arena->objects.home(key)->key.load(std::memory_order_acquire) == 0) return {key, 0, nullptr};
-  return begin_release_of_waited(key);
+  const std::atomic<uint64_t> *home = &g_session.arena->objects.home(key)->key;
+  if (__builtin_expect(home->load(std::memory_order_acquire) == 0, 1)) return {key, home, 0, nullptr};
+  return begin_release_of_waited(key, home);
 }
 inline void finish_release(const Release &release) {
-  if (release.entry == nullptr && g_session.arena->objects.home(release.key)->key.load(std::memory_order_acquire) == 0)
-    return;
+  if (__builtin_expect(release.home->load(std::memory_order_acquire) == 0, 1)) return;
   finish_release_of_waited(release);
 }
 
