@@ -1,0 +1,139 @@
+"""What wake-up edges cost, and how often they are right.
+
+    python bench/edges.py --lib build/lib/vprof
+
+Pairs: an uncontended acquire and release, instructions (callgrind) and nanoseconds of CPU, without libvprof, with it but
+no session, and with a session; interleaved, medians. Contention: threads that keep the ground truth themselves (edges.c);
+of the time that was recorded as blocked, the share whose waker is wrong or unknown, and the share of waits whose time is
+flagged.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from runtime import HERE, Session
+from vprof.chunks import read_chunks
+from vprof.clock import Clock
+from vprof.model import Int64
+from vprof.records import BLOCKED, OBJECT, PEER, PEER_TIME_UNKNOWN, PEER_UNKNOWN, Records, read_records
+
+PRIMITIVES = ("mutex", "read", "write", "spin", "semaphore")
+"""Of edges.c."""
+JOIN = 4
+CLOCK_ERROR_NS = 300
+"""Between the trace's clock and the program's: far less than a hold and the look at the clock behind it take."""
+
+
+def build(lib: Path, folder: Path) -> dict[str, Path]:
+    compile_ = ["clang-19", "-O2", "-D_GNU_SOURCE", "-pthread", HERE / "edges.c"]
+    subprocess.run([*compile_, "-o", folder / "plain"], check=True)
+    with_runtime = [lib / "vprof_begin.o", f"-L{lib}", "-lvprof", f"-Wl,-rpath,{lib}", "-o", folder / "edges"]
+    subprocess.run([*compile_, *with_runtime], check=True)
+    return {"plain": folder / "plain", "dormant": folder / "edges", "session": folder / "edges"}
+
+
+def environment(session: Path | None) -> dict[str, str]:
+    plain = {k: v for k, v in os.environ.items() if k != "VPROF_SESSION"}
+    return plain if session is None else {**plain, "VPROF_SESSION": str(session)}
+
+
+def instructions(program: Path, primitive: str, session: Path | None) -> float:
+    """By the difference of two runs."""
+    counts = []
+    for pairs in (20_000, 40_000):
+        command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", program, primitive, str(pairs)]
+        run = subprocess.run(command, env=environment(session), capture_output=True, text=True, check=True)
+        found = re.search(r"Collected : (\d+)", run.stderr)
+        assert found
+        counts.append(int(found[1]))
+    return (counts[1] - counts[0]) / 20_000
+
+
+def nanoseconds(program: Path, primitive: str, session: Path | None) -> float:
+    command = [program, primitive, "2000000"]
+    return float(subprocess.run(command, env=environment(session), capture_output=True, text=True, check=True).stdout)
+
+
+def pairs(programs: dict[str, Path], lib: Path, rounds: int) -> None:
+    print(f"{'acquire + release':<20} {'plain':>16} {'dormant':>16} {'session':>16}   (instructions, ns of CPU)")
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        session = Session(lib, Path(folder))
+        paths = {"plain": None, "dormant": None, "session": session.path}
+        for primitive in PRIMITIVES:
+            times: dict[str, list[float]] = {name: [] for name in programs}
+            for _ in range(rounds):
+                for name, program in programs.items():
+                    times[name].append(nanoseconds(program, primitive, paths[name]))
+            cells = [
+                f"{instructions(programs[name], primitive, paths[name]):8.0f} {statistics.median(times[name]):7.2f}"
+                for name in programs
+            ]
+            print(f"{primitive:<20} {cells[0]:>16} {cells[1]:>16} {cells[2]:>16}")
+        session.stop()
+
+
+def recorded_waits(trace: Path) -> tuple[dict[int, int], Records, Int64]:
+    """Thread numbers of the kernel by uid, the records, and the rows of BLOCKED records of locks."""
+    file = read_chunks(trace)
+    clock = Clock.of(file.of("session")[0]["clock"], file.of("anchor"))
+    tids = {int(event["uid"]): int(event["tid"]) for event in file.of("thread")}
+    records = read_records(file.chunks, list(tids), clock)
+    rows = records.rows(BLOCKED, OBJECT, PEER)
+    return tids, records, rows[records.aux[rows] != JOIN]
+
+
+def contention(program: Path, lib: Path, primitive: str, work: int) -> None:
+    """Of each recorded wait the program knows the truth: the acquire that ended with it, by thread and time."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        session = Session(lib, Path(folder))
+        rounds = max(200, min(20_000, 20_000_000 // work))
+        command = [program, "contend", primitive, "4", str(rounds), str(work)]
+        run = subprocess.run(command, env=environment(session.path), capture_output=True, text=True, check=True)
+        session.stop()
+        truth = np.array([line.split() for line in run.stdout.splitlines()], np.int64)
+        tids, records, rows = recorded_waits(Path(folder) / "run.trace")
+        wrong = flagged = blocked = unknown = 0
+        for row in rows.tolist():
+            mine = truth[truth[:, 0] == tids[records.uids[records.thread[row]]]]
+            at = min(int(np.searchsorted(mine[:, 2], records.t[row] - CLOCK_ERROR_NS)), len(mine) - 1)
+            length = int(min(mine[at, 2] - mine[at, 1], records.ticks[row] - int(records.word[row])))
+            peer, flags = int(records.low(np.array([row + 2]))[0]), int(records.aux[row + 2])
+            blocked += length
+            flagged += bool(flags & PEER_TIME_UNKNOWN)
+            unknown += length * bool(flags & PEER_UNKNOWN)
+            wrong += length * (not flags & PEER_UNKNOWN and tids.get(peer) != mine[at, 3])
+    count = max(1, len(rows))
+    print(
+        f"{primitive:<10} {work:>8} {len(rows):>7} {wrong / max(1, blocked):>12.2%} {unknown / max(1, blocked):>14.2%} "
+        f"{flagged / count:>14.2%}"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser.add_argument("--lib", type=Path, default=Path(sys.prefix) / "lib" / "vprof", help="where libvprof.so lies")
+    parser.add_argument("--rounds", type=int, default=7)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        lib = options.lib.resolve()
+        programs = build(lib, Path(folder))
+        pairs(programs, lib, options.rounds)
+        heads = ("waits", "wrong waker", "unknown waker", "time flagged")
+        print(f"\n{'4 threads':<10} {'hold':>8} {heads[0]:>7} {heads[1]:>12} {heads[2]:>14} {heads[3]:>14}")
+        for primitive in ("mutex", "write", "semaphore"):
+            for work in (20, 2000, 200_000):
+                contention(programs["session"], lib, primitive, work)
+
+
+if __name__ == "__main__":
+    main()
