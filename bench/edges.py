@@ -2,10 +2,10 @@
 
     python bench/edges.py --lib build/lib/vprof
 
-Pairs: an uncontended acquire and release, instructions (callgrind) and nanoseconds of CPU, without libvprof, with it but
-no session, and with a session; interleaved, medians. Contention: threads that keep the ground truth themselves (edges.c);
-of the time that was recorded as blocked, the share whose waker is wrong or unknown, and the share of waits whose time is
-flagged.
+Pairs: an uncontended acquire and release, instructions (callgrind) and nanoseconds of CPU, without libvprof, with it
+but no session, and with a session; interleaved, medians. Contention: threads that keep the ground truth themselves
+(edges.c); of the time that was recorded as blocked, the share whose waker is wrong or unknown, and the share of waits
+whose time is flagged.
 """
 
 from __future__ import annotations
