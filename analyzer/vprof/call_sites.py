@@ -60,5 +60,6 @@ def _place(graph: CallGraph, caller: int, number: int, callee: int) -> str:
 def _leads_to(graph: CallGraph, caller: int, named: int, callee: int) -> bool:
     if callee in graph.meant.get(named, [named]):
         return True
-    through = not graph.sited[named] and callee not in graph.calls[caller]
+    by_itself = callee in graph.calls[caller] or callee in graph.candidates[caller]
+    through = not graph.sited[named] and not by_itself
     return through and callee in probed_children(graph, graph.calls, named)

@@ -26,7 +26,7 @@ class CallGraph:
     They propose children, they never count for heights. `sited[f]`: f has a probe. `ignored[f]`: calls into f do not
     count for heights, because it does not return or a descriptor's `ignore_for_height` names it. `places[f]` is
     "file:line", or "" if no unit defines f. `numbered[f]`: call number -> (function named there, line), for the calls
-    that f tells apart. `meant[m]`: the methods that a virtual call of m may mean, for methods that are called so.
+    that f tells apart; none if its copies do so differently. `meant[m]`: the methods that a virtual call of m may mean, for methods that are called so.
     """
 
     number: dict[str, int] = field(default_factory=dict)
@@ -75,6 +75,7 @@ def build(units: Iterable[Unit]) -> CallGraph:
     indirect: dict[int, set[str]] = defaultdict(set)
     virtual: dict[int, set[int]] = defaultdict(set)
     overriding: dict[int, set[int]] = defaultdict(set)
+    copies: dict[int, dict[int, tuple[int, int]]] = {}
     globs: set[str] = set()
     for unit in units:
         for function in unit.functions:
@@ -94,8 +95,10 @@ def build(units: Iterable[Unit]) -> CallGraph:
             graph.calls[f] += [graph.number[callee] for callee, _ in function.calls]
             indirect[f].update(type_ for type_, _ in function.indirect)
             virtual[f].update(graph.number[method] for method, _ in function.virtual)
-            for number, callee, line in function.numbered:
-                graph.numbered[f].setdefault(number, (graph.number[callee], line))
+            numbered = {number: (graph.number[callee], line) for number, callee, line in function.numbered}
+            if copies.setdefault(f, numbered) != numbered:
+                copies[f] = {}
+            graph.numbered[f] = copies[f]
     for glob in globs:
         for f in (f for f, name in enumerate(graph.names) if fnmatchcase(name, glob)):
             graph.ignored[f] = True

@@ -1,6 +1,7 @@
 #include "CallNumbers.h"
 
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "Calls.h"
@@ -22,115 +23,183 @@ bool isExternal(const clang::FunctionDecl &decl) {
   return decl.isExternC() && decl.getIdentifier() && names.count(decl.getName());
 }
 
-/// The functions of a unit that calls may name, by what they are worth here.
-class Symbols {
+/// Sets of symbols, by one that stands for all.
+class Families {
  public:
-  Symbols(const Unit &unit, const clang::ASTContext &context) : context_(context) {
+  explicit Families(size_t symbols) : parent_(symbols) { std::iota(parent_.begin(), parent_.end(), 0u); }
+
+  unsigned of(unsigned symbol) const {
+    while (parent_[symbol] != symbol) symbol = parent_[symbol];
+    return symbol;
+  }
+  void join(unsigned one, unsigned other) { parent_[of(one)] = of(other); }
+
+ private:
+  std::vector<unsigned> parent_;
+};
+
+/// What a call may lead to, as far as call numbers are concerned.
+struct Target {
+  std::optional<unsigned> symbol;  ///< none: a call through a pointer
+  unsigned family = 0;             ///< of the symbol
+  std::string type;                ///< of the function
+};
+
+/// True if one function may be what both lead to.
+bool mayMeet(const Target &one, const Target &other) {
+  return one.symbol && other.symbol ? one.family == other.family : one.type == other.type;
+}
+
+/// The functions of a unit that calls may lead to, by what they are worth here. Methods that override one another,
+/// directly or not, are one family; every other function is its own.
+class Targets {
+ public:
+  Targets(const Unit &unit, const clang::ASTContext &context) : context_(context), families_(unit.symbols.size()) {
     for (unsigned i = 0; i < unit.symbols.size(); ++i) index_[unit.symbols[i].id] = i;
     for (const Function &function : unit.functions)
       if (!function.site && function.calls.empty() && function.indirect.empty() && function.virtuals.empty())
         leaves_.insert(function.id);
+    for (const auto &[method, overridden] : unit.overrides) families_.join(method, overridden);
   }
 
-  /// The symbol of a call that may lead to a probe, none for all others.
-  std::optional<unsigned> of(const clang::CallExpr &call) {
-    const clang::FunctionDecl *decl = namedBy(call);
-    if (!decl) return std::nullopt;
-    const auto [place, is_new] = known_.try_emplace(decl->getCanonicalDecl());
-    if (is_new) place->second = find(*decl);
+  /// Of a call that may lead to a probe; none for all others.
+  std::optional<Target> of(const clang::CallExpr &call) {
+    const Callees callees = calleesOf(call, context_);
+    if (callees.size() != 1) return std::nullopt;
+    const Callee &callee = callees[0];
+    if (callee.kind == Callee::kPointer) return Target{std::nullopt, 0, callee.type};
+    if (callee.kind != Callee::kDirect && callee.kind != Callee::kVirtual) return std::nullopt;
+    const auto [place, is_new] = known_.try_emplace({callee.kind, callee.decl->getCanonicalDecl()});
+    if (is_new) place->second = find(callee);
     return place->second;
   }
+
+  unsigned familyOf(unsigned symbol) const { return families_.of(symbol); }
 
  private:
-  const clang::FunctionDecl *namedBy(const clang::CallExpr &call) const {
-    if (!looksLikeCall(call)) return nullptr;
-    const Callees callees = calleesOf(call, context_);
-    const bool names =
-        callees.size() == 1 && (callees[0].kind == Callee::kDirect || callees[0].kind == Callee::kVirtual);
-    return names ? callees[0].decl : nullptr;
-  }
-
-  std::optional<unsigned> find(const clang::FunctionDecl &decl) const {
+  std::optional<Target> find(const Callee &callee) const {
+    const clang::FunctionDecl &decl = *callee.decl;
     if (decl.getBuiltinID() || decl.isConstexpr() || decl.hasAttr<clang::ReturnsTwiceAttr>()) return std::nullopt;
-    if (isSystem(context_.getSourceManager(), decl.getLocation()) && !isExternal(decl)) return std::nullopt;
     const std::string id = identityOf(&decl);
     const auto place = index_.find(id);
-    if (place == index_.end() || leaves_.count(id)) return std::nullopt;
-    return place->second;
+    if (place == index_.end() || (callee.kind == Callee::kDirect && isProbeless(decl, id))) return std::nullopt;
+    return Target{place->second, familyOf(place->second), typeText(decl.getType(), context_)};
+  }
+
+  bool isProbeless(const clang::FunctionDecl &decl, const std::string &id) const {
+    return leaves_.count(id) || (isSystem(context_.getSourceManager(), decl.getLocation()) && !isExternal(decl));
   }
 
   const clang::ASTContext &context_;
   std::map<std::string, unsigned> index_;
   std::set<std::string> leaves_;
-  std::map<const clang::FunctionDecl *, std::optional<unsigned>> known_;
+  Families families_;
+  std::map<std::pair<Callee::Kind, const clang::FunctionDecl *>, std::optional<Target>> known_;
 };
 
 struct Call {
   WrittenCall written;
-  unsigned symbol;
-  bool in_text;
+  Target target;
+  unsigned line;
+  bool can_be_numbered;
 };
 
-std::vector<Call> callsOf(const clang::FunctionDecl &function, Symbols &symbols) {
+std::vector<Call> callsOf(const clang::FunctionDecl &function, Targets &targets) {
+  const clang::SourceManager &sources = function.getASTContext().getSourceManager();
   std::vector<Call> calls;
-  const auto wanted = [&](const clang::CallExpr &call) { return symbols.of(call).has_value(); };
+  const auto wanted = [&](const clang::CallExpr &call) { return targets.of(call).has_value(); };
   for (WrittenCall &written : writtenCalls(function, wanted)) {
     const clang::CallExpr &call = *written.expression;
-    calls.push_back({std::move(written), *symbols.of(call), isInText(call, function)});
+    const unsigned line = placeOf(sources, call.getBeginLoc()).second;
+    calls.push_back({std::move(written), *targets.of(call), line, looksLikeCall(call) && isInText(call, function)});
   }
   return calls;
 }
 
-/// Drops calls among the arguments of another of the same function: that one's number counts for them.
-void dropInner(std::vector<Call> &calls) {
-  std::vector<Call> kept;
-  for (const Call &call : calls)
-    if (llvm::none_of(call.written.around, [&](size_t outer) { return calls[outer].symbol == call.symbol; }))
-      kept.push_back(call);
-  calls = std::move(kept);
-}
+/// What is called where no number can be put: by macros and operators, and by code that C++ implies or the library
+/// has, of which only the lines are known.
+struct Hidden {
+  std::set<unsigned> families;
+  std::set<std::string> types;
 
-/// The functions that are called at several places, all of which can be numbered: a call without a number would carry
-/// that of an earlier one.
-std::set<unsigned> symbolsToNumber(const std::vector<Call> &calls) {
-  std::map<unsigned, unsigned> places;
-  std::set<unsigned> hidden, chosen;
-  for (const Call &call : calls) {
-    ++places[call.symbol];
-    if (!call.in_text) hidden.insert(call.symbol);
+  Hidden(const Function &function, const std::vector<Call> &calls, const Targets &targets) {
+    for (const auto *list : {&function.calls, &function.virtuals})
+      for (const auto &[symbol, line] : *list)
+        if (llvm::none_of(calls, [&, id = symbol, at = line](const Call &call) {
+              return call.target.symbol == id && call.line == at;
+            }))
+          families.insert(targets.familyOf(symbol));
+    for (const auto &[type, line] : function.indirect)
+      if (llvm::none_of(calls, [&, text = type, at = line](const Call &call) {
+            return !call.target.symbol && call.target.type == text && call.line == at;
+          }))
+        types.insert(type);
+    for (const Call &call : calls)
+      if (!call.can_be_numbered && call.target.symbol)
+        families.insert(call.target.family);
+      else if (!call.can_be_numbered)
+        types.insert(call.target.type);
   }
-  for (const auto &[symbol, count] : places)
-    if (count > 1 && !hidden.count(symbol)) chosen.insert(symbol);
-  return chosen;
+
+  bool covers(const Target &target) const { return families.count(target.family) || types.count(target.type); }
+};
+
+/// The calls without those among the arguments of another that may lead to the same function: that one's number
+/// counts for them.
+std::vector<const Call *> withoutInner(const std::vector<Call> &calls, std::set<const Call *> &sharing) {
+  std::vector<const Call *> kept;
+  for (const Call &call : calls) {
+    bool is_inner = false;
+    for (size_t outer : call.written.around)
+      if (mayMeet(calls[outer].target, call.target)) {
+        sharing.insert(&calls[outer]);
+        is_inner = true;
+      }
+    if (!is_inner) kept.push_back(&call);
+  }
+  return kept;
 }
 
-/// Leaves out calls among whose arguments a number is always set behind theirs.
-std::vector<Call> toNumber(std::vector<Call> calls) {
-  const std::vector<Call> all = calls;
-  dropInner(calls);
-  const std::set<unsigned> symbols = symbolsToNumber(calls);
-  std::set<const clang::CallExpr *> overwritten;
-  for (const Call &call : calls)
-    if (symbols.count(call.symbol))
-      for (size_t outer : llvm::ArrayRef(call.written.around).drop_front(call.written.conditional))
-        overwritten.insert(all[outer].written.expression);
-  std::vector<Call> chosen;
-  for (const Call &call : calls)
-    if (symbols.count(call.symbol) && !overwritten.count(call.written.expression)) chosen.push_back(call);
-  return chosen;
+/// Drops all but the calls of functions that are called at several places, and those through pointers that may lead
+/// there. A family is numbered at all of its places or at none: a call without a number carries that of an earlier one.
+void keepToldApart(std::vector<const Call *> &calls, const Hidden &hidden) {
+  std::map<unsigned, unsigned> places;
+  std::set<std::string> types;
+  for (const Call *call : calls)
+    if (call->target.symbol) ++places[call->target.family];
+  for (const Call *call : calls)
+    if (call->target.symbol && hidden.covers(call->target)) places[call->target.family] = 0;
+  for (const Call *call : calls)
+    if (call->target.symbol && places[call->target.family] > 1) types.insert(call->target.type);
+  llvm::erase_if(calls, [&](const Call *call) {
+    return call->target.symbol ? places[call->target.family] < 2 : !types.count(call->target.type);
+  });
+}
+
+/// Those before which a number is set, in source order.
+std::vector<const Call *> toNumber(const Function &function, const std::vector<Call> &all, const Targets &targets) {
+  std::set<const Call *> sharing, overwritten;
+  std::vector<const Call *> calls = withoutInner(all, sharing);
+  keepToldApart(calls, Hidden(function, all, targets));
+  for (const Call *call : calls)
+    for (size_t outer : llvm::ArrayRef(call->written.around).drop_front(call->written.conditional))
+      overwritten.insert(&all[outer]);
+  llvm::erase_if(calls, [&](const Call *call) { return overwritten.count(call) && !sharing.count(call); });
+  return calls;
 }
 
 }  // namespace
 
 void numberCalls(Unit &unit, const clang::ASTContext &context) {
-  Symbols symbols(unit, context);
+  Targets targets(unit, context);
   for (Function &function : unit.functions) {
     if (!function.site) continue;
-    for (const Call &call : toNumber(callsOf(*function.decl, symbols))) {
-      if (function.numbered.size() == kMaxCallNumber) break;
-      const unsigned line = placeOf(context.getSourceManager(), call.written.expression->getBeginLoc()).second;
-      function.numbered.push_back({call.symbol, line, call.written.expression});
-    }
+    const std::vector<Call> calls = callsOf(*function.decl, targets);
+    for (const Call *call : toNumber(function, calls, targets))
+      if (call->target.symbol && function.numbered.size() < kMaxCallNumber)
+        function.numbered.push_back({*call->target.symbol, call->line, call->written.expression});
+      else
+        function.unplaced.push_back(call->written.expression);
   }
 }
 

@@ -1,9 +1,13 @@
 // Unit with sites -> numbers for the calls that must be told apart: those of one callee at two or more places of a
 // function with a probe (runtime/PROBE_ABI.md "Call numbers").
 //
-// Left without a number: operators, calls in macros and in unevaluated or constant expressions, callees that can lead
-// to no probe, and a call with a numbered call of another function among its arguments, which would overwrite its
-// number. Calls of one function inside each other's arguments share a number.
+// A function is numbered at all of its places or at none, since a call without a number carries that of an earlier one;
+// methods that override one another count as one function. Left out are functions that operators, macros, implied or
+// inlined library code call as well, and callees that can lead to no probe. A call through a pointer that may lead to
+// a numbered function takes the number back.
+//
+// Also without a number: unevaluated and constant expressions, and a call with a numbered call of another function
+// among its arguments, which would overwrite its number. Calls of one function inside each other's arguments share one.
 #pragma once
 
 #include "Types.h"
@@ -16,7 +20,7 @@ namespace vprof {
 
 inline constexpr unsigned kMaxCallNumber = 1023;
 
-/// Fills `numbered` of every function with a site; numbers go up from 1 in source order.
+/// Fills `numbered` and `unplaced` of every function with a site; numbers go up from 1 in source order.
 void numberCalls(Unit &unit, const clang::ASTContext &context);
 
 }  // namespace vprof

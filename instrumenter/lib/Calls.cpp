@@ -100,6 +100,14 @@ void addImplied(const clang::Stmt &statement, std::vector<const clang::Stmt *> &
     children.push_back(member->getExpr());
 }
 
+bool isUnevaluated(const clang::Stmt &statement) {
+  if (const auto *type = llvm::dyn_cast<clang::CXXTypeidExpr>(&statement))
+    return type->isTypeOperand() || !type->isPotentiallyEvaluated();
+  if (const auto *size = llvm::dyn_cast<clang::UnaryExprOrTypeTraitExpr>(&statement))
+    return !size->isArgumentType() && !size->getArgumentExpr()->getType()->isVariableArrayType();
+  return llvm::isa<clang::CXXNoexceptExpr, clang::RequiresExpr>(statement);
+}
+
 struct Step {
   const clang::Stmt *statement;
   const clang::Stmt *at;  ///< the written statement that implies it, or null
@@ -108,6 +116,7 @@ struct Step {
 /// Pushes children so that the first is on top.
 void pushChildren(const Step &step, std::vector<Step> &todo) {
   const clang::Stmt &statement = *step.statement;
+  if (isUnevaluated(statement)) return;
   const auto *range = llvm::dyn_cast<clang::CXXForRangeStmt>(&statement);
   std::vector<const clang::Stmt *> children, implied;
   if (const auto *lambda = llvm::dyn_cast<clang::LambdaExpr>(&statement))

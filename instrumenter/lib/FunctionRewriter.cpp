@@ -90,15 +90,16 @@ std::string textBehindBrace(const Function &function, const FunctionHooks &hooks
 /// All text around calls of the function, outer calls first; a number is outside of hooks.
 std::vector<CallText> textsAroundCalls(const Function &function, const CallHooks &at_calls) {
   std::vector<CallText> texts = at_calls.texts;
-  for (size_t i = 0; i < function.numbered.size(); ++i) {
-    const clang::Expr *call = function.numbered[i].expression;
-    const std::string number = "(__VPROF_CALL_NUMBER(" + std::to_string(i + 1) + "), ";
+  const auto number = [&](const clang::Expr *call, size_t value) {
+    const std::string before = "(__VPROF_CALL_NUMBER(" + std::to_string(value) + "), ";
     const auto hooked = llvm::find_if(texts, [&](const CallText &text) { return text.call == call; });
     if (hooked == texts.end())
-      texts.push_back({call, number, ")"});
+      texts.push_back({call, before, ")"});
     else
-      *hooked = {call, number + hooked->before, hooked->after + ")"};
-  }
+      *hooked = {call, before + hooked->before, hooked->after + ")"};
+  };
+  for (size_t i = 0; i < function.numbered.size(); ++i) number(function.numbered[i].expression, i + 1);
+  for (const clang::Expr *call : function.unplaced) number(call, 0);
   std::sort(texts.begin(), texts.end(), [](const CallText &one, const CallText &other) {
     const clang::SourceLocation begins[] = {one.call->getBeginLoc(), other.call->getBeginLoc()};
     return begins[0] != begins[1] ? begins[0] < begins[1] : other.call->getEndLoc() < one.call->getEndLoc();

@@ -50,6 +50,7 @@ struct Function {
   std::vector<std::pair<std::string, unsigned>> indirect;  ///< canonical type of the callee, line
   std::vector<std::pair<unsigned, unsigned>> virtuals;     ///< as calls: the method named by a virtual call
   std::vector<NumberedCall> numbered;
+  std::vector<const clang::Expr *> unplaced;  ///< calls that must not carry the number of an earlier one, and have none
 };
 
 inline constexpr unsigned kSmallStatements = 10;

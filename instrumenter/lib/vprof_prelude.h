@@ -108,7 +108,8 @@ __VPROF_INLINE void __vprof_out(const struct __vprof_probe *probe) {
   const struct __vprof_probe __vprof_probe_ __attribute__((__cleanup__(__vprof_out))) = \
       __vprof_in_caller(i, __vprof_frame, &__vprof_call);
 
-/* Goes before a numbered call: the calls that follow, until the next number, are made at place k (1..1023). */
+/* Goes before a numbered call: the calls that follow, until the next number, are made at place k (1..1023),
+ * or nobody knows where (0). */
 #define __VPROF_CALL_NUMBER(k) ((void)(*__vprof_call = (k)))
 
 /* Descriptor hooks: calls of vprof/vprof.h under names of our own, so that the program may include that header. */

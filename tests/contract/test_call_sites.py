@@ -63,3 +63,20 @@ def test_a_virtual_call_means_its_overriders(tmp_path: Path) -> None:
     functions = [p, function("f", 1), function("g", 2), function("inner", 3)]
     writer.unit(unit(functions, ("f", "g", "inner"), overrides=[[1, 0]]))
     assert called(writer, tmp_path, ("f", 1), ("g", 2), ("inner", 2)) == ["a.c:4", "a.c:5", ""]
+
+
+def test_copies_of_a_function_that_number_their_calls_differently_have_no_places(writer: Writer, tmp_path: Path) -> None:
+    other = function("p", 0, calls=(0,))
+    other["numbered"] = [[1, 0, 5], [2, 0, 6]]
+    writer.unit(unit([other, function("f", None, left="small")], ("f",)))
+    assert called(writer, tmp_path, ("f", 1), ("f", 2)) == ["", ""]
+
+
+def test_what_a_pointer_may_lead_to_is_not_called_by_a_function_without_a_site(tmp_path: Path) -> None:
+    writer = Writer()
+    p, thin = function("p", 0, calls=(2,)), function("thin", None, calls=(3,), left="small")
+    p["numbered"], p["virtual"] = [[1, 2, 7], [2, 2, 8]], [[4, 9]]
+    functions = [p, function("f", 1), function("g", 2), function("inner", 3), thin]
+    overrides = [[3, 4], [1, 4]]
+    writer.unit(unit(functions, ("f", "g", "thin", "inner", "method"), overrides=overrides))
+    assert called(writer, tmp_path, ("inner", 2)) == [""]

@@ -27,6 +27,11 @@ static int library(void) {
 
 static int pointers(int x) { return table.get(x) + table.get(x + 1); }
 
+// A call through a pointer may lead to a function whose calls are numbered: it takes the number back.
+static int behind(int x) { return get(x) + get(x + 1) + table.get(x) + table.get(get(2)) + get(table.get(x)); }
+#define TABLE(x) table.get(x)
+static int behind_macro(int x) { return get(x) + get(x + 1) + TABLE(x); }
+
 // An argument's number counts only if the argument is evaluated; __builtin_constant_p must not see more than is written.
 static int one(int x) { return printf("%d\n", x); }
 static int under_conditions(int n) {
@@ -39,6 +44,6 @@ static int under_conditions(int n) {
 
 int main(void) {
   printf("%d\n", places(1));
-  printf("%d\n", pointers(3) + library() + under_conditions(1));
+  printf("%d\n", pointers(3) + behind(2) + behind_macro(1) + library() + under_conditions(1));
   return 0;
 }

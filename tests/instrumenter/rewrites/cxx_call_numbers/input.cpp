@@ -25,7 +25,7 @@ struct Chain {
 static int &place(int i) {
   static int places[4];
   std::printf("place %d\n", i);
-  return places[i];
+  return places[i & 3];
 }
 static std::unique_ptr<int> only(int x) {
   std::printf("only\n");
@@ -60,6 +60,30 @@ static int dependent(T &shape) {
   return shape.area() + shape.area() + inner(0) + inner(1);
 }
 
+// Methods that override one another are one function here: none of their calls may carry the number of another's.
+struct Big : Square {
+  int area() const override { return Square::area() + std::printf("big\n"); }
+};
+static int family(const Shape &shape, const Big &big) {
+  const Big own;
+  return shape.area() + shape.area() + big.area() + own.area();
+}
+
+// So are a function and what may point to it. A call that cannot be numbered leaves all of its function without.
+static int through(int *(*pointer)(int), int &(*other)(int)) {
+  int first = place(0) + place(1) + other(2);
+  return first + (pointer ? *pointer(1) : other(other(place(3))));
+}
+static int hidden(const std::string &word = std::to_string(place(1))) { return std::printf("%s\n", word.c_str()); }
+static int implied() { return place(2) + place(3) + hidden(); }
+template <typename T>
+static int instances(T call) {
+  int sum = only(1) ? place(0) : place(1);
+  return sum + only(2).operator*() + *only(3) +
+         call(2);
+}
+static int twice_inside() { return place(place(place(1)) + *only(argument()) + *only(2)) + place(2); }
+
 int main() {
   Chain chain;
   chain.add(1).add(2).add(3);
@@ -68,5 +92,8 @@ int main() {
   const Shape &shape = square;
   std::printf("%d %d %d\n", chain.sum, shape.area() + shape.area(), values());
   std::printf("%d\n", dependent(square));
+  std::printf("%d %d %d\n", family(square, Big()), through(nullptr, place), implied());
+  std::printf("%d %d\n", instances([](int x) { return argument() - x; }), twice_inside());
+  std::printf("%d\n", instances(place));
   return 0;
 }

@@ -27,9 +27,14 @@ static int library(void) { __VPROF_PROBE(3)
 
 static int pointers(int x) { __VPROF_PROBE(4)  return table.get(x) + table.get(x + 1); }
 
+// A call through a pointer may lead to a function whose calls are numbered: it takes the number back.
+static int behind(int x) { __VPROF_PROBE_CALLS(5)  return (__VPROF_CALL_NUMBER(1), get(x)) + (__VPROF_CALL_NUMBER(2), get(x + 1)) + (__VPROF_CALL_NUMBER(0), table.get(x)) + (__VPROF_CALL_NUMBER(0), table.get(get(2))) + (__VPROF_CALL_NUMBER(3), get(table.get(x))); }
+#define TABLE(x) table.get(x)
+static int behind_macro(int x) { __VPROF_PROBE(6)  return get(x) + get(x + 1) + TABLE(x); }
+
 // An argument's number counts only if the argument is evaluated; __builtin_constant_p must not see more than is written.
-static int one(int x) { __VPROF_PROBE(5)  return printf("%d\n", x); }
-static int under_conditions(int n) { __VPROF_PROBE_CALLS(6) 
+static int one(int x) { __VPROF_PROBE(7)  return printf("%d\n", x); }
+static int under_conditions(int n) { __VPROF_PROBE_CALLS(8) 
   get((__VPROF_CALL_NUMBER(1), one(1)));
   (__VPROF_CALL_NUMBER(2), get(n ? (__VPROF_CALL_NUMBER(3), one(2)) : 0));
   (__VPROF_CALL_NUMBER(4), get(n && (__VPROF_CALL_NUMBER(5), one(3))));
@@ -37,8 +42,8 @@ static int under_conditions(int n) { __VPROF_PROBE_CALLS(6)
   return get(__builtin_choose_expr(1, (__VPROF_CALL_NUMBER(7), one(7)), one(8)));
 }
 
-int main(void) { __VPROF_PROBE(7) 
+int main(void) { __VPROF_PROBE(9) 
   printf("%d\n", places(1));
-  printf("%d\n", pointers(3) + library() + under_conditions(1));
+  printf("%d\n", pointers(3) + behind(2) + behind_macro(1) + library() + under_conditions(1));
   return 0;
 }

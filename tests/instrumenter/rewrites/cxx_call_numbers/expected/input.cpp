@@ -25,7 +25,7 @@ struct Chain {
 static int &place(int i) { __VPROF_PROBE(3) 
   static int places[4];
   std::printf("place %d\n", i);
-  return places[i];
+  return places[i & 3];
 }
 static std::unique_ptr<int> only(int x) { __VPROF_PROBE(4) 
   std::printf("only\n");
@@ -60,7 +60,31 @@ static int dependent(T &shape) { __VPROF_PROBE(9)
   return shape.area() + shape.area() + inner(0) + inner(1);
 }
 
-int main() { __VPROF_PROBE_CALLS(11) 
+// Methods that override one another are one function here: none of their calls may carry the number of another's.
+struct Big : Square {
+  int area() const override { __VPROF_PROBE(11)  return Square::area() + std::printf("big\n"); }
+};
+static int family(const Shape &shape, const Big &big) { __VPROF_PROBE_CALLS(12) 
+  const Big own;
+  return (__VPROF_CALL_NUMBER(1), shape.area()) + (__VPROF_CALL_NUMBER(2), shape.area()) + (__VPROF_CALL_NUMBER(3), big.area()) + (__VPROF_CALL_NUMBER(4), own.area());
+}
+
+// So are a function and what may point to it. A call that cannot be numbered leaves all of its function without.
+static int through(int *(*pointer)(int), int &(*other)(int)) { __VPROF_PROBE_CALLS(13) 
+  int first = (__VPROF_CALL_NUMBER(1), place(0)) + (__VPROF_CALL_NUMBER(2), place(1)) + (__VPROF_CALL_NUMBER(0), other(2));
+  return first + (pointer ? *pointer(1) : (__VPROF_CALL_NUMBER(0), other(other(place(3)))));
+}
+static int hidden(const std::string &word = std::to_string(place(1))) { __VPROF_PROBE(14)  return std::printf("%s\n", word.c_str()); }
+static int implied() { __VPROF_PROBE(15)  return place(2) + place(3) + hidden(); }
+template <typename T>
+static int instances(T call) { __VPROF_PROBE_CALLS(16) 
+  int sum = (__VPROF_CALL_NUMBER(1), only(1)) ? place(0) : place(1);
+  return sum + (__VPROF_CALL_NUMBER(2), only(2)).operator*() + *(__VPROF_CALL_NUMBER(3), only(3)) +
+         call(2);
+}
+static int twice_inside() { __VPROF_PROBE_CALLS(17)  return (__VPROF_CALL_NUMBER(1), place(place(place(1)) + *(__VPROF_CALL_NUMBER(2), only(argument())) + *(__VPROF_CALL_NUMBER(3), only(2)))) + (__VPROF_CALL_NUMBER(4), place(2)); }
+
+int main() { __VPROF_PROBE_CALLS(18) 
   Chain chain;
   (__VPROF_CALL_NUMBER(1), chain.add(1).add(2).add(3));
   (__VPROF_CALL_NUMBER(2), chain.add(4));
@@ -68,5 +92,8 @@ int main() { __VPROF_PROBE_CALLS(11)
   const Shape &shape = square;
   std::printf("%d %d %d\n", chain.sum, (__VPROF_CALL_NUMBER(3), shape.area()) + (__VPROF_CALL_NUMBER(4), shape.area()), values());
   std::printf("%d\n", dependent(square));
+  std::printf("%d %d %d\n", family(square, Big()), through(nullptr, place), implied());
+  std::printf("%d %d\n", (__VPROF_CALL_NUMBER(5), instances([](int x) { __VPROF_PROBE(19)  return argument() - x; })), twice_inside());
+  std::printf("%d\n", (__VPROF_CALL_NUMBER(6), instances(place)));
   return 0;
 }

@@ -49,7 +49,7 @@ static int (*chosen(int i))(int) { return i > 5 ? number : NULL; }
 static int numbers(void) { __VPROF_PROBE_CALLS(7) __VPROF_KEEP_VALUE(queue_2, 1, int) __VPROF_KEEP_VALUE(queue_2, 2, int) __VPROF_KEEP_VALUE(queue_2, 3, int) __VPROF_KEEP_VALUE(queue_2, 4, int) __VPROF_KEEP_VALUE(queue_2, 5, int) __VPROF_KEEP_VALUE(queue_3, 6, int (*)(int)) __VPROF_KEEP_VALUE(queue_3, 7, int (*)(int)) 
   int sum = (__VPROF_CALL_NUMBER(1), (__vprof_value_1 = number((__vprof_value_2 = number(3), __VPROF_AT(queue_2, enqueue_any, (__vprof_value_2 - 1)), __VPROF_VALUE(2))), __VPROF_AT(queue_2, enqueue_any, (__vprof_value_1 - 1)), __VPROF_VALUE(1))) + (__VPROF_CALL_NUMBER(2), (__vprof_value_3 = number(1), __VPROF_AT(queue_2, enqueue_any, (__vprof_value_3 - 1)), __VPROF_VALUE(3))), i;
   for (i = 0; i < (__VPROF_CALL_NUMBER(3), (__vprof_value_4 = number(2), __VPROF_AT(queue_2, enqueue_any, (__vprof_value_4 - 1)), __VPROF_VALUE(4))); i++) sum += (__VPROF_CALL_NUMBER(4), (__vprof_value_5 = number(10), __VPROF_AT(queue_2, enqueue_any, (__vprof_value_5 - 1)), __VPROF_VALUE(5)));
-  return sum + (__vprof_value_6 = chosen(6), __VPROF_AT(queue_3, dequeue_any, (__vprof_value_6)), __VPROF_VALUE(6))(4) + !(__vprof_value_7 = chosen(5), __VPROF_AT(queue_3, dequeue_any, (__vprof_value_7)), __VPROF_VALUE(7)) + (int)sizeof(number(9));
+  return sum + (__VPROF_CALL_NUMBER(0), (__vprof_value_6 = chosen(6), __VPROF_AT(queue_3, dequeue_any, (__vprof_value_6)), __VPROF_VALUE(6))(4)) + !(__vprof_value_7 = chosen(5), __VPROF_AT(queue_3, dequeue_any, (__vprof_value_7)), __VPROF_VALUE(7)) + (int)sizeof(number(9));
 }
 
 int main(void) { __VPROF_PROBE(8) 

@@ -85,6 +85,6 @@ int main(void) { __VPROF_PROBE_CALLS(17)
   printf("%d %d\n", caught, sum(3, 1, 2, 3) + old_style(1, 2) + vla(2, square) + interpreter("0112"));
   printf("%d %d\n", statement_expression(1), kind(1) + kind(1.0) + get_one());
   printf("%s %d %d %d\n", quoted(), inlined(1), (__VPROF_CALL_NUMBER(1), assembly(0)) + (__VPROF_CALL_NUMBER(2), assembly(1)), jumps_into_block(3));
-  returns_pointer(1)(2);
+  (__VPROF_CALL_NUMBER(0), returns_pointer(1)(2));
   never();
 }
