@@ -21,12 +21,13 @@ Graph = list[list[int]]
 class CallGraph:
     """Every function that is defined or named in some unit.
 
-    `calls[f]` are distinct direct callees. `candidates[f]` are functions that f may call otherwise: those whose address
-    is taken with a type that f calls through a pointer, and (also in `virtual[f]`) those that a virtual call may mean.
-    They propose children, they never count for heights. `sited[f]`: f has a probe. `ignored[f]`: calls into f do not
-    count for heights, because it does not return or a descriptor's `ignore_for_height` names it. `places[f]` is
-    "file:line", or "" if no unit defines f. `numbered[f]`: call number -> (function named there, line), for the calls
-    that f tells apart; none if its copies do so differently. `meant[m]`: the methods that a virtual call of m may mean, for methods that are called so.
+    `calls[f]` are distinct direct callees. `candidates[f]` are functions that f may call otherwise: those whose
+    address is taken with a type that f calls through a pointer, and (also in `virtual[f]`) those that a virtual call
+    may mean. They propose children, they never count for heights. `sited[f]`: f has a probe. `ignored[f]`: calls into
+    f do not count for heights, because it does not return or a descriptor's `ignore_for_height` names it. `places[f]`
+    is "file:line", or "" if no unit defines f. `numbered[f]`: call number -> (function named there, line), for the
+    calls that f tells apart; none if its copies do so differently. `meant[m]`: the methods that a virtual call of m
+    may mean, for methods that are called so.
     """
 
     number: dict[str, int] = field(default_factory=dict)

@@ -65,7 +65,7 @@ def test_a_virtual_call_means_its_overriders(tmp_path: Path) -> None:
     assert called(writer, tmp_path, ("f", 1), ("g", 2), ("inner", 2)) == ["a.c:4", "a.c:5", ""]
 
 
-def test_copies_of_a_function_that_number_their_calls_differently_have_no_places(writer: Writer, tmp_path: Path) -> None:
+def test_copies_that_number_their_calls_differently_have_no_places(writer: Writer, tmp_path: Path) -> None:
     other = function("p", 0, calls=(0,))
     other["numbered"] = [[1, 0, 5], [2, 0, 6]]
     writer.unit(unit([other, function("f", None, left="small")], ("f",)))

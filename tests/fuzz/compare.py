@@ -75,16 +75,19 @@ class _RefusedError(Exception):
     pass
 
 
+_kept = tempfile.TemporaryDirectory(prefix="fuzz-log-")
+
+
 @cache
-def _log_object() -> Path:
+def log_object() -> Path:
     """fuzz_log.c, compiled once for all programs of this process."""
-    made = Path(tempfile.mkdtemp(prefix="fuzz-log-")) / "fuzz_log.o"
+    made = Path(_kept.name) / "fuzz_log.o"
     subprocess.run([PLAIN, "-O2", "-c", HERE / "fuzz_log.c", "-o", made], check=True)
     return made
 
 
 def _compile(program: Program, folder: Path, command: list[Path | str], output: str, failure: type[Exception]) -> str:
-    words = [*command, *program.flags, *program.units, _log_object(), "-o", output]
+    words = [*command, *program.flags, *program.units, log_object(), "-o", output]
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=COMPILE_SECONDS)
     if done.returncode:
         raise failure(done.stderr[:1500] or f"exit code {done.returncode}")

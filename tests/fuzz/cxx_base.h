@@ -1,22 +1,8 @@
 // What the pieces of C++ programs have in common.
 #pragma once
 // clang-format off: ENTER stands on the line where its function begins
-#include <algorithm>
-#include <array>
-#include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <exception>
-#include <functional>
-#include <map>
-#include <memory>
-#include <numeric>
-#include <set>
-#include <stdexcept>
-#include <string>
-#include <tuple>
-#include <utility>
-#include <vector>
 
 #include "fuzz.h"
 

@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections import Counter
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 
 import compare
@@ -59,7 +59,8 @@ def run(language: str, seeds: range, jobs: int) -> list[Outcome]:
     """All seeds; prints what is not the same when it turns up, and how far it is."""
     outcomes: list[Outcome] = []
     told = time.monotonic()
-    with get_context("spawn").Pool(jobs) as pool:
+    compare.log_object()
+    with ThreadPool(jobs) as pool:  # the work is done by other programs
         for outcome in pool.imap_unordered(_try, [(language, seed) for seed in seeds]):
             outcomes.append(outcome)
             if outcome.kind != "same":

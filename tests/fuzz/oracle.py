@@ -94,14 +94,15 @@ def _tid(name: str) -> int:
 
 
 def differences(log: dict[int, list[Call]], trace: dict[int, list[Call]], nested: bool) -> Iterator[str]:
-    """One line for each thread whose calls differ. `nested`: depths count, too."""
+    """One line for each thread whose calls differ. `nested`: depths and lines count, too; without exits in the log
+    neither is known, since its callers are not."""
     for number, tid in enumerate(sorted(log)):
         expected, found = log[tid], trace.get(tid, [])
         for index, (call, seen) in enumerate(zip(expected, found, strict=False)):
             if call.place != seen.place or (nested and call.depth != seen.depth):
                 yield f"thread {number}, call {index}: {_told(seen)} is recorded, {_told(call)} was made"
                 break
-            if call.at and seen.at and call.at != seen.at:
+            if nested and call.at and seen.at and call.at != seen.at:
                 yield f"thread {number}, call {index}: {_told(seen)}, but it was called at line {call.at}"
                 break
         else:

@@ -113,7 +113,7 @@ class Writer:
         return self.number
 
     def text(self) -> str:
-        return "\n".join([*self.includes, '#include "fuzz.h"', *self.body])
+        return "\n".join([*self.includes, '#include "fuzz.h"', *self.body, ""])
 
     def fill(self, text: str, number: int, depth: int = 0, nested: int = 0) -> str:
         """`depth` counts expressions around this one, `nested` statements."""
