@@ -1,6 +1,6 @@
 """A seed -> a program: its files and how to compile them. The same seed gives the same program.
 
-cxx     two units and a header they share, from pieces/cxx; C++14, 17 or 20
+cxx     one unit or two and a header they share, from pieces/cxx; C++14, 17 or 20
 c       one unit from pieces/c
 csmith  Debian's csmith, its functions with ENTER
 """
@@ -69,6 +69,9 @@ _HEADERS = {
 """Which header has what, so that a program includes few: their parsing is most of what a seed costs."""
 
 
+_TWO_UNITS = 0.3
+
+
 class UnusableError(Exception):
     """The seed gives no program: the generator took too long."""
 
@@ -110,24 +113,25 @@ def _cxx(rng: random.Random, seed: int) -> Program:
     header = Writer(rng, grammar, header=True, number=1000)
     for piece in rng.sample([piece for piece in known if "unit" not in piece.notes], rng.randint(0, 2)):
         header.add(piece)
-    other = _unit(rng, grammar, known if rng.random() < 0.4 else [], header, 5000)
     main = _unit(rng, grammar, known, header, 1)
-    shared, b, a = header.text(), other.text() + _unit_b(other), main.text() + _main(main, cxx=True)
-    declared = "unsigned unit_b(unsigned at, unsigned a);\n"
-    files = {
-        "shared.h": "#pragma once\n" + _includes(shared) + '#include "cxx_base.h"\n' + declared + shared,
-        "b.cpp": _includes(b) + '#include "shared.h"\n' + b,
-        "a.cpp": _includes(a) + '#include "shared.h"\n' + a,
-        "cxx_base.h": (HERE / "cxx_base.h").read_text(),
-        "fuzz.h": (HERE / "fuzz.h").read_text(),
-    }
+    files = {"cxx_base.h": (HERE / "cxx_base.h").read_text(), "fuzz.h": (HERE / "fuzz.h").read_text()}
+    declared = ""
+    if rng.random() < _TWO_UNITS:
+        other = _unit(rng, grammar, known, header, 5000)
+        main.once.append("unit_b(__LINE__, $A)")
+        declared = "unsigned unit_b(unsigned at, unsigned a);\n"
+        b = other.text() + _unit_b(other)
+        files["b.cpp"] = _includes(b) + '#include "shared.h"\n' + b
+    shared, a = header.text(), main.text() + _main(main, cxx=True)
+    files["shared.h"] = "#pragma once\n" + _includes(shared) + '#include "cxx_base.h"\n' + declared + shared
+    files["a.cpp"] = _includes(a) + '#include "shared.h"\n' + a
     flags = [f"-std={rng.choice(['c', 'gnu'])}++{standard}", "-pthread", *_common_flags(rng)]
-    return Program(files, ["a.cpp", "b.cpp"], flags, cxx=True)
+    return Program(files, sorted(name for name in files if name.endswith(".cpp")), flags, cxx=True)
 
 
 def _unit(rng: random.Random, grammar: Grammar, known: list[Piece], header: Writer, number: int) -> Writer:
     writer = Writer(rng, grammar, calls=list(header.calls), number=number)
-    for piece in rng.choices(known, k=rng.randint(1, 4)) if known else []:
+    for piece in rng.choices(known, k=rng.randint(1, 4)):
         if "once" not in piece.notes or (number == 1 and not writer.once):
             writer.add(piece)
     return writer
@@ -146,8 +150,6 @@ def _main(writer: Writer, cxx: bool) -> str:
     """Acts, each with calls of its own, so that one that throws or spends its calls leaves the others theirs."""
     acts = []
     calls = [*writer.rng.sample(writer.calls, min(len(writer.calls), 14)), *writer.once]
-    if cxx:
-        calls.append("unit_b(__LINE__, $A)")
     begin, end = (
         ("try { ", " } catch (const Base_fault &fault) { r ^= fault.code(); }")
         if cxx
