@@ -44,8 +44,9 @@ def command(form: str) -> None:
     cannot work here.
 
     \b
-    Example:
+    Examples:
       vprof doctor
+      vprof doctor --format json
     """
     findings = [*_compilers(), *_recording(), _shared_memory()]
     if form == "json":
