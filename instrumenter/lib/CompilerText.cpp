@@ -1,5 +1,6 @@
 #include "CompilerText.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "FunctionRewriter.h"
@@ -80,6 +81,16 @@ std::string atNoLine(llvm::StringRef text) {
   return result;
 }
 
+/// Takes the files that were left from the end of `files`. gcc 12 does not say that it enters some files (libstdc++'s
+/// bits/time_members.h is one), so a return may be one to the file that seems to be read. A name that was never entered
+/// is one of #line.
+void returnTo(const std::string &name, std::vector<std::string> &files) {
+  const size_t count = files.size();
+  if (count < 2 || (files[count - 2] != name && files.back() == name)) return;
+  const auto entered = std::find(files.rbegin() + 1, files.rend(), name);
+  files.resize(entered == files.rend() ? count - 1 : files.rend() - entered);
+}
+
 }  // namespace
 
 CompilerText::CompilerText(std::string text, const clang::SourceManager &sources)
@@ -100,7 +111,7 @@ void CompilerText::addLines() {
     const llvm::StringRef line(text_.data() + offset, end - offset);
     if (const std::optional<Marker> marker = parseMarker(line)) {
       if (files.empty() || marker->enters) files.push_back(marker->name);
-      if (marker->returns && files.size() > 1) files.pop_back();
+      if (marker->returns) returnTo(marker->name, files);
       command_line_read |= marker->name == "<command-line>";
       if (command_line_read && !main_file_ && files.size() == 1 && marker->name == files[0]) main_file_ = offset;
       presumed = pathOf(marker->name) == pathOf(files.back()) ? "" : marker->name;

@@ -58,6 +58,17 @@ int main(void) {
 
 
 @WITH_GCC
+def test_headers_behind_the_standard_library_are_seen(shop: Workshop) -> None:
+    """Where gcc does not say that it enters a header of libstdc++, the files around it still have their lines."""
+    shop.write(
+        own_h="#include <iomanip>\n#include <locale>\ntemplate <typename T> T halved(T n) { while (n > 9) n /= 2; return n; }\n",
+        a_cpp='#include "own.h"\nint main() { return halved(40) == 5 ? 0 : 1; }\n',
+    )
+    shop.cxx("-c", "a.cpp")
+    assert {f["name"]: f["left"] for f in shop.unit("a.o")["functions"]} == {"halved": None, "main": None}
+
+
+@WITH_GCC
 def test_the_timestamp_is_the_sources(shop: Workshop) -> None:
     shop.write(t_c="#include <stdio.h>\nint main(void) { puts(__TIMESTAMP__); return 0; }\n")
     os.utime(shop.path / "t.c", (1e9, 1e9))
