@@ -69,6 +69,11 @@ static int join(pthread_t thread, void **result, Block block) {
   return joined;
 }
 
+// Only for its real one.
+VPROF_INTERPOSE(int, pthread_tryjoin_np, (pthread_t thread, void **result), (thread, result)) {
+  return real_pthread_tryjoin_np(thread, result);
+}
+
 VPROF_INTERPOSE(int, pthread_join, (pthread_t thread, void **result), (thread, result)) {
   return join(thread, result, [=] { return real_pthread_join(thread, result); });
 }
@@ -91,7 +96,8 @@ VPROF_INTERPOSE(int, thrd_join, (thrd_t thread, int *result), (thread, result)) 
     return thrd_success;
   };
   if (!attached()) return real_thrd_join(thread, result);
-  const int rc = pthread_tryjoin_np(thread, &number);
+  // By its name it may be a sanitizer's, which does not know the thread and ends the program.
+  const int rc = real_pthread_tryjoin_np(thread, &number);
   if (rc != EBUSY) return rc == 0 ? done() : thrd_error;
   const Wait wait = begin_wait(ObjectClass::kJoin, name_of(thread));
   const int joined = within(wait, [=] { return real_thrd_join(thread, result); });

@@ -11,7 +11,7 @@ from vprof.paths import annotation_file, native
 MAPPINGS = {"mmap", "mmap64", "munmap", "mremap", "shmat", "shmdt", "sem_open", "sem_close"}
 MAKERS = {"socket", "listen", "socketpair", "pipe", "pipe2", "eventfd", "signalfd"}
 DESCRIPTORS = MAKERS | {"dup", "dup2", "dup3", "fclose", "fcntl64", "epoll_ctl", "prctl"}
-OTHERS = {"pthread_barrier_init", "_exit", "_Exit", "syscall"}
+OTHERS = {"pthread_barrier_init", "pthread_tryjoin_np", "_exit", "_Exit", "syscall"}
 JUMPS = {"longjmp", "_longjmp", "siglongjmp", "__longjmp_chk"}
 """Interposed to know what objects are: no primitives themselves. `syscall` makes the futexes of futex.toml."""
 

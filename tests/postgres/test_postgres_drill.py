@@ -4,6 +4,8 @@ import json
 
 from build_cache import Built
 
+from vprof.stacks import PSEUDO
+
 
 def test_a_short_drill_down_confirms_findings_or_says_why_not(postgres: Built) -> None:
     done = postgres.vprof("drill", "--auto", "--target", "postgres", "--max-steps", 3, "--format", "json")
@@ -18,7 +20,7 @@ def test_a_short_drill_down_confirms_findings_or_says_why_not(postgres: Built) -
     assert len(steps) > 1, "the root alone holds all of the variance, so it is expanded"
     assert set(steps[0]["on"]) < set(steps[1]["on"])
     assert findings[0]["share"] > 0
-    known = {*steps[-1]["on"], "<interval>", "[queue]", "[gap]", "[unknown]", "[preempted]", "[sched]"}
+    known = {*steps[-1]["on"], "<interval>", *PSEUDO}
     for finding in findings:
         of = {name.removeprefix("rest(").removeprefix("body(").rstrip(")") for name in finding["functions"]}
         assert of <= known
