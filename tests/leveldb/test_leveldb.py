@@ -34,6 +34,10 @@ def leveldb(kept_build: KeptBuild) -> Iterator[Built]:
         yield found
 
 
+MACHINE = {"[preempted]", "[sched]", "[off cpu]"}
+"""What other programs on the machine do to the load, which may be more than anything of LevelDB's."""
+
+
 @pytest.mark.parametrize("mode", ["dormant", "off", "all"])
 def test_its_own_tests_pass(leveldb: Built, mode: str) -> None:
     check = [sys.executable, CHECK, mode, "--tests", QUICK]
@@ -53,7 +57,8 @@ def test_a_drill_down_on_writes_confirms_that_writes_wait(leveldb: Built) -> Non
     assert done.returncode == 0, done.stderr
     drill = json.loads(done.stdout)
     assert not drill["confirmation"]["no_ranking"]
-    top = next(finding for finding in drill["findings"] if finding["confirmed"])
+    confirmed = [finding for finding in drill["findings"] if finding["confirmed"]]
+    top = next(finding for finding in confirmed if not set(finding["functions"]) <= MACHINE)
     assert top["share"] > 0
     functions = {name.removeprefix("rest(").removeprefix("body(").rstrip(")") for name in top["functions"]}
     assert functions & WRITE_PATH, top
