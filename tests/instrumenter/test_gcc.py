@@ -61,7 +61,8 @@ int main(void) {
 def test_headers_behind_the_standard_library_are_seen(shop: Workshop) -> None:
     """Where gcc does not say that it enters a header of libstdc++, the files around it still have their lines."""
     shop.write(
-        own_h="#include <iomanip>\n#include <locale>\ntemplate <typename T> T halved(T n) { while (n > 9) n /= 2; return n; }\n",
+        own_h="#include <iomanip>\n#include <locale>\n"
+        "template <typename T> T halved(T n) { while (n > 9) n /= 2; return n; }\n",
         a_cpp='#include "own.h"\nint main() { return halved(40) == 5 ? 0 : 1; }\n',
     )
     shop.cxx("-c", "a.cpp")
