@@ -158,12 +158,17 @@ class ShareIntervals:
         self._variance = self._covariances([(0, 0)])
 
     def of(self, factor: Factor) -> tuple[float, float]:
+        low, high = np.quantile(self.samples(factor), [0.025, 0.975])
+        return float(low), float(high)
+
+    def samples(self, factor: Factor) -> Float:
+        """Its share in every resample; the same resamples for all factors, so that they can be compared."""
         times = 1 if factor.kind == "variance" else 2
         contribution = np.zeros(RESAMPLES)
         for i in range(0, len(factor.instances), _BATCH):
             contribution += times * self._covariances(factor.instances[i : i + _BATCH])
-        low, high = np.quantile(contribution / self._variance, [0.025, 0.975])
-        return float(low), float(high)
+        shares: Float = contribution / self._variance
+        return shares
 
     def _covariances(self, pairs: list[tuple[int, int]]) -> Float:
         """Sum of Cov(a, b) over the pairs, in every resample."""
