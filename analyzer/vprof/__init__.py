@@ -1,3 +1,26 @@
-"""vprof: a source-to-source variance profiler for C and C++."""
+"""vprof: a source-to-source variance profiler for C and C++.
+
+In a notebook or a script, `vprof.load("run.trace")` gives the tables and the tree behind `vprof analyze` (api.py).
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from vprof.analysis import AnalysisOptions
+    from vprof.api import Run
 
 __version__ = "0.1.0"
+
+
+def load(*paths: str | os.PathLike[str], root: str | None = None, options: AnalysisOptions | None = None) -> Run:
+    """Reads and analyzes traces; several of the same program and plan are one run, as for `vprof analyze`.
+
+    `root`: make each outermost call of this function an interval. Raises VprofError in one line: no such file, no
+    trace, no such function, no interval.
+    """
+    from vprof.api import load_run
+
+    return load_run(paths, root, options)

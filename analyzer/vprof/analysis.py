@@ -16,9 +16,10 @@ from vprof.critical_path import Paths, critical_paths
 from vprof.errors import VprofError
 from vprof.factors import Factor, rank, select
 from vprof.model import Int64, Trace
+from vprof.own_view import without_wakers
 from vprof.path_tree import PathTree, build_path_tree, display_names
 from vprof.per_interval import IntervalDetail, details
-from vprof.planner import Expansion, expansions, next_functions
+from vprof.planner import Expansion, expansions, naive_cost, next_functions, outermost_functions
 from vprof.stacks import MAX_DEPTH, build_stacks
 from vprof.unknown import UnknownWait, unknown_waits
 from vprof.variance_tree import VarianceTree, build_variance_tree
@@ -30,7 +31,9 @@ REFUSE_LOST = 0.10
 @dataclass(frozen=True)
 class AnalysisOptions:
     """`k` factors with at least `min_share` of Var(L); specificity is a height difference to the power of
-    `specificity_exp`. `force`: rank although too much was lost."""
+    `specificity_exp`. `force`: rank although too much was lost. `tail`: tail shares look beyond this quantile, or a
+    lower one if too few intervals are there. `own`: waits count where they are waited, not for who ended them.
+    `top`: nodes of a tree that text and pictures show (None: as many as can be read)."""
 
     k: int = 3
     min_share: float = 0.05
@@ -38,6 +41,9 @@ class AnalysisOptions:
     intervals: bool = False
     by_type: bool = False
     force: bool = False
+    tail: float = 0.99
+    own: bool = False
+    top: int | None = None
 
 
 @dataclass(frozen=True)
@@ -50,13 +56,23 @@ class RankedFactor:
 
 
 @dataclass(frozen=True)
+class TypedTree:
+    """The tree over the intervals of one type."""
+
+    type: str
+    tree: VarianceTree
+    tail_quantile: float | None
+
+
+@dataclass(frozen=True)
 class Analysis:
     """`ranking` holds all non-zero factors by score, `factors` the chosen ones; `no_ranking` says why both are empty.
 
     `events`: (interval, latency) of the few intervals that hold half of the variance, if that is why there are no 95 %
     intervals. `next` are the functions to switch on, `expansions` why: of the k best factors that are no end points.
     `unknown` is where waits end without anybody known to have ended them, most time first.
-    `lost`: what lost records took away.
+    `lost`: what lost records took away. `naive_cost`: the call paths from the outermost functions of the intervals, all
+    of which the naive strategy would measure. `types` and `type_trees` (in the order of its rows) only on request.
     """
 
     trace: Trace
@@ -74,7 +90,9 @@ class Analysis:
     lost: statistics.Lost
     warnings: list[str]
     unknown: list[UnknownWait]
+    naive_cost: int = 0
     types: statistics.TypeSplit | None = None
+    type_trees: list[TypedTree] = field(default_factory=list)
     per_interval: dict[str, IntervalDetail] = field(default_factory=dict)
 
     @property
@@ -96,9 +114,11 @@ def analyze(trace: Trace, options: AnalysisOptions | None = None) -> Analysis:
     latency = iv.end[rows] - iv.begin[rows]
     paths = critical_paths(trace)
     stacks = build_stacks(trace)
-    path_tree = build_path_tree(trace, paths, stacks)
-    tail = statistics.tail_of(latency)
-    tree = build_variance_tree(path_tree, rows, latency, tail[1] if tail else None)
+    full_tree = build_path_tree(trace, paths, stacks)
+    path_tree = without_wakers(full_tree) if options.own else full_tree
+    whole = _tree_of("", path_tree, rows, latency, options.tail)
+    tree = whole.tree
+    types = statistics.split_by_type(latency, iv.type[rows], trace.types) if options.by_type else None
     lost = statistics.lost(latency, trace.excluded_latencies)
     no_ranking = _why_not(tree, lost, options)
     ranking = [] if no_ranking else rank(trace, tree, options.specificity_exp)
@@ -113,7 +133,7 @@ def analyze(trace: Trace, options: AnalysisOptions | None = None) -> Analysis:
         summary=statistics.summarize(latency),
         excluded=excluded,
         tree=tree,
-        tail_quantile=tail[0] if tail else None,
+        tail_quantile=whole.tail_quantile,
         ranking=ranking,
         factors=ranked,
         events=[(trace.interval_ids[rows[i]], int(latency[i])) for i in events],
@@ -123,8 +143,10 @@ def analyze(trace: Trace, options: AnalysisOptions | None = None) -> Analysis:
         lost=lost,
         warnings=_warnings(lost, options, path_tree),
         unknown=unknown_waits(trace, paths, stacks),
-        types=statistics.split_by_type(latency, iv.type[rows], trace.types) if options.by_type else None,
-        per_interval=_details(trace, paths, path_tree, rows) if options.intervals else {},
+        naive_cost=naive_cost(trace.program, outermost_functions(path_tree)),
+        types=types,
+        type_trees=_trees_by_type(trace, types, path_tree, rows, latency, options.tail) if types else [],
+        per_interval=_details(trace, paths, full_tree, rows) if options.intervals else {},
     )
 
 
@@ -140,6 +162,22 @@ def diagnose(excluded: dict[str, int]) -> str:
     if set(excluded) == {"unfinished"}:
         return f"no interval ended in this trace ({counts}): record longer, or check where the intervals end"
     return f"all {total} intervals of this trace are excluded ({counts}): record again with this cause removed"
+
+
+def _tree_of(type_: str, paths: PathTree, rows: Int64, latency: Int64, quantile: float) -> TypedTree:
+    tail = statistics.tail_of(latency, quantile)
+    tree = build_variance_tree(paths, rows, latency, tail[1] if tail else None)
+    return TypedTree(type_, tree, tail[0] if tail else None)
+
+
+def _trees_by_type(
+    trace: Trace, types: statistics.TypeSplit, paths: PathTree, rows: Int64, latency: Int64, quantile: float
+) -> list[TypedTree]:
+    if len(types.rows) < 2:
+        return []
+    names = np.array([statistics.type_name(name) for name in trace.types])[trace.intervals.type[rows]]
+    chosen = [(row.type, names == row.type) for row in types.rows]
+    return [_tree_of(name, paths, rows[mine], latency[mine], quantile) for name, mine in chosen]
 
 
 def _details(trace: Trace, paths: Paths, tree: PathTree, rows: Int64) -> dict[str, IntervalDetail]:

@@ -211,9 +211,10 @@ def _pop_component(stack: list[int], on_stack: list[bool], root: int) -> list[in
     return sorted(members)
 
 
-def call_paths(graph: Graph, root: int) -> int:
-    """How many call paths start at the root (each prefix is one) on the condensed graph: what decomposing all costs."""
-    return sum(_ways(graph, [root])[1])
+def call_paths(graph: Graph, roots: Collection[int]) -> int:
+    """How many call paths start at the roots (each prefix is one) on the condensed graph: what decomposing everything
+    costs."""
+    return sum(_ways(graph, roots)[1])
 
 
 def paths_to(graph: Graph, roots: Collection[int]) -> list[int]:

@@ -166,7 +166,7 @@ def summarize(inspection: Inspection) -> dict[str, Any]:
         "reachable": len(reachable),
         "largest_group": {"size": len(largest), "share": share, "members": _names(inspection, largest)},
         "highest": [{**_place(inspection, f), "height": int(inspection.height[f])} for f in by_height[:_HIGHEST]],
-        "call_paths": sum(callgraph.call_paths(inspection.calls, f) for f in inspection.roots),
+        "call_paths": callgraph.call_paths(inspection.calls, inspection.roots),
         "units": {
             "instrumented": len(inspection.units) - len(unchanged),
             "unchanged": dict(Counter(unchanged).most_common()),
@@ -212,7 +212,7 @@ def _function(inspection: Inspection, f: int) -> dict[str, Any]:
         "group": _names(inspection, inspection.groups.get(f, [])),
         "comes_back": _names(inspection, lost),
         "paths_from_root": inspection.paths[f] if inspection.roots else None,
-        "paths_below": callgraph.call_paths(calls, f),
+        "paths_below": callgraph.call_paths(calls, [f]),
         "children": [_child(inspection, f, child, entered[child]) for child in children],
         "callees": [_edge(inspection, f, g, g) for g in sorted(callees, key=inspection.keys.__getitem__)],
         "callers": [_edge(inspection, g, f, g) for g in sorted(inspection.callers[f], key=inspection.keys.__getitem__)],

@@ -10,7 +10,7 @@ from pathlib import Path
 from vprof.analysis import Analysis, AnalysisOptions, analyze
 from vprof.control import Note
 from vprof.errors import VprofError
-from vprof.load import load_trace
+from vprof.loading import load_trace
 from vprof.plan import Plan
 from vprof.session import Session
 

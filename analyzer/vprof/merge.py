@@ -90,6 +90,7 @@ def _programs(programs: list[Program]) -> tuple[Program, list[Int64]]:
     height = np.zeros(n, np.int32)
     on, complete, switchable = (np.ones(n, np.int8) * NONE for _ in range(3))
     calls: list[set[int]] = [set() for _ in keys]
+    graph: list[set[int]] = [set() for _ in keys]
     for q, new in zip(programs, maps, strict=True):
         np.maximum.at(height, new, q.height)
         if np.any((on[new] != NONE) & (on[new] != q.on)):
@@ -97,12 +98,24 @@ def _programs(programs: list[Program]) -> tuple[Program, list[Int64]]:
         on[new] = q.on
         complete[new] = q.complete
         switchable[new] = 1 if q.switchable is None else q.switchable
-        for f, callees in enumerate(q.calls):
-            calls[new[f]].update(int(new[c]) for c in callees)
+        for joined, old in ((calls, q.calls), (graph, q.calls if q.call_graph is None else q.call_graph)):
+            for f, callees in enumerate(old):
+                joined[new[f]].update(int(new[c]) for c in callees)
     names, places = zip(*(k.split("\0") for k in keys), strict=True) if keys else ((), ())
     root_height = max(q.root_height for q in programs)
-    flags = (c == 1 for c in (on, complete, switchable))
-    return Program(list(names), list(places), [sorted(c) for c in calls], height, root_height, *flags), maps
+    merged_calls, merged_graph = ([sorted(c) for c in joined] for joined in (calls, graph))
+    merged = Program(
+        list(names),
+        list(places),
+        merged_calls,
+        height,
+        root_height,
+        on == 1,
+        complete == 1,
+        switchable == 1,
+        merged_graph,
+    )
+    return merged, maps
 
 
 def _labels(trace: Trace, new: Int64, foreign: int) -> Int64:

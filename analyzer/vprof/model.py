@@ -125,7 +125,8 @@ class Program:
     through functions without one or through pointers (candidates by type). `height[f]`, see callgraph.py;
     `root_height` is the largest height over all thread entry functions seen. `on[f]`: the probe of f was on.
     `complete[f]`: all children of f were on, so time outside them is body(f), not rest(f). `switchable[f]`: f has a
-    site and is no error or exit function (None: true of all), so the planner may propose it.
+    site and is no error or exit function (None: true of all), so the planner may propose it. `call_graph`: the direct
+    calls and the edges observed at run time alone (None: `calls` holds no others).
     """
 
     functions: list[str]
@@ -136,6 +137,7 @@ class Program:
     on: Bool
     complete: Bool
     switchable: Bool | None = None
+    call_graph: list[list[int]] | None = None
 
     def can_switch(self, f: int) -> bool:
         return self.switchable is None or bool(self.switchable[f])

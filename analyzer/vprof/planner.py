@@ -12,8 +12,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from vprof.callgraph import call_paths
 from vprof.factors import Factor
-from vprof.model import Program
+from vprof.model import NONE, Program
+from vprof.path_tree import PathTree
 
 
 @dataclass(frozen=True)
@@ -42,3 +46,14 @@ def expansions(program: Program, factors: Sequence[Factor], done: Collection[int
 def next_functions(chosen: Sequence[Expansion]) -> list[int]:
     """All functions these expansions switch on, each once, in order."""
     return list(dict.fromkeys(c for e in chosen for c in e.children))
+
+
+def outermost_functions(tree: PathTree) -> list[int]:
+    """The functions in which intervals' own time begins: the frames right below the tree's root."""
+    return [int(f) for f in np.unique(tree.function[tree.parent == 0]) if f != NONE]
+
+
+def naive_cost(program: Program, roots: Sequence[int]) -> int:
+    """How many call paths start at these functions, recursive groups taken as one: what decomposing everything would
+    measure, instead of what matters."""
+    return call_paths(program.calls if program.call_graph is None else program.call_graph, roots)

@@ -113,6 +113,7 @@ def describe(
         on=is_on,
         complete=np.array([f in children and all(is_on[c] for c in children[f]) for f in range(len(is_on))], np.bool_),
         switchable=np.array(graph.sited, np.bool_) & ~np.array(graph.ignored, np.bool_),
+        call_graph=calls,
     )
     return program, _recursion(counted, callgraph.reachable(calls, map(int, entries)), program.functions)
 

@@ -17,6 +17,7 @@ from vprof.variance_tree import Float, VarianceTree
 
 TAIL_INTERVALS = 100
 """A tail share needs this many intervals in the tail."""
+_TAILS = (0.999, 0.99, 0.95, 0.9, 0.75, 0.5)
 MIN_BLOCKS = 30
 MAX_BLOCKS = 1000
 BLOCK_TIMES = 10
@@ -51,9 +52,10 @@ def summarize(latency_ns: Int64) -> Summary:
     return Summary(len(latency_ns), mean, variance, variance**0.5, cv, *q)
 
 
-def tail_of(latency_ns: Int64) -> tuple[float, Bool] | None:
-    """The highest usual quantile with at least 100 intervals at or above it, and those intervals; None if too few."""
-    for q in (0.99, 0.95, 0.9, 0.75, 0.5):
+def tail_of(latency_ns: Int64, wanted: float = 0.99) -> tuple[float, Bool] | None:
+    """The wanted quantile, or else the highest usual one below it, with at least 100 intervals at or above it, and
+    those intervals; None if too few."""
+    for q in (wanted, *(q for q in _TAILS if q < wanted)):
         tail = latency_ns >= np.quantile(latency_ns, q, method="inverted_cdf")
         if TAIL_INTERVALS <= np.count_nonzero(tail) < len(latency_ns):
             return q, tail
@@ -78,6 +80,11 @@ class TypeSplit:
     rows: list[TypeRow]
 
 
+def type_name(label: str) -> str:
+    """As reports show a type; "" is none."""
+    return label or "(none)"
+
+
 def split_by_type(latency_ns: Int64, type_: Int32, names: list[str]) -> TypeSplit:
     rows = []
     within = between = 0.0
@@ -87,7 +94,7 @@ def split_by_type(latency_ns: Int64, type_: Int32, names: list[str]) -> TypeSpli
         weight = part.count / len(latency_ns)
         within += weight * part.variance_ns2
         between += weight * (part.mean_ns - mean) ** 2
-        rows.append(TypeRow(names[t] or "(none)", part.count, part.mean_ns, part.variance_ns2, part.p99_ns))
+        rows.append(TypeRow(type_name(names[t]), part.count, part.mean_ns, part.variance_ns2, part.p99_ns))
     return TypeSplit(within, between, sorted(rows, key=lambda r: (-r.count, r.type)))
 
 

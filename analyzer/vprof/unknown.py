@@ -1,6 +1,6 @@
 """Where time is lost to the unknown: waits that nobody is known to have ended.
 
-    Paths + Stacks  ->  functions that waited so, most time first
+    Paths + Stacks  ->  functions that waited so, and where they were called, most time first
 
 Source: ALGORITHMS section 7. Such a wait ended by a timeout, by the kernel (I/O), or by a primitive that the descriptor
 does not describe; the function, or what it calls, tells which. A wait whose waker is known but left no record is listed
@@ -24,7 +24,8 @@ from vprof.stacks import Stacks
 
 @dataclass(frozen=True)
 class UnknownWait:
-    """`function`: the innermost one with a probe on the waiter's stack when the wait began, "" if there was none.
+    """`function`: the innermost one with a probe on the waiter's stack when the wait began, "" if there was none;
+    `site`: where it was called, "" where its caller does not tell its calls apart.
 
     `waker_known`: somebody ended the wait, but of what that thread did meanwhile nothing is recorded. `share` is of the
     time of all intervals. `advice`: what may have been waited for and what makes it known, by the names of the function
@@ -37,6 +38,7 @@ class UnknownWait:
     total_ns: int
     share: float
     advice: str = ""
+    site: str = ""
 
 
 _SYNC = ("syscall", "semop", "semtimedop", "sigwait", "sigwaitinfo", "flock", "lockf")
@@ -53,20 +55,23 @@ def unknown_waits(trace: Trace, paths: Paths, stacks: Stacks) -> list[UnknownWai
     rows = np.flatnonzero((p.kind == P_BLOCKED_UNKNOWN) | of_waker)
     wait, ns = p.wait[rows], p.stop[rows] - p.start[rows]
     call = stacks.innermost(w.thread[wait], w.start[wait])
-    function = np.where(call != NONE, np.r_[trace.invocations.function, NONE][call], NONE)
+    function = np.r_[trace.invocations.function, NONE][call]
+    site = np.r_[trace.invocations.site, NONE][call]
     path_ns = int((p.stop - p.start).sum())
     names = [*display_names(trace), ""]
     program = trace.program
     found = []
-    for key in np.unique(2 * (function + 1) + of_waker[rows]).tolist():
-        f, waker_known = key // 2 - 1, bool(key % 2)
-        mine = (function == f) & (of_waker[rows] == waker_known)
+    kinds = np.stack((function, site, of_waker[rows]))
+    for kind in np.unique(kinds, axis=1).T:
+        f, at, waker_known = int(kind[0]), int(kind[1]), bool(kind[2])
+        mine = np.all(kinds == kind[:, None], axis=0)
         total = int(ns[mine].sum())
         count = len(np.unique(wait[mine]))
         known = [] if f == NONE else [program.functions[f], *(program.functions[c] for c in program.calls[f])]
         advice = "" if waker_known else _advice(names[f], known)
-        found.append(UnknownWait(names[f], waker_known, count, total, total / path_ns, advice))
-    return sorted(found, key=lambda u: (-u.total_ns, u.function, u.waker_known))
+        place = trace.sites[at] if at != NONE else ""
+        found.append(UnknownWait(names[f], waker_known, count, total, total / path_ns, advice, place))
+    return sorted(found, key=lambda u: (-u.total_ns, u.function, u.site, u.waker_known))
 
 
 @cache

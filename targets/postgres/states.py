@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vprof.load import load_trace
+from vprof.loading import load_trace
 from vprof.plan import Plan
 from vprof.server import Server
 from vprof.session import Session

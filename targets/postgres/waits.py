@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vprof.load import load_trace
+from vprof.loading import load_trace
 from vprof.model import Trace
 from vprof.plan import Plan
 from vprof.server import Server

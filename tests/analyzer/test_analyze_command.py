@@ -37,6 +37,27 @@ def test_options_change_the_ranking() -> None:
     assert factors("--min-share", 0.5) == ["Execute", "txn"]
 
 
+def test_one_factor_is_explained_as_text_and_as_json() -> None:
+    done = vprof(CASES / "02_lock_handoff.json", "--explain", "lock_wait", COLUMNS="60")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "txnB > UpdateRow  100.0 %" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 60
+    report = json.loads(vprof(CASES / "06_two_call_sites.json", "--explain", "f|f", "--format", "json").stdout)
+    assert (report["schema"], report["kind"], report["rank"]) == ("vprof-explain/1", "covariance", 2)
+
+
+def test_views_of_the_tree() -> None:
+    """`--own` cuts it at the waits, `--top` shows less of it, `--tail` looks beyond another quantile."""
+    own = vprof(CASES / "02_lock_handoff.json", "--own").stdout
+    assert "UpdateRow" not in own and "lock_wait" in own
+    few = vprof(CASES / "01_writelog.json", "--top", 2, "--tail", 0.9).stdout
+    assert few[few.index("Variance tree") :].splitlines()[2:5] == [
+        next(line for line in few.splitlines() if line.startswith("<interval>")),
+        next(line for line in few.splitlines() if line.startswith("  txn")),
+        next(line for line in few.splitlines() if line.startswith("not shown")),
+    ]
+
+
 def test_a_root_and_several_traces() -> None:
     done = vprof(CASES / "02_lock_handoff.json", CASES / "02_lock_handoff.json", "--root", "txnB")
     assert done.stdout.startswith("6 intervals\n")
@@ -66,6 +87,9 @@ def test_text_is_plain_without_a_terminal_and_fits_a_narrow_one() -> None:
         ('{"intervals": [], "segments": [], "functions": []}', [], "no interval began in this trace", 1),
         ('{"intervals": [], "segments": [], "functions": []}', ["--root", "f"], "no function f in this trace", 2),
         ("{}", ["--intervals"], "--intervals needs --format json", 2),
+        ("{}", ["--explain", "f", "--path", "slowest"], "--path and --explain are different reports: ask for one", 2),
+        ("{}", ["--explain", "f", "--format", "svg"], "--explain needs --format text or json", 2),
+        ("{}", ["--tail", "1"], "1.0 is not in the range 0.5<=x<1", 2),
         ("{}", ["-k", "none"], "'none' is not a valid integer", 2),
     ],
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from writer import Writer, function, unit
 
-from vprof.load import load_trace
+from vprof.loading import load_trace
 from vprof.model import Trace
 
 SITE = {"p": 64, "f": 65, "g": 66, "inner": 67}

@@ -66,12 +66,12 @@ def test_call_paths_of_a_ladder_double_at_each_rung() -> None:
     expected = 1
     for _ in range(rungs):
         expected = 1 + 2 * (1 + expected)
-    assert call_paths(graph, 0) == expected
+    assert call_paths(graph, [0]) == expected
     assert expected > 2**200
 
 
 def test_call_paths_count_a_recursive_group_once() -> None:
-    assert call_paths([[1], [0, 2], []], 0) == 2
+    assert call_paths([[1], [0, 2], []], [0]) == 2
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -86,7 +86,7 @@ def test_the_paths_to_all_functions_are_all_paths(seed: int) -> None:
 
     ends = walk(0)
     assert paths_to(graph, [0]) == [ends.count(f) for f in range(size)]
-    assert call_paths(graph, 0) == len(ends)
+    assert call_paths(graph, [0]) == len(ends)
 
 
 def test_nothing_leads_to_what_the_root_does_not_reach() -> None:

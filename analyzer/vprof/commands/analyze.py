@@ -35,7 +35,21 @@ FORMATS = ("text", "json", "dot", "svg")
 @click.option(
     "--path", metavar="ID", help="Show one interval's critical path instead: an id, slowest or median (text, json)."
 )
-@click.option("--by-type", is_flag=True, help="Split the variance by type of interval.")
+@click.option(
+    "--explain", metavar="FACTOR", help="Show where one factor comes from instead: f, [queue] or a|b (text, json)."
+)
+@click.option("--by-type", is_flag=True, help="Split the variance by type of interval, and add a tree for each type.")
+@click.option(
+    "--own", is_flag=True, help="Do not look into waits: they count for the functions that wait, not for the wakers."
+)
+@click.option(
+    "--tail",
+    default=0.99,
+    show_default=True,
+    type=click.FloatRange(0.5, 1, max_open=True),
+    help="Quantile beyond which an interval is in the tail; lower where fewer than 100 would be.",
+)
+@click.option("--top", metavar="N", type=click.IntRange(1), help="Show about N nodes of each tree, N rows of a list.")
 @click.option(
     "--format", "fmt", default="text", show_default=True, type=click.Choice(FORMATS), help="Form of the report."
 )
@@ -49,7 +63,11 @@ def command(
     specificity_exp: int,
     intervals: bool,
     path: str | None,
+    explain: str | None,
     by_type: bool,
+    own: bool,
+    tail: float,
+    top: int | None,
     fmt: str,
     output: Path | None,
     force: bool,
@@ -64,28 +82,40 @@ def command(
       vprof analyze run.trace
       vprof analyze run.trace --root handle_request -k 5
       vprof analyze run.trace --format svg -o tree.svg
+      vprof analyze run.trace --explain fsync
       vprof analyze run.trace --path slowest
     """
     from vprof.analysis import AnalysisOptions, analyze
-    from vprof.load import load_trace
+    from vprof.loading import load_trace
     from vprof.merge import merge
     from vprof.report.text import print_analysis
 
-    if intervals and fmt != "json":
-        raise UsageError("--intervals needs --format json")
-    if path and fmt not in ("text", "json"):
-        raise UsageError("--path needs --format text or json")
+    _check(fmt, {"--intervals": intervals}, {"--path": path, "--explain": explain})
     trace = merge([load_trace(file, root) for file in traces])
-    if path:
+    if path is not None:
         _write(_one_path(trace, path, fmt), output)
         return
-    analysis = analyze(trace, AnalysisOptions(k, min_share, specificity_exp, intervals, by_type, force))
+    analysis = analyze(trace, AnalysisOptions(k, min_share, specificity_exp, intervals, by_type, force, tail, own, top))
+    if explain is not None:
+        _explain(analysis, explain, fmt, output)
+        return
     if fmt == "text" and output is None:
         print_analysis(analysis)
     else:
         _write(_render(analysis, fmt), output)
     if analysis.refused:
         raise VprofError(analysis.no_ranking)
+
+
+def _check(fmt: str, only_json: dict[str, bool], instead: dict[str, str | None]) -> None:
+    """Raises UsageError for options that do not go together. `instead`: reports of their own, text or json."""
+    for option in (option for option, given in only_json.items() if given and fmt != "json"):
+        raise UsageError(f"{option} needs --format json")
+    given = [option for option, value in instead.items() if value is not None]
+    if len(given) > 1:
+        raise UsageError(f"{given[0]} and {given[1]} are different reports: ask for one")
+    if given and fmt not in ("text", "json"):
+        raise UsageError(f"{given[0]} needs --format text or json")
 
 
 def _render(analysis, fmt: str) -> str:  # type: ignore[no-untyped-def]
@@ -101,6 +131,17 @@ def _one_path(trace, wanted: str, fmt: str) -> str:  # type: ignore[no-untyped-d
 
     found = interval_path(trace, wanted)
     return path.render_json(found) if fmt == "json" else path.render(found)
+
+
+def _explain(analysis, factor: str, fmt: str, output: Path | None) -> None:  # type: ignore[no-untyped-def]
+    from vprof.explain import explain
+    from vprof.report import explain as report
+
+    found, top = explain(analysis, factor), analysis.options.top
+    if fmt == "text" and output is None:
+        report.print_explanation(found, top)
+    else:
+        _write(report.render_json(found) if fmt == "json" else report.render(found, top), output)
 
 
 def _write(report: str, output: Path | None) -> None:

@@ -72,7 +72,7 @@ def describe(units: list[Unit], left: bool) -> dict[str, Any]:
 
 def _call_paths(graph: CallGraph) -> int:
     """Call paths from main by direct calls (0 in a library): the nodes of a tree that decomposes everything."""
-    return sum(callgraph.call_paths(graph.calls, f) for f, name in enumerate(graph.names) if name == "main")
+    return callgraph.call_paths(graph.calls, [f for f, name in enumerate(graph.names) if name == "main"])
 
 
 def _unit(unit: Unit) -> dict[str, Any]:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 from typing import Any
 
-from vprof.report.units import percent
+from vprof.report.units import big, percent
 
 _MOST = 12
 """Functions of a list that are shown, and of roots; `--format json` has all."""
 _ROOTS = 3
 _WIDTH = 100
 _LABEL = 11
-_EXACT = 10**15
-"""Numbers up to here are printed in full."""
 
 
 def render(report: dict[str, Any]) -> str:
@@ -35,7 +32,7 @@ def _summary(summary: dict[str, Any], roots: Sequence[str]) -> list[str]:
         ("", f"{summary['indirect_calls']} places call a pointer, {summary['virtual_calls']} a virtual method"),
         ("reachable", f"{summary['reachable']} functions {origin}"),
         ("recursion", _group(group)),
-        *([("paths", f"{_big(summary['call_paths'])} {origin}: what decomposing everything costs")] if roots else []),
+        *([("paths", f"{big(summary['call_paths'])} {origin}: what decomposing everything costs")] if roots else []),
         ("units", f"{units['instrumented']} instrumented; compiled unchanged: {_counts(units['unchanged'])}"),
     ]
     lines = [line for label, text in rows for line in _row(label, text)]
@@ -60,9 +57,9 @@ def _function(function: dict[str, Any], roots: Sequence[str]) -> list[str]:
         rows.append(("recursion", f"{len(function['group'])} functions call each other: {_some(function['group'])}"))
     if function["comes_back"]:
         rows.append(("", f"calls that come back and do not count: {_some(function['comes_back'])}"))
-    below = f"{_big(function['paths_below'])} below"
+    below = f"{big(function['paths_below'])} below"
     if roots:
-        rows.append(("paths", f"{_big(function['paths_from_root'])} from {_some(roots, _ROOTS)}; {below}"))
+        rows.append(("paths", f"{big(function['paths_from_root'])} from {_some(roots, _ROOTS)}; {below}"))
     else:
         rows.append(("paths", below))
     place = function["place"] or "defined in no unit"
@@ -116,7 +113,3 @@ def _some(names: Sequence[str], most: int = _MOST) -> str:
 
 def _counts(counts: dict[str, int]) -> str:
     return ", ".join(f"{count} {reason}" for reason, count in counts.items()) or "none"
-
-
-def _big(number: int) -> str:
-    return str(number) if number < _EXACT else f"about {Decimal(number):.2e}"

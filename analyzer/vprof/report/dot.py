@@ -21,15 +21,19 @@ MOST_NODES = 50
 
 
 def render(analysis: Analysis) -> str:
-    tree = analysis.tree
+    return render_tree(analysis.tree, most=analysis.options.top or MOST_NODES)
+
+
+def render_tree(tree: VarianceTree, start: int = 0, most: int = MOST_NODES) -> str:
+    """The subtree of node `start`, about `most` nodes of it."""
     lines = [
         "digraph variance {",
         "  rankdir=LR;",
         '  node [shape=box, style=filled, fontname="sans-serif", fontsize=10];',
         "  edge [arrowsize=0.6];",
     ]
-    pruned = prune(tree, MOST_NODES)
-    work = [0]
+    pruned = prune(tree, most, start)
+    work = [start]
     while work:
         x = work.pop()
         shown = pruned.children[x]

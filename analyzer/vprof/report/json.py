@@ -24,14 +24,16 @@ leaves.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from dataclasses import asdict
 from typing import Any
 
-from vprof.analysis import Analysis, RankedFactor
+from vprof.analysis import Analysis, RankedFactor, TypedTree
 from vprof.path_tree import display_names
 from vprof.per_interval import IntervalDetail
+from vprof.statistics import TypeSplit
 from vprof.variance_tree import VarianceTree
 
 SCHEMA = "vprof-analysis/1"
@@ -57,6 +59,7 @@ def analysis_json(analysis: Analysis) -> dict[str, Any]:
         "events": [{"interval": sid, "latency_ns": ns} for sid, ns in analysis.events],
         "no_ranking": analysis.no_ranking,
         "next": analysis.next,
+        "naive_cost": analysis.naive_cost,
         "expansions": grow,
         "unknown": [asdict(u) for u in analysis.unknown],
         "loss": {**analysis.trace.loss, "lost_share": analysis.lost.share},
@@ -65,11 +68,18 @@ def analysis_json(analysis: Analysis) -> dict[str, Any]:
         "notes": analysis.trace.notes,
     }
     if analysis.types:
-        split = asdict(analysis.types)
-        out["by_type"] = {**{k: v for k, v in split.items() if k != "rows"}, "types": split["rows"]}
+        out["by_type"] = _by_type(analysis.types, analysis.type_trees)
     if analysis.options.intervals:
         out["per_interval"] = {sid: _detail(d) for sid, d in analysis.per_interval.items()}
     return out
+
+
+def _by_type(split: TypeSplit, trees: list[TypedTree]) -> dict[str, Any]:
+    """A single type has the tree of all: it is not repeated."""
+    rows = [asdict(row) for row in split.rows]
+    for row, typed in zip(rows, trees, strict=False):
+        row |= {"tail_quantile": typed.tail_quantile, "tree": _tree(typed.tree)}
+    return {"within_ns2": split.within_ns2, "between_ns2": split.between_ns2, "types": rows}
 
 
 def _tree(tree: VarianceTree) -> dict[str, Any]:
@@ -87,18 +97,20 @@ def _tree(tree: VarianceTree) -> dict[str, Any]:
             }
         )
     for x, kids in enumerate(tree.children):
-        if kids:
-            nodes[x]["children"] = [nodes[c] for c in kids]
-            nodes[x]["cov"] = _covariances(tree, x)
+        present = [i for i, c in enumerate(kids) if tree.mean_ns[c]]
+        if present:
+            nodes[x]["children"] = [nodes[kids[i]] for i in present]
+            nodes[x]["cov"] = _covariances(tree, x, present)
     return nodes[0]
 
 
-def _covariances(tree: VarianceTree, x: int) -> dict[str, float]:
+def _covariances(tree: VarianceTree, x: int, present: list[int]) -> dict[str, float]:
+    """Of the children at these positions."""
     kids, cov = tree.children[x], tree.cov.get(x)
     if cov is None:
         return {}
     name = tree.paths.name
-    pairs = ((i, j) for i in range(len(kids)) for j in range(i + 1, len(kids)))
+    pairs = itertools.combinations(present, 2)
     return {f"{name[kids[i]]}|{name[kids[j]]}": float(cov[i, j]) for i, j in pairs}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from vprof.variance_tree import VarianceTree
@@ -19,18 +20,27 @@ class Pruned:
     children: dict[int, list[int]]
 
 
-def prune(tree: VarianceTree, most: int) -> Pruned:
-    """Keeps about `most` nodes (more only where weights are equal), all connected to the root."""
+def prune(tree: VarianceTree, most: int, start: int = 0) -> Pruned:
+    """Keeps about `most` nodes (more only where weights are equal) of those from `start` down, all connected to it."""
     weights = [weight(tree, x) for x in range(len(tree.paths.name))]
-    heaviest = sorted(weights, reverse=True)
+    heaviest = sorted((weights[x] for x in _below(tree, start)), reverse=True)
     threshold = max(SMALLEST, heaviest[most - 1] if len(heaviest) >= most else 0.0)
     children: dict[int, list[int]] = {}
-    work = [0]
+    work = [start]
     while work:
         x = work.pop()
         children[x] = [c for c in tree.children[x] if weights[c] >= threshold]
         work += children[x]
     return Pruned(threshold, children)
+
+
+def _below(tree: VarianceTree, start: int) -> Iterator[int]:
+    """The node and all below it."""
+    work = [start]
+    while work:
+        x = work.pop()
+        yield x
+        work += tree.children[x]
 
 
 def weight(tree: VarianceTree, x: int) -> float:

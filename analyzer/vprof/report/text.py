@@ -7,31 +7,21 @@ first their scopes, then on the right.
 
 from __future__ import annotations
 
-import io
-import os
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import partial
 
+import numpy as np
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from vprof.analysis import Analysis
-from vprof.report.names import without_scopes
+from vprof.analysis import Analysis, TypedTree
 from vprof.report.pruning import Pruned, prune
-from vprof.report.units import duration, percent
+from vprof.report.tables import PLAIN_WIDTH, Row, heading, line, print_table, to_terminal, to_text
+from vprof.report.units import big, duration, percent
 from vprof.variance_tree import VarianceTree
-
-Row = tuple[str, ...]
-"""A name and its numbers."""
 
 _MOST_NODES = 40
 _THEN, _LONGEST_CHAIN, _SAME = " > ", 36, 0.005
 """A row holds a chain of calls whose mean times differ by less than the last figure, up to so many characters."""
-_WIDEST = 120
-"""Longer lines are hard to follow across."""
-_PLAIN_WIDTH = 100
-_SHORTEST_NAME = 12
 _MOST_EVENTS = 10
 _MOST_UNKNOWN = 5
 _MUCH_UNKNOWN = 0.01
@@ -40,24 +30,17 @@ _MUCH_UNKNOWN = 0.01
 
 def print_analysis(analysis: Analysis) -> None:
     """The report on standard output."""
-    terminal = Console()
-    _show(analysis, Console(width=min(terminal.width, _WIDEST) if _has_width() else _PLAIN_WIDTH))
+    to_terminal(partial(_show, analysis))
 
 
-def render(analysis: Analysis, width: int = _PLAIN_WIDTH) -> str:
+def render(analysis: Analysis, width: int = PLAIN_WIDTH) -> str:
     """The report as text without colour."""
-    out = io.StringIO()
-    _show(analysis, Console(file=out, width=width, color_system=None))
-    return out.getvalue()
-
-
-def _has_width() -> bool:
-    return sys.stdout.isatty() or "COLUMNS" in os.environ
+    return to_text(partial(_show, analysis), width)
 
 
 def _show(analysis: Analysis, console: Console) -> None:
     _summary(analysis, console)
-    _tree(analysis, console)
+    _trees(analysis, console)
     _factors(analysis, console)
     _types(analysis, console)
     _unknown(analysis, console)
@@ -67,24 +50,38 @@ def _show(analysis: Analysis, console: Console) -> None:
 
 def _summary(analysis: Analysis, console: Console) -> None:
     s = analysis.summary
-    _line(console, f"{s.count} intervals", "bold")
+    line(console, f"{s.count} intervals", "bold")
     cv = f", {s.cv:.2f} of the mean" if s.cv is not None else ""
-    _line(console, f"latency  mean {duration(s.mean_ns)}  sd {duration(s.stddev_ns)}{cv}")
+    line(console, f"latency  mean {duration(s.mean_ns)}  sd {duration(s.stddev_ns)}{cv}")
     quantiles = (("p50", s.p50_ns), ("p95", s.p95_ns), ("p99", s.p99_ns), ("p99.9", s.p999_ns), ("max", s.max_ns))
-    _line(console, "         " + "  ".join(f"{name} {duration(ns)}" for name, ns in quantiles))
+    line(console, "         " + "  ".join(f"{name} {duration(ns)}" for name, ns in quantiles))
     if analysis.excluded:
-        _line(console, "left out " + ", ".join(f"{n} ({reason})" for reason, n in sorted(analysis.excluded.items())))
+        line(console, "left out " + ", ".join(f"{n} ({reason})" for reason, n in sorted(analysis.excluded.items())))
 
 
-def _tree(analysis: Analysis, console: Console) -> None:
-    tree = analysis.tree
-    _heading(console, "Variance tree (shares are additive)")
-    tail = f"beyond p{100 * analysis.tail_quantile:.0f}" if analysis.tail_quantile else "tail"
-    pruned = prune(tree, _MOST_NODES)
-    _print_table(console, ("variance", tail, "mean", "mean time", "sd"), list(_rows(tree, pruned)))
-    hidden = len(tree.paths.name) - len(pruned.children)
+def _trees(analysis: Analysis, console: Console) -> None:
+    """Of all intervals, and of each type if that was asked for."""
+    own = "; waits are not looked into" if analysis.options.own else ""
+    _tree(
+        f"Variance tree (shares are additive{own})",
+        TypedTree("", analysis.tree, analysis.tail_quantile),
+        analysis,
+        console,
+    )
+    for one in analysis.type_trees:
+        count = len(one.tree.latency_ns)
+        _tree(f"Variance tree of {one.type} ({count} intervals)", one, analysis, console)
+
+
+def _tree(title: str, typed: TypedTree, analysis: Analysis, console: Console) -> None:
+    tree = typed.tree
+    heading(console, title)
+    tail = f"beyond p{100 * typed.tail_quantile:g}" if typed.tail_quantile else "tail"
+    pruned = prune(tree, analysis.options.top or _MOST_NODES)
+    print_table(console, ("variance", tail, "mean", "mean time", "sd"), list(_rows(tree, pruned)))
+    hidden = int(np.count_nonzero(tree.mean_ns)) - len(pruned.children)
     if hidden:
-        _line(console, f"not shown: {hidden} below {percent(pruned.threshold)} (--format json has all)", "dim")
+        line(console, f"not shown: {hidden} below {percent(pruned.threshold)} (--format json has all)", "dim")
 
 
 def _rows(tree: VarianceTree, pruned: Pruned) -> Iterator[Row]:
@@ -117,12 +114,12 @@ def _chain(tree: VarianceTree, pruned: Pruned, x: int) -> list[int]:
 
 
 def _factors(analysis: Analysis, console: Console) -> None:
-    _heading(console, "Factors (score = specificity x contribution)")
+    heading(console, "Factors (score = specificity x contribution)")
     if analysis.no_ranking:
-        _line(console, analysis.no_ranking)
+        line(console, analysis.no_ranking)
         return
     if not analysis.factors:
-        _line(console, f"none holds {percent(analysis.options.min_share)} of the variance (--min-share)")
+        line(console, f"none holds {percent(analysis.options.min_share)} of the variance (--min-share)")
         return
     rows: list[Row] = []
     for i, ranked in enumerate(analysis.factors, 1):
@@ -130,12 +127,12 @@ def _factors(analysis: Analysis, console: Console) -> None:
         low_high = f"{percent(ranked.ci95[0])} .. {percent(ranked.ci95[1])}" if ranked.ci95 else "-"
         title = f"{i}. {_title(f.kind, f.functions)}"
         rows.append((title, percent(f.share), low_high, str(f.height), f"{f.score:.3g}"))
-    _print_table(console, ("share", "95 % interval", "height", "score"), rows)
+    print_table(console, ("share", "95 % interval", "height", "score"), rows)
     for reason in sorted({r.ci95_reason for r in analysis.factors if r.ci95_reason}):
-        _line(console, f"no 95 % interval: {reason}", "dim")
+        line(console, f"no 95 % interval: {reason}", "dim")
     if analysis.events:
         listed = ", ".join(f"{sid} {duration(ns)}" for sid, ns in analysis.events[:_MOST_EVENTS])
-        _line(console, f"half of the variance: {listed}{', ...' if len(analysis.events) > _MOST_EVENTS else ''}", "dim")
+        line(console, f"half of the variance: {listed}{', ...' if len(analysis.events) > _MOST_EVENTS else ''}", "dim")
 
 
 def _title(kind: str, functions: list[str]) -> str:
@@ -146,35 +143,35 @@ def _types(analysis: Analysis, console: Console) -> None:
     split = analysis.types
     if not split:
         return
-    _heading(console, "By type")
+    heading(console, "By type")
     total = split.within_ns2 + split.between_ns2
     rows = [
         (r.type, str(r.count), duration(r.mean_ns), duration(r.variance_ns2**0.5), duration(r.p99_ns))
         for r in split.rows
     ]
-    _print_table(console, ("intervals", "mean", "sd", "p99"), rows)
+    print_table(console, ("intervals", "mean", "sd", "p99"), rows)
     if total > 0:
         within, between = percent(split.within_ns2 / total), percent(split.between_ns2 / total)
-        _line(console, f"{within} of the variance lies within types, {between} between them (inherent work)")
+        line(console, f"{within} of the variance lies within types, {between} between them (inherent work)")
 
 
 def _unknown(analysis: Analysis, console: Console) -> None:
     """Only where it matters: the sites that hold most of the waits whose end nothing explains."""
     if sum(u.share for u in analysis.unknown) < _MUCH_UNKNOWN:
         return
-    _heading(console, "Waits that nobody is known to have ended")
+    heading(console, "Waits that nobody is known to have ended")
     rows: list[Row] = []
     shown = [u for u in analysis.unknown if u.share >= _MUCH_UNKNOWN / 10][:_MOST_UNKNOWN]
     for u in shown:
-        where = u.function or "outside probed functions"
+        where = (f"{u.function}@{u.site}" if u.site else u.function) or "outside probed functions"
         title = f"{where}, waker not recorded" if u.waker_known else where
         total, each = duration(u.total_ns), duration(u.total_ns / u.count)
         rows.append((title, percent(u.share), total, str(u.count), each))
-    _print_table(console, ("share of time", "total", "waits", "each"), rows)
+    print_table(console, ("share of time", "total", "waits", "each"), rows)
     for advice in dict.fromkeys(u.advice for u in shown if u.advice):
-        _line(console, advice)
+        line(console, advice)
     if not all(u.advice or u.waker_known for u in shown):
-        _line(
+        line(
             console,
             "I/O, a timeout, or a primitive that the descriptor lacks: look at what these functions call",
             "dim",
@@ -184,13 +181,15 @@ def _unknown(analysis: Analysis, console: Console) -> None:
 def _next(analysis: Analysis, console: Console) -> None:
     if analysis.no_ranking:
         return
-    _heading(console, "Next")
+    heading(console, "Next")
+    cost, on = analysis.naive_cost, int(np.count_nonzero(analysis.trace.program.on))
+    line(console, f"{on} functions are on; decomposing everything would take {big(cost)} call paths", "dim")
     if not analysis.next:
-        _line(console, "nothing to switch on: every factor is a leaf, a body, or all its children are on")
+        line(console, "nothing to switch on: every factor is a leaf, a body, or all its children are on")
     for e in analysis.expansions:
         functions = analysis.trace.program.functions
         children = ", ".join(functions[c] for c in e.children)
-        _line(console, f"switch on the children of {functions[e.function]}: {children}")
+        line(console, f"switch on the children of {functions[e.function]}: {children}")
 
 
 def _remarks(analysis: Analysis, console: Console) -> None:
@@ -199,28 +198,6 @@ def _remarks(analysis: Analysis, console: Console) -> None:
     if loss.get("dropped"):
         remarks.append(f"{loss['dropped']} of {loss['written']} records were dropped")
     if remarks:
-        _heading(console, "Remarks")
+        heading(console, "Remarks")
     for remark in remarks:
-        _line(console, remark, "yellow" if remark in analysis.warnings else "")
-
-
-def _print_table(console: Console, header: tuple[str, ...], rows: Sequence[Row]) -> None:
-    """Lets only the first column, which has no header, shrink."""
-    widths = [max(map(len, column)) for column in zip(header, *(row[1:] for row in rows), strict=True)]
-    room = max(_SHORTEST_NAME, console.width - sum(width + 2 for width in widths) - 2)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("", no_wrap=True, overflow="ellipsis", max_width=room)
-    for name, width in zip(header, widths, strict=True):
-        table.add_column(name, justify="right", no_wrap=True, width=width)
-    for title, *numbers in rows:
-        table.add_row(Text(without_scopes(title, room)), *numbers)
-    console.print(table)
-
-
-def _heading(console: Console, text: str) -> None:
-    console.print()
-    _line(console, text, "bold")
-
-
-def _line(console: Console, text: str, style: str = "") -> None:
-    console.print(Text(text), style=style, highlight=False)
+        line(console, remark, "yellow" if remark in analysis.warnings else "")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 
+_EXACT = 10**15
+"""Counts up to here are printed in full."""
 _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "us"))
 
 
@@ -18,6 +21,11 @@ def duration(ns: float) -> str:
 def percent(share: float | None) -> str:
     """0.123 -> "12.3 %"; "-" where undefined."""
     return "-" if share is None or math.isnan(share) else f"{share * 100:.1f} %"
+
+
+def big(count: int) -> str:
+    """12 -> "12"; counts of call paths can have hundreds of digits."""
+    return str(count) if count < _EXACT else f"about {Decimal(count):.2e}"
 
 
 def _three(value: float) -> str:

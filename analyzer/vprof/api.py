@@ -1,0 +1,189 @@
+"""What `vprof.load` gives: a run as tables (pandas) and as a tree of nodes, for notebooks and scripts.
+
+    run = vprof.load("run.trace")              # or several paths; root="handle_request"
+    run.intervals.latency_ns.describe()
+    run.factors.head()
+    for node in run.tree.find("fsync*"):
+        print(node.path, node.share)
+    run.to_parquet("tables")
+
+Tables are made when they are first asked for and kept. Times are ns, shares are fractions of Var(latency).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from vprof.analysis import Analysis, AnalysisOptions, analyze
+from vprof.critical_path import PIECE_NAMES, critical_paths
+from vprof.errors import VprofError
+from vprof.explain import Explanation, explain
+from vprof.loading import load_trace
+from vprof.merge import merge
+from vprof.model import NONE, Int32, Trace
+from vprof.tree_node import Node
+
+
+def load_run(paths: Sequence[str | os.PathLike[str]], root: str | None, options: AnalysisOptions | None) -> Run:
+    """See `vprof.load`."""
+    if not paths:
+        raise VprofError("vprof.load needs the path of a trace")
+    return Run(analyze(merge([load_trace(Path(path), root) for path in paths]), options))
+
+
+class Run:
+    """Analyzed intervals of one or several traces. `analysis` holds everything that reports show."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self.analysis = analysis
+
+    @property
+    def _trace(self) -> Trace:
+        return self.analysis.trace
+
+    @cached_property
+    def intervals(self) -> pd.DataFrame:
+        """One row per analyzed interval, in order of begin. Index `interval`: its id, as `vprof analyze --path` takes
+        it. Columns: type, begin_ns, end_ns, latency_ns, begin_thread, end_thread."""
+        trace, iv = self._trace, self._trace.intervals
+        rows = np.flatnonzero(~iv.ignore)
+        return pd.DataFrame(
+            {
+                "type": _names(iv.type[rows], trace.types),
+                "begin_ns": iv.begin[rows],
+                "end_ns": iv.end[rows],
+                "latency_ns": iv.end[rows] - iv.begin[rows],
+                "begin_thread": _names(iv.begin_thread[rows], trace.threads),
+                "end_thread": _names(iv.end_thread[rows], trace.threads),
+            },
+            index=pd.Index([trace.interval_ids[row] for row in rows], name="interval"),
+        )
+
+    @cached_property
+    def pieces(self) -> pd.DataFrame:
+        """The critical paths: the pieces of an interval join end to end from its begin to its end.
+
+        Columns: interval, kind (exec, queue, sched, ...: analyzer/SCHEMA.md), thread, start_ns, stop_ns, duration_ns,
+        home (False: another thread's time, while a thread of the interval waited for it).
+        """
+        trace = self._trace
+        p = critical_paths(trace).pieces
+        return pd.DataFrame(
+            {
+                "interval": _names(p.interval, trace.interval_ids),
+                "kind": _names(p.kind.astype(np.int32), list(PIECE_NAMES)),
+                "thread": _names(p.thread, trace.threads),
+                "start_ns": p.start,
+                "stop_ns": p.stop,
+                "duration_ns": p.stop - p.start,
+                "home": p.wait == NONE,
+            }
+        )
+
+    @cached_property
+    def factors(self) -> pd.DataFrame:
+        """All factors that are not zero, best score first.
+
+        Columns: factor ("f", or "a|b" for a covariance: what `--explain` takes), kind, share, contribution_ns2, height,
+        specificity, score, instances (places in the tree), chosen (one of the k that `vprof analyze` prints), ci95_low,
+        ci95_high (NaN: not chosen, or there is no interval).
+        """
+        chosen = {ranked.factor.name: ranked for ranked in self.analysis.factors}
+        rows = []
+        for f in self.analysis.ranking:
+            ranked = chosen.get(f.name)
+            low, high = ranked.ci95 if ranked and ranked.ci95 else (np.nan, np.nan)
+            rows.append(
+                {
+                    "factor": "|".join(f.functions),
+                    "kind": f.kind,
+                    "share": f.share,
+                    "contribution_ns2": f.contribution_ns2,
+                    "height": f.height,
+                    "specificity": f.specificity,
+                    "score": float(f.score),
+                    "instances": len(f.instances),
+                    "chosen": ranked is not None,
+                    "ci95_low": low,
+                    "ci95_high": high,
+                }
+            )
+        return pd.DataFrame(rows, columns=_FACTOR_COLUMNS)
+
+    @cached_property
+    def tree(self) -> Node:
+        """The root of the variance tree."""
+        return Node(self.analysis.tree, 0)
+
+    @cached_property
+    def nodes(self) -> pd.DataFrame:
+        """The tree as a table, parents first. Columns: name, parent (row, -1 for the root), depth, mean_ns, var_ns2,
+        share, mean_share, tail_share."""
+        tree = self.analysis.tree
+        depth = np.zeros(len(tree.paths.parent), np.int32)
+        for x, parent in enumerate(tree.paths.parent[1:], 1):
+            depth[x] = depth[parent] + 1
+        return pd.DataFrame(
+            {
+                "name": tree.paths.name,
+                "parent": tree.paths.parent,
+                "depth": depth,
+                "mean_ns": tree.mean_ns,
+                "var_ns2": tree.var_ns2,
+                "share": tree.share,
+                "mean_share": tree.mean_share,
+                "tail_share": tree.tail_share,
+            }
+        )
+
+    def explain(self, factor: str) -> Explanation:
+        """Where a factor comes from; named as in `factors`, or by any node of the tree. Raises VprofError."""
+        return explain(self.analysis, factor)
+
+    def to_parquet(self, folder: str | os.PathLike[str]) -> list[Path]:
+        """Writes intervals.parquet, pieces.parquet, factors.parquet and nodes.parquet; makes the folder.
+
+        Raises VprofError if pyarrow is not installed.
+        """
+        try:
+            import pyarrow  # type: ignore[import-untyped]  # noqa: F401
+        except ImportError:
+            raise VprofError("Parquet needs pyarrow: pip install 'vprof[parquet]'") from None
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        written = []
+        for name in ("intervals", "pieces", "factors", "nodes"):
+            written.append(folder / f"{name}.parquet")
+            getattr(self, name).to_parquet(written[-1])
+        return written
+
+
+_FACTOR_COLUMNS = [
+    "factor",
+    "kind",
+    "share",
+    "contribution_ns2",
+    "height",
+    "specificity",
+    "score",
+    "instances",
+    "chosen",
+    "ci95_low",
+    "ci95_high",
+]
+
+
+def _names(numbers: Int32, names: Sequence[str]) -> pd.Categorical[str]:
+    """A column of names; only those that occur, each stored once."""
+    used = np.unique(numbers)
+    labels = [names[number] for number in used]
+    distinct = list(dict.fromkeys(labels))
+    place = {label: i for i, label in enumerate(distinct)}
+    code = np.array([place[label] for label in labels], np.int32)
+    return pd.Categorical.from_codes(code[np.searchsorted(used, numbers)], pd.Index(distinct, dtype=str))

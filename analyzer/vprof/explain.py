@@ -1,0 +1,306 @@
+"""Where one factor comes from: call sites, callers, what its time consists of, who made it wait, intervals to look at.
+
+    Analysis + "f" or "a|b"  ->  Explanation
+
+Every share is additive, a part of the factor's own contribution: Cov(part, f) / Var(f), for a pair Cov(part of a, b) /
+Cov(a, b), summed over the factor's places in the tree. So the shares of one list add up to 100 %, those of the wakers
+to what the waits hold. What a factor may be called: the name of a function (with its place where several have that
+name), a node such as `[queue]` or `body(f)`, or two of them as `a|b`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import NamedTuple
+
+import numpy as np
+
+from vprof.analysis import Analysis
+from vprof.errors import UsageError, VprofError
+from vprof.factors import Factor
+from vprof.model import NONE, Int64
+from vprof.naming import without_place
+from vprof.path_tree import display_names
+from vprof.stacks import L_BLOCKED
+from vprof.statistics import events
+from vprof.variance_tree import VarianceTree
+
+_CHAIN = 6
+"""Callers of a chain that are kept, the nearest ones."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """`share` of the factor, and the mean time over all intervals."""
+
+    name: str
+    share: float
+    mean_ns: float
+
+
+@dataclass(frozen=True)
+class Side:
+    """A function of the factor, or both of a pair.
+
+    `sites`: where it is called ("" where the place is not known); `callers`: the functions around it, outermost first,
+    joined by " > "; `inside`: its children, `[blocked]` and body among them; `wakers`: what the threads did that it
+    waited for, by the innermost function (or `[sched]`, `[unknown]`, ...) and its caller. Largest share first.
+    """
+
+    function: str
+    mean_ns: float
+    sd_ns: float
+    occurs: int
+    sites: list[Part]
+    callers: list[Part]
+    inside: list[Part]
+    wakers: list[Part]
+
+
+@dataclass(frozen=True)
+class Exemplar:
+    """An interval whose time in the factor is the median or the largest of those in which it occurs."""
+
+    which: str
+    interval: str
+    latency_ns: int
+    time_ns: int
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """`factor`: how it is ranked (None: no factor, as `[blocked]`); `rank` counts from 1. `share`: of the latency's
+    variance. `half`: the fewest intervals that hold half of it (0: not to be said of a negative covariance)."""
+
+    functions: list[str]
+    contribution_ns2: float
+    share: float
+    rank: int | None
+    factor: Factor | None
+    half: int
+    sides: list[Side]
+    exemplars: list[Exemplar]
+
+
+class _Place(NamedTuple):
+    """A node of a side, and what its parts are weighed with: their covariance with `other`."""
+
+    node: int
+    other: int
+
+
+def explain(analysis: Analysis, wanted: str) -> Explanation:
+    """Raises UsageError, with near misses, when nothing of that name lies on a critical path; VprofError when it
+    explains nothing or too much was lost."""
+    if analysis.no_ranking:
+        raise VprofError(analysis.no_ranking)
+    known = _Known(analysis)
+    names = known.resolve(wanted)
+    instances = known.instances(names)
+    tree = analysis.tree
+    times = 1 if len(names) == 1 else 2
+    weights = {pair: times * _covariance(tree, *pair) for pair in instances}
+    total = sum(weights.values())
+    if abs(total) <= _NOTHING * tree.total_variance:
+        raise VprofError(f"{wanted} explains nothing: its times do not vary, or do not vary together")
+    first = [_Place(a, b) for a, b in instances]
+    sides = [first] if len(names) == 1 else [first, [_Place(b, a) for a, b in instances]]
+    rank = next((i for i, f in enumerate(analysis.ranking, 1) if f.functions == sorted(names)), None)
+    return Explanation(
+        functions=names,
+        contribution_ns2=total,
+        share=total / tree.total_variance,
+        rank=rank,
+        factor=analysis.ranking[rank - 1] if rank else None,
+        half=_half(tree, instances) if total > 0 else 0,
+        sides=[_side(tree, name, places, total / times) for name, places in zip(names, sides, strict=True)],
+        exemplars=_exemplars(analysis, {place.node for side in sides for place in side}),
+    )
+
+
+_NOTHING = 1e-9
+
+
+class _Known:
+    """The names that nodes of the tree have as factors; a recursive instance has none, its outermost place counts."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self.tree = analysis.tree
+        self.functions = display_names(analysis.trace)
+        self.measured = analysis.trace.program.on
+        paths = self.tree.paths
+        self.nodes: dict[str, list[int]] = defaultdict(list)
+        for x in range(1, len(paths.parent)):
+            if not paths.inner[x] and not (paths.pseudo[x] == L_BLOCKED and _inside_wait(self.tree, x)):
+                self.nodes[self.name(x)].append(x)
+
+    def name(self, x: int) -> str:
+        paths = self.tree.paths
+        return self.functions[paths.function[x]] if paths.function[x] != NONE else paths.name[x]
+
+    def resolve(self, wanted: str) -> list[str]:
+        """The one or two names that are meant."""
+        if found := self._called(wanted):
+            return [self._only(wanted, found)]
+        bars = [i for i, char in enumerate(wanted) if char == "|"]
+        for at in bars:
+            left, right = wanted[:at], wanted[at + 1 :]
+            if (a := self._called(left)) and (b := self._called(right)):
+                return [self._only(left, a), self._only(right, b)]
+        parts = wanted.split("|") if len(bars) == 1 else [wanted]
+        raise UsageError(next(self._missing(part) for part in parts if not self._called(part)))
+
+    def _called(self, wanted: str) -> list[str]:
+        return [wanted] if wanted in self.nodes else [name for name in self.nodes if without_place(name) == wanted]
+
+    def _only(self, wanted: str, found: list[str]) -> str:
+        if len(found) > 1:
+            raise UsageError(f"{len(found)} functions are called {wanted}: choose {' or '.join(sorted(found))}")
+        return found[0]
+
+    def _missing(self, wanted: str) -> str:
+        same = [f for f, name in enumerate(self.functions) if wanted in (name, without_place(name))]
+        if same and not self.measured[same].any():
+            return f"{wanted} was not measured: its probe was off"
+        if same:
+            return f"{wanted} lies on no critical path of these intervals"
+        near = get_close_matches(wanted, {*self.nodes, *map(without_place, self.nodes)}, 3)
+        return f"no factor {wanted} in this trace" + (f": did you mean {' or '.join(near)}?" if near else "")
+
+    def instances(self, names: Sequence[str]) -> list[tuple[int, int]]:
+        """Pairs of nodes whose covariances make the factor: a node with itself, or two siblings in the order of
+        names."""
+        if len(names) == 1:
+            return [(x, x) for x in self.nodes[names[0]]]
+        parent = self.tree.paths.parent
+        siblings: dict[int, list[int]] = defaultdict(list)
+        for x in self.nodes[names[1]]:
+            siblings[int(parent[x])].append(x)
+        same = names[0] == names[1]
+        found = [(a, b) for a in self.nodes[names[0]] for b in siblings[int(parent[a])] if not same or a < b]
+        if not found:
+            raise UsageError(f"{names[0]} and {names[1]} never have one caller: only siblings have a covariance")
+        return found
+
+
+def _inside_wait(tree: VarianceTree, x: int) -> bool:
+    pseudo, parent = tree.paths.pseudo, tree.paths.parent
+    while x > 0:
+        x = int(parent[x])
+        if pseudo[x] == L_BLOCKED:
+            return True
+    return False
+
+
+def _covariance(tree: VarianceTree, a: int, b: int) -> float:
+    interval, ns = tree.column[a]
+    other = tree.column.dense(b) - tree.mean_ns[b]
+    return float(ns @ other[interval]) / tree.column.n
+
+
+def _side(tree: VarianceTree, function: str, places: list[_Place], total: float) -> Side:
+    time = _sum(tree, {place.node for place in places})
+    below = {place: _below(tree, place.node) for place in places}
+
+    def parts(of: Callable[[_Place], Iterable[tuple[str, int]]]) -> list[Part]:
+        return _parts(tree, places, of, total)
+
+    return Side(
+        function,
+        float(time.mean()),
+        float(time.std()),
+        int(np.count_nonzero(time)),
+        parts(lambda place: [(_site(tree, place.node), place.node)]),
+        parts(lambda place: [(_callers(tree, place.node), place.node)]),
+        parts(lambda place: [(_plain(tree, c), c) for c in tree.children[place.node]]),
+        parts(lambda place: [(_innermost(tree, x), x) for x in below[place]]),
+    )
+
+
+def _parts(
+    tree: VarianceTree, places: list[_Place], of: Callable[[_Place], Iterable[tuple[str, int]]], total: float
+) -> list[Part]:
+    """Named nodes of each place, joined by name; a node counts once for the mean, however many others it pairs with."""
+    share: dict[str, float] = defaultdict(float)
+    nodes: dict[str, set[int]] = defaultdict(set)
+    for place in places:
+        other = tree.column.dense(place.other) - tree.mean_ns[place.other]
+        for name, x in of(place):
+            interval, ns = tree.column[x]
+            share[name] += float(ns @ other[interval]) / tree.column.n / total
+            nodes[name].add(x)
+    found = [Part(name, share[name], float(tree.mean_ns[list(nodes[name])].sum())) for name in share]
+    return sorted(found, key=lambda part: (-part.share, part.name))
+
+
+def _below(tree: VarianceTree, node: int) -> list[int]:
+    """The leaves below `node` that lie in a wait below it, or are one; of a `[blocked]` all of its leaves."""
+    pseudo = tree.paths.pseudo
+    found = []
+    work = [(node, bool(pseudo[node] == L_BLOCKED))]
+    while work:
+        x, waits = work.pop()
+        if not tree.children[x] and waits and x != node and pseudo[x] != L_BLOCKED:
+            found.append(x)
+        work += [(c, waits or bool(pseudo[c] == L_BLOCKED)) for c in tree.children[x]]
+    return found
+
+
+def _innermost(tree: VarianceTree, x: int) -> str:
+    """A leaf within a wait: the waker's innermost function (or `[sched]`, ...) and its caller on that thread."""
+    paths = tree.paths
+    if paths.is_body(x) and paths.pseudo[paths.parent[x]] != L_BLOCKED:
+        x = int(paths.parent[x])
+    above = int(paths.parent[x])
+    return _plain(tree, x) if paths.function[above] == NONE else f"{_plain(tree, above)} > {_plain(tree, x)}"
+
+
+def _plain(tree: VarianceTree, x: int) -> str:
+    """The name without the call site."""
+    name = tree.paths.name[x]
+    return name.rpartition("@")[0] if tree.paths.site[x] != NONE and "@" in name else name
+
+
+def _site(tree: VarianceTree, x: int) -> str:
+    name = tree.paths.name[x]
+    return name.rpartition("@")[2] if tree.paths.site[x] != NONE and "@" in name else ""
+
+
+def _callers(tree: VarianceTree, x: int) -> str:
+    """The chain above, outermost first, "..." for what is too far away; "" right below the root."""
+    chain: list[str] = []
+    while (x := int(tree.paths.parent[x])) > 0:
+        chain.append(_plain(tree, x))
+    shown = chain[:_CHAIN]
+    return " > ".join((["..."] if len(chain) > _CHAIN else []) + shown[::-1])
+
+
+def _sum(tree: VarianceTree, nodes: Iterable[int]) -> Int64:
+    """Time in these nodes by interval."""
+    total = np.zeros(tree.column.n, np.int64)
+    for x in nodes:
+        total += tree.column.dense(x)
+    return total
+
+
+def _half(tree: VarianceTree, instances: list[tuple[int, int]]) -> int:
+    products = np.zeros(tree.column.n)
+    for a, b in instances:
+        products += (tree.column.dense(a) - tree.mean_ns[a]) * (tree.column.dense(b) - tree.mean_ns[b])
+    return len(events(products))
+
+
+def _exemplars(analysis: Analysis, nodes: set[int]) -> list[Exemplar]:
+    time = _sum(analysis.tree, nodes)
+    iv, latency = analysis.trace.intervals, analysis.tree.latency_ns
+    rows = np.flatnonzero(~iv.ignore)
+    occurs = np.flatnonzero(time)
+    order = occurs[np.argsort(time[occurs], kind="stable")]
+    chosen = {"median": order[(len(order) - 1) // 2], "slowest": order[-1]}
+    return [
+        Exemplar(which, analysis.trace.interval_ids[rows[i]], int(latency[i]), int(time[i]))
+        for which, i in chosen.items()
+    ]

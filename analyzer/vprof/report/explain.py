@@ -1,0 +1,117 @@
+"""Where a factor comes from, for the terminal and as JSON.
+
+JSON, schema `vprof-explain/1`: functions (one, or the two of a pair), kind, contribution_ns2, share, rank (null: not a
+factor), height, specificity, score (null likewise), half, sides [{function, mean_ns, sd_ns, occurs, sites, callers,
+inside, wakers: each [{name, share, mean_ns}]}], exemplars [{which, interval, latency_ns, time_ns}]; see
+`vprof.explain`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+from rich.console import Console
+
+from vprof.explain import Explanation, Part, Side
+from vprof.report.tables import PLAIN_WIDTH, Row, heading, line, print_table, to_terminal, to_text
+from vprof.report.units import duration, percent
+
+SCHEMA = "vprof-explain/1"
+_ROWS = 8
+_SMALLEST = 0.01
+"""Parts below this share of the factor are not listed in text."""
+
+
+def print_explanation(explanation: Explanation, top: int | None = None) -> None:
+    """On standard output; `top`: rows of each list."""
+    to_terminal(partial(_show, explanation, top or _ROWS))
+
+
+def render(explanation: Explanation, top: int | None = None, width: int = PLAIN_WIDTH) -> str:
+    """As text without colour."""
+    return to_text(partial(_show, explanation, top or _ROWS), width)
+
+
+def render_json(explanation: Explanation) -> str:
+    return json.dumps(explanation_json(explanation), indent=1) + "\n"
+
+
+def explanation_json(explanation: Explanation) -> dict[str, Any]:
+    """The report as plain data."""
+    factor = explanation.factor
+    return {
+        "schema": SCHEMA,
+        "functions": explanation.functions,
+        "kind": _kind(explanation),
+        "contribution_ns2": explanation.contribution_ns2,
+        "share": explanation.share,
+        "rank": explanation.rank,
+        "height": factor.height if factor else None,
+        "specificity": factor.specificity if factor else None,
+        "score": factor.score if factor else None,
+        "half": explanation.half,
+        "sides": [asdict(side) for side in explanation.sides],
+        "exemplars": [asdict(exemplar) for exemplar in explanation.exemplars],
+    }
+
+
+def _kind(explanation: Explanation) -> str:
+    return "variance" if len(explanation.functions) == 1 else "covariance"
+
+
+def _show(explanation: Explanation, rows: int, console: Console) -> None:
+    names, count = explanation.functions, len(explanation.functions)
+    line(console, names[0] if count == 1 else f"{names[0]} with {names[1]} (covariance)", "bold")
+    line(console, f"{percent(explanation.share)} of the variance{_ranked(explanation)}")
+    if explanation.half:
+        several = "s hold" if explanation.half > 1 else " holds"
+        line(console, f"{explanation.half} interval{several} half of it")
+    for side in explanation.sides:
+        _side(side, rows, console, count > 1)
+    _exemplars(explanation, console)
+
+
+def _ranked(explanation: Explanation) -> str:
+    factor = explanation.factor
+    if factor is None:
+        return ""
+    return f", number {explanation.rank} of the ranking (height {factor.height}, score {factor.score:.3g})"
+
+
+def _side(side: Side, rows: int, console: Console, pair: bool) -> None:
+    if pair:
+        console.print()
+        line(console, side.function, "bold")
+    line(console, f"mean {duration(side.mean_ns)}  sd {duration(side.sd_ns)}  in {side.occurs} intervals")
+    _parts("Called at", [part for part in side.sites if part.name], side.sites, rows, console)
+    _parts("Called from", side.callers, side.callers, rows, console)
+    _parts("Its time is spent in", side.inside, side.inside, rows, console)
+    _parts("What it waited for, by what the other thread did", side.wakers, side.wakers, rows, console)
+
+
+def _parts(title: str, parts: list[Part], all_parts: list[Part], rows: int, console: Console) -> None:
+    """Nothing where nothing is known. What is left out is counted."""
+    if not parts:
+        return
+    heading(console, title)
+    shown = [part for part in parts if abs(part.share) >= _SMALLEST][:rows]
+    table: list[Row] = [
+        (part.name or "(nothing with a probe)", percent(part.share), duration(part.mean_ns)) for part in shown
+    ]
+    print_table(console, ("share", "mean time"), table)
+    rest = [part for part in all_parts if part not in shown]
+    if rest:
+        share = percent(sum(part.share for part in rest))
+        line(console, f"not shown: {len(rest)}, together {share} (--top, or --format json)", "dim")
+
+
+def _exemplars(explanation: Explanation, console: Console) -> None:
+    heading(console, "Intervals to look at (vprof analyze ... --path ID)")
+    table: list[Row] = [
+        (f"{one.which}: {one.interval}", duration(one.time_ns), duration(one.latency_ns))
+        for one in explanation.exemplars
+    ]
+    print_table(console, ("time in it", "latency"), table)
