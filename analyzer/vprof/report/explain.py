@@ -1,10 +1,4 @@
-"""Where a factor comes from, for the terminal and as JSON.
-
-JSON, schema `vprof-explain/1`: functions (one, or the two of a pair), kind, contribution_ns2, share, rank (null: not a
-factor), height, specificity, score (null likewise), half, sides [{function, mean_ns, sd_ns, occurs, sites, callers,
-inside, wakers: each [{name, share, mean_ns}]}], exemplars [{which, interval, latency_ns, time_ns}]; see
-`vprof.explain`.
-"""
+"""Where a factor comes from, for the terminal and as JSON (schema `vprof-explain/1`, analyzer/SCHEMA.md)."""
 
 from __future__ import annotations
 

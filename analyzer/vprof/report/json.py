@@ -1,25 +1,6 @@
-"""The JSON report, schema `vprof-analysis/1`; the other reports show parts of it.
+"""The JSON report, schema `vprof-analysis/1` (analyzer/SCHEMA.md, schemas/vprof-analysis-1.json).
 
-    schema        "vprof-analysis/1"
-    intervals     count, excluded {reason: n}, mean_ns, variance_ns2, stddev_ns, cv, p50_ns .. p999_ns, max_ns
-    tree          node, mean_ns, var_ns2, share (additive), mean_share, tail_share, children [..], cov {"a|b": ns2}
-    tail_quantile the quantile that tail_share looks beyond, null: too few intervals
-    factors       rank order: kind, functions, sites, instances, contribution_ns2, share, ci95 [lo, hi] | null,
-                  ci95_reason, height, specificity, score
-    events        the few intervals that hold half of the variance, if shares have no ci95 because of them
-    no_ranking    why factors is empty by rule, else ""
-    next          functions to switch on; expansions: [{factor, function, children}] says why
-    unknown       waits nobody is known to have ended, most time first: function (the innermost one that waited),
-                  waker_known, count, total_ns, share (of the time of all intervals), advice (what may make it known)
-    loss          what the reader counted, and lost_share
-    distortion    the probes' own cost, null: not measured in this trace
-    warnings, notes   one-line remarks
-    by_type       only with --by-type: within_ns2, between_ns2, types [{type, count, mean_ns, variance_ns2, p99_ns}]
-    per_interval  only with --intervals: {id: {latency_ns, critical_path [[kind, tid, from, to]], path_times,
-    own_times}}
-
-Times are ns, shares are fractions of Var(L) (not per cent), null where undefined. `children` and `cov` are absent at
-leaves.
+The other reports show parts of it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""One interval's critical path, as lines and as JSON.
-
-JSON, schema `vprof-path/1`: interval, type, latency_ns, steps [{kind, thread, start_ns, duration_ns, stack,
-object_class, ended_by, ended_in, steps [..]}]; times count from the interval's begin; see `interval_path.Step`.
-"""
+"""One interval's critical path, as lines and as JSON (schema `vprof-path/1`, analyzer/SCHEMA.md)."""
 
 from __future__ import annotations
 

@@ -1,0 +1,134 @@
+"""The JSON reports have the form that their schemas and SCHEMA.md give: of every option, on the worked cases and on
+random histories."""
+
+import json
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import histories
+import pytest
+from click.testing import CliRunner
+from jsonschema import Draft202012Validator, ValidationError
+from test_explain import serving_trace
+
+from vprof.analysis import AnalysisOptions, analyze
+from vprof.commands.analyze import command
+from vprof.json_trace import trace_from_dict
+from vprof.report import explain, path
+from vprof.report import json as report
+
+ROOT = Path(__file__).parents[2]
+CASES = sorted((ROOT / "tests" / "cases").glob("*.json"))
+SCHEMAS = {name: name.replace("/", "-") + ".json" for name in (report.SCHEMA, explain.SCHEMA, path.SCHEMA)}
+HANDOFF = next(case for case in CASES if case.stem == "02_lock_handoff")
+
+
+def schema(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((files("vprof.report") / "schemas" / SCHEMAS[name]).read_text(encoding="utf-8"))
+    return found
+
+
+def check(text: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(text)
+    Draft202012Validator(schema(found["schema"])).validate(found)
+    return found
+
+
+def run(*options: object) -> dict[str, Any]:
+    """What the command prints."""
+    done = CliRunner().invoke(command, [str(option) for option in (*options, "--format", "json")])
+    assert done.exit_code == 0, done.output
+    return check(done.output)
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_the_schemas_are_schemas_of_the_version_they_are_named_for(name: str) -> None:
+    Draft202012Validator.check_schema(schema(name))
+    assert schema(name)["$id"] == schema(name)["properties"]["schema"]["const"] == name
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--intervals", "--by-type"],
+        ["--own", "-k", 50, "--min-share", -9],
+        ["--tail", 0.5, "--top", 1, "--force", "--specificity-exp", 3],
+        ["--path", "median"],
+    ],
+    ids=lambda options: " ".join(map(str, options)),
+)
+def test_every_option_on_the_worked_cases(case: Path, options: list[object]) -> None:
+    run(case, *options)
+
+
+def test_roots_several_traces_and_explanations() -> None:
+    assert run(HANDOFF, HANDOFF, "--root", "txnB")["intervals"]["count"] == 6
+    assert run(HANDOFF, "--explain", "UpdateRow")["schema"] == "vprof-explain/1"
+    assert run(HANDOFF, "--explain", "[blocked]")["rank"] is None
+    assert run(next(case for case in CASES if "two_call" in case.stem), "--explain", "f|f")["kind"] == "covariance"
+
+
+def test_a_report_with_everything_in_it() -> None:
+    """Types with trees, a tail, 95 % intervals, something to switch on."""
+    history, _ = histories.lock_convoy(5, threads=2, rounds=500)
+    for i, interval in enumerate(history["intervals"]):
+        interval["type"] = "even" if i % 2 else "odd"
+    trace = trace_from_dict(history)
+    trace.program.on[trace.program.functions.index("held")] = False
+    found = check(report.render(analyze(trace, AnalysisOptions(by_type=True, intervals=True, k=20, min_share=-9))))
+    assert {row["tail_quantile"] for row in found["by_type"]["types"]} != {None}
+    assert all("tree" in row for row in found["by_type"]["types"])
+    assert any(factor["ci95"] for factor in found["factors"])
+    assert found["next"] == ["held"]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_histories(seed: int) -> None:
+    options = AnalysisOptions(k=99, min_share=-1e9, intervals=True, by_type=True, own=seed % 2 == 1)
+    check(report.render(analyze(trace_from_dict(histories.random_history(seed)), options)))
+
+
+def objects(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        yield value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else []:
+        yield from objects(inner)
+
+
+def test_a_report_that_gained_or_lost_a_key_does_not_pass() -> None:
+    """Of every object of a whole report: so the schema is no looser anywhere than it says."""
+    found = json.loads(report.render(analyze(serving_trace(), AnalysisOptions(k=2))))
+    validator = Draft202012Validator(schema(report.SCHEMA))
+    maps = (found["intervals"]["excluded"], *(node["cov"] for node in objects(found["tree"]) if "cov" in node))
+    for one in objects(found):
+        if any(one is free for free in maps):
+            continue
+        for key in list(one):
+            value = one.pop(key)
+            with pytest.raises(ValidationError):
+                validator.validate(found)
+            one[key] = value
+        one["invented"] = 1
+        with pytest.raises(ValidationError):
+            validator.validate(found)
+        del one["invented"]
+    validator.validate(found)
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_the_text_for_people_names_every_key(name: str) -> None:
+    text = (ROOT / "analyzer" / "SCHEMA.md").read_text(encoding="utf-8")
+    keys = {key for one in objects(schema(name)) for key in one.get("properties", {}) if isinstance(one, dict)}
+    missing = sorted(key for key in keys if f"`{key}`" not in text)
+    assert missing == []
+
+
+def test_the_kinds_of_the_schema_are_those_of_the_analyzer() -> None:
+    from vprof.critical_path import PIECE_NAMES
+
+    kinds = schema(report.SCHEMA)["$defs"]["interval"]["properties"]["critical_path"]["items"]["prefixItems"][0]["enum"]
+    assert sorted(kinds) == sorted(PIECE_NAMES)
