@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from vprof.errors import VprofError
-from vprof.plan import SiteIndex, Switched
+from vprof.plan import Plan, SiteIndex, Switched
 
 _REPLY_SECONDS = 60.0
 """A collector that is busy writing to a slow disk answers late, one that is stopped never."""
@@ -103,6 +103,16 @@ class Control:
     def flip(self, verb: str, numbers: list[int]) -> dict[str, Any]:
         """`on` or `off`. Returns the times before and after, in ticks; nothing without sites."""
         return self.request(f"{verb} {ranges(numbers)}") if numbers else {}
+
+    def switch(self, plan: Plan) -> None:
+        """Makes the plan that of all known modules, touching only what changes."""
+        before, after = self.sites_on(), set(self.sites.numbers(plan))
+        self.flip("on", sorted(after - before))
+        self.flip("off", sorted(before - after))
+
+    def rotate(self, output: Path | None) -> dict[str, Any]:
+        """Finishes the current file and goes on in `output` (None: nowhere)."""
+        return self.request(f"rotate {output or '-'}")
 
     def note(self) -> Note:
         """The session's note. REQUIRES: `alone`, if it is to be written again."""

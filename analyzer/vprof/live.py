@@ -8,66 +8,93 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vprof.analysis import Analysis, AnalysisOptions, analyze
-from vprof.control import Note
+from vprof.control import Control, Note
+from vprof.drill import Enough
 from vprof.errors import VprofError
 from vprof.loading import load_trace
-from vprof.plan import Plan
+from vprof.merge import merge
+from vprof.plan import Plan, Switched
 from vprof.session import Session
 
+_OWNER = "vprof drill"
 _JOIN_SECONDS = 20.0
 _POLL_SECONDS = 0.02
 _FEWEST_INTERVALS = 200
 _PATIENCE = 4
-"""A measurement with fewer intervals than the fewest goes on, up to this many times its length."""
+"""A measurement that does not tell enough goes on, up to this many times its length."""
 
 
 @dataclass
 class LiveProgram:
-    """A program that runs under a session. `traces` are kept in `folder`, one per measurement.
+    """A program that runs under a session: our own, or one that somebody else holds. The steps switch its probes,
+    nobody else.
 
-    `check` raises VprofError when the program, or the load that drives it, has ended for good.
+    `traces` of the measurements are kept in `folder`, `count` so far. `root`: its outermost calls are the intervals,
+    instead of annotated ones. `check` raises VprofError when the program, or the load that drives it, has ended for
+    good.
     """
 
-    session: Session
+    session: Control
     check: Callable[[], None]
     folder: Path
     options: AnalysisOptions
     plan: Plan
+    root: str | None = None
     count: int = 0
-
-    def __post_init__(self) -> None:
-        """The steps switch the probes, nobody else."""
-        self.session.write_note(Note(owner="vprof drill"))
 
     def wait_until_joined(self) -> None:
         """Returns when the program has joined with its plan on. Raises VprofError when it ends first or never joins."""
+        self._tell()
         deadline = time.monotonic() + _JOIN_SECONDS
         while not self.session.programs:
             self.check()
             if time.monotonic() > deadline:
                 raise VprofError("the program did not join: it was not built (or not linked) by vprof-cc")
             time.sleep(_POLL_SECONDS)
-            self.session.follow(self.plan)
+            self._follow()
 
-    def measure(self, functions: frozenset[str], seconds: float) -> Analysis:
-        """A `drill.Measure`. Raises VprofError when the program ended, or recorded no interval."""
-        plan = Plan.of(functions)
-        self.session.switch(self.plan, plan)
-        self.plan = plan
+    def measure(self, functions: frozenset[str], seconds: float, enough: Enough | None = None) -> Analysis:
+        """A `drill.Measure`. Raises VprofError when the program ended, or recorded no interval.
+
+        Nothing is analyzed while it records: on a small machine that would slow down what is measured.
+        """
+        self.plan = Plan.of(functions)
+        self.session.switch(self.plan)
+        self._tell()
         self.count += 1
-        trace = self.folder / f"step-{self.count}.trace"
+        parts = [self._record(1, seconds)]
+        while True:
+            analysis = analyze(merge([load_trace(part, self.root) for part in parts]), self.options)
+            if enough is None or enough(analysis) or len(parts) == _PATIENCE:
+                return analysis
+            parts.append(self._record(len(parts) + 1, seconds))
+
+    def _record(self, part: int, seconds: float) -> Path:
+        trace = self.folder / (f"step-{self.count}.trace" if part == 1 else f"step-{self.count}.{part}.trace")
         self.session.rotate(trace)
         self._wait(seconds)
         self.session.rotate(None)
-        return analyze(load_trace(trace), self.options)
+        return trace
 
     def _wait(self, seconds: float) -> None:
         begin = time.monotonic()
         while True:
             time.sleep(min(seconds, 0.2))
             self.check()
-            self.session.follow(self.plan)
+            self._follow()
             elapsed = time.monotonic() - begin
-            enough = self.session.stats()["intervals"] >= _FEWEST_INTERVALS
+            enough = self.root or self.session.stats()["intervals"] >= _FEWEST_INTERVALS
             if elapsed >= seconds and (enough or elapsed >= _PATIENCE * seconds):
                 return
+
+    def _follow(self) -> None:
+        """What joins gets the plan as well: from us if the session is ours, else from its owner, by the note."""
+        if isinstance(self.session, Session):
+            self.session.follow(self.plan)
+        elif self.session.join():
+            self.session.switch(self.plan)
+
+    def _tell(self) -> None:
+        """Whoever looks at the session learns whose plan is on, and its owner what to switch on in what joins."""
+        with self.session.alone():
+            self.session.write_note(Note(_OWNER, Switched({"*": False}).then(Switched.of(self.plan))))

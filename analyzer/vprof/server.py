@@ -27,7 +27,7 @@ from typing import Any
 
 from vprof.errors import UsageError, VprofError
 from vprof.plan import Plan
-from vprof.session import Session
+from vprof.session import Session, end_with_parent
 from vprof.target import Target
 
 LONG_SECONDS = 24 * 3600
@@ -122,9 +122,15 @@ class Server:
         self, seconds: int, options: list[str], first: Callable[[], None] | None = None
     ) -> subprocess.Popen[bytes]:
         """Starts the load, its output in `load.log`; `first` runs in the new process. The caller waits for it."""
+
+        def begin() -> None:
+            end_with_parent()
+            if first:
+                first()
+
         with self.load_log.open("wb") as log:
             command = self.target.command(seconds, options)
-            return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, preexec_fn=first, **self.how())
+            return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, preexec_fn=begin, **self.how())
 
     @contextmanager
     def lasting_load(self, options: list[str]) -> Iterator[Callable[[], None]]:
@@ -165,7 +171,12 @@ class Server:
         with self.log.open("wb") as log:
             # A session of its own: a Ctrl-C is for us and the load, and we stop the server in order.
             self._process = subprocess.Popen(
-                command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True, **self.how(session)
+                command,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=end_with_parent,
+                **self.how(session),
             )
         ready = self.target.filled(self.target.descriptor.server["ready"])
         deadline = time.monotonic() + _READY_SECONDS

@@ -75,7 +75,7 @@ class Session(Control):
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
-            preexec_fn=_end_with_parent,
+            preexec_fn=end_with_parent,
         )
         session = cls(directory, collector)
         assert collector.stdout and collector.stderr
@@ -111,16 +111,6 @@ class Session(Control):
                     self.flip("on", self.sites.switched(switched, module["index"]))
                 self.request(f"ack {module['index']}")
 
-    def switch(self, old: Plan, new: Plan) -> None:
-        """Makes `new` the plan of all modules that joined, touching only what changes."""
-        before, after = set(self.sites.numbers(old)), set(self.sites.numbers(new))
-        self.flip("on", sorted(after - before))
-        self.flip("off", sorted(before - after))
-
-    def rotate(self, output: Path | None) -> dict[str, Any]:
-        """Finishes the current file and goes on in `output` (None: nowhere)."""
-        return self.request(f"rotate {output or '-'}")
-
     def stop(self) -> dict[str, Any]:
         """Drains everything committed, completes the file, ends the collector."""
         reply = self.request("stop")
@@ -147,6 +137,6 @@ def _free_shared_memory() -> int:
         return 0
 
 
-def _end_with_parent() -> None:
-    """In the collector's process: SIGTERM when the process that started it is gone."""
+def end_with_parent() -> None:
+    """For `preexec_fn` of a process that is of no use without us: SIGTERM when we are gone, however that happened."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)

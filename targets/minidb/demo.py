@@ -30,7 +30,7 @@ def drill(pathology: str, seed: int, expected: str) -> bool:
     svg = work / f"{pathology}.svg"
     options = ["--auto", "--target", "minidb", "--step-seconds", 1.5, "--svg", svg]
     run("drill", *options, "--", "--pathology", pathology, "--seed", seed)
-    findings = json.loads((work / "drill" / "result.json").read_text())["findings"]
+    findings = json.loads((work / "drill" / "session.json").read_text())["findings"]
     top = findings[0] if findings else {"functions": ["nothing"], "confirmed": False}
     found = top["functions"] == [expected] and top["confirmed"]
     print(f"planted: {expected}; first finding: {', '.join(top['functions'])}: {'found' if found else 'MISSED'}")

@@ -1,42 +1,12 @@
-"""The loop of the drill-down, on a replayed program: the worked case WriteLog, seen through what is on."""
+"""The loop of the drill-down, on a replayed program."""
 
 from dataclasses import replace
-from pathlib import Path
 
-import numpy as np
+from replay import ALL, Replay
 
-from vprof.analysis import Analysis, analyze
-from vprof.drill import Drill, DrillOptions
-from vprof.json_trace import load_json
-from vprof.model import Invocations, Trace
-
-CASE = Path(__file__).parents[1] / "cases" / "01_writelog.json"
-CALLS = {"txn": ["Execute", "WriteLog"], "WriteLog": ["Lock", "CopyData", "Unlock"]}
-ALL = {"txn", "Execute", "WriteLog", "Lock", "CopyData", "Unlock"}
-
-
-def seen_through(trace: Trace, functions: frozenset[str]) -> Trace:
-    """What would have been recorded with only these functions on."""
-    names = trace.program.functions
-    on = np.array([name in functions for name in names])
-    calls = [[names.index(child) for child in CALLS.get(name, [])] for name in names]
-    complete = np.array([all(on[child] for child in children) for children in calls])
-    table = trace.invocations
-    rows = on[table.function]
-    columns = {column: getattr(table, column)[rows] for column in Invocations.__dataclass_fields__}
-    program = replace(trace.program, on=on, complete=complete, calls=calls)
-    return replace(trace, program=program, invocations=Invocations(**columns))
-
-
-class Replay:
-    """A `Measure` that always finds the worked case; `plans` is what it was asked for."""
-
-    def __init__(self) -> None:
-        self.plans: list[frozenset[str]] = []
-
-    def __call__(self, functions: frozenset[str], seconds: float) -> Analysis:
-        self.plans.append(functions)
-        return analyze(seen_through(load_json(CASE), functions))
+from vprof.analysis import Analysis
+from vprof.drill import LIMIT_BUDGET, LIMIT_STEPS, Decision, Drill, DrillOptions, Enough, Measured
+from vprof.findings import confirm
 
 
 def test_it_expands_to_the_leaf_that_varies_and_confirms_it() -> None:
@@ -48,8 +18,8 @@ def test_it_expands_to_the_leaf_that_varies_and_confirms_it() -> None:
         {"WriteLog": ["Lock", "CopyData", "Unlock"]},
         {},
     ]
-    _, findings = drill.confirm()
-    assert findings[0].ranked.factor.functions == ["CopyData"]
+    _, findings = confirm(drill)
+    assert findings[0].factor.functions == ["CopyData"]
     assert findings[0].confirmed
     # Unlock never varies: it is off again in the confirmation.
     assert [step.dropped for step in steps] == [[], [], ["Unlock"]]
@@ -61,13 +31,14 @@ def test_it_stops_at_the_most_steps() -> None:
     drill = Drill(frozenset({"txn"}), replay, DrillOptions(max_steps=2))
     assert [bool(step.expanded) for step in drill.steps()] == [True, True]
     assert len(replay.plans) == 2
+    assert drill.ended == LIMIT_STEPS
 
 
 def test_a_step_that_cannot_be_ranked_ends_the_exploration_and_is_not_built_upon() -> None:
     class Lossy(Replay):
         """The third plan records so much that its step is refused."""
 
-        def __call__(self, functions: frozenset[str], seconds: float) -> Analysis:
+        def __call__(self, functions: frozenset[str], seconds: float, enough: Enough | None = None) -> Analysis:
             analysis = super().__call__(functions, seconds)
             if functions == ALL:
                 return replace(analysis, no_ranking="too much was lost", ranking=[], factors=[])
@@ -76,7 +47,7 @@ def test_a_step_that_cannot_be_ranked_ends_the_exploration_and_is_not_built_upon
     replay = Lossy()
     drill = Drill(frozenset({"txn"}), replay, DrillOptions())
     assert [step.no_ranking for step in drill.steps()] == ["", "", "too much was lost"]
-    _, findings = drill.confirm()
+    _, findings = confirm(drill)
     assert replay.plans[-1] == {"txn", "Execute", "WriteLog"}
     assert findings[0].confirmed
 
@@ -85,7 +56,7 @@ def test_what_fresh_data_do_not_show_again_is_not_confirmed() -> None:
     class Forgetful(Replay):
         """The exploration never saw CopyData vary."""
 
-        def __call__(self, functions: frozenset[str], seconds: float) -> Analysis:
+        def __call__(self, functions: frozenset[str], seconds: float, enough: Enough | None = None) -> Analysis:
             analysis = super().__call__(functions, seconds)
             if len(self.plans) < 4:
                 return replace(analysis, ranking=[f for f in analysis.ranking if f.name != "CopyData"])
@@ -93,7 +64,45 @@ def test_what_fresh_data_do_not_show_again_is_not_confirmed() -> None:
 
     drill = Drill(frozenset({"txn"}), Forgetful(), DrillOptions())
     list(drill.steps())
-    _, findings = drill.confirm()
-    verdicts = {finding.ranked.factor.name: finding.confirmed for finding in findings}
+    _, findings = confirm(drill)
+    verdicts = {finding.factor.name: finding.confirmed for finding in findings}
     assert verdicts["CopyData"] is False
     assert verdicts["Execute"] is True
+
+
+def test_the_budget_leaves_time_for_the_confirmation() -> None:
+    # One step is always made. Another and the confirmation would take three times a step's length.
+    drill = Drill(frozenset({"txn"}), Replay(), DrillOptions(step_seconds=10, budget_seconds=29.9))
+    assert len(list(drill.steps())) == 1
+    assert drill.ended == LIMIT_BUDGET
+
+
+def test_what_is_accepted_or_skipped_is_not_proposed_again_and_what_is_accepted_is_a_finding() -> None:
+    decisions = iter([Decision(accept=["WriteLog"], skip=["Execute"], again=True), Decision(stop=True)])
+    seen: list[Measured] = []
+
+    def decide(measured: Measured) -> Decision:
+        seen.append(measured)
+        return next(decisions)
+
+    replay = Replay()
+    drill = Drill(frozenset(ALL - {"Lock", "CopyData", "Unlock"}), replay, DrillOptions(), decide)
+    list(drill.steps())
+    assert {c.factor.name: c.children for c in seen[0].candidates}["WriteLog"] == {
+        "WriteLog": ["Lock", "CopyData", "Unlock"]
+    }
+    assert seen[1].default == []
+    assert replay.plans[0] == replay.plans[1]
+    _, findings = confirm(drill)
+    assert "WriteLog" in [finding.factor.name for finding in findings]
+
+
+def test_a_finding_says_where_it_lies() -> None:
+    drill = Drill(frozenset({"txn"}), Replay(), DrillOptions())
+    list(drill.steps())
+    _, findings = confirm(drill)
+    first = findings[0]
+    assert [name.split("@")[0] for name in first.path] == ["txn", "WriteLog", "CopyData"]
+    assert (first.waiting, first.wakers) == (0.0, [])
+    assert first.interval is None
+    assert "too few intervals" in first.no_interval

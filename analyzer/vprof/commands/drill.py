@@ -3,121 +3,212 @@
 from __future__ import annotations
 
 import json
-import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+import re
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
-from vprof.analysis import AnalysisOptions
-from vprof.drill import Drill, DrillOptions
 from vprof.errors import UsageError, VprofError
-from vprof.live import LiveProgram
-from vprof.plan import Plan
-from vprof.report import dot
-from vprof.report import drill as drill_report
-from vprof.report import text as text_report
-from vprof.server import LONG_SECONDS, Server
-from vprof.session import Session
-from vprof.target import Target
+
+_FILE = "session.json"
+
+
+class Duration(click.ParamType):  # type: ignore[type-arg]
+    """Seconds: a number with s, m or h after it, or without."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, float):
+            return value
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", value)
+        if not match:
+            self.fail(f"'{value}' is no duration: give one such as 90s, 5m or 1h", param, ctx)
+        return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
-@click.option("--target", "name", required=True, help="A target built by `vprof instrument`.")
-@click.option("--auto", is_flag=True, help="Decide without asking (asking is not there yet).")
+@click.option("--target", "name", help="A target built by `vprof instrument`.")
+@click.option("--root", metavar="F", help="Without a target: each outermost call of function F is an interval.")
 @click.option(
-    "--dir", "folder", type=click.Path(path_type=Path), help="Work folder of the target. [default: .vprof/TARGET]"
+    "--session", "directory", type=click.Path(path_type=Path), help="Drill in this running session; start nothing."
+)
+@click.option("--auto", is_flag=True, help="Decide without asking.")
+@click.option("--resume", is_flag=True, help="Go on with the last drill-down of this work folder.")
+@click.option("--show", is_flag=True, help="Show the last drill-down of this work folder, and run nothing.")
+@click.option(
+    "--dir", "folder", type=click.Path(path_type=Path), help="Work folder. [default: .vprof/TARGET or .vprof/program]"
 )
 @click.option("-k", default=3, show_default=True, help="Expand this many functions in a step.")
 @click.option("--min-share", default=0.05, show_default=True, help="Ignore factors below this share of the variance.")
-@click.option("--step-seconds", default=3.0, show_default=True, help="Length of a measurement.")
+@click.option(
+    "--step-seconds",
+    type=click.FloatRange(min=0.1),
+    default=3.0,
+    show_default=True,
+    help="Least length of a measurement; up to four times as long while the shares are not known well.",
+)
 @click.option("--max-steps", default=20, show_default=True, help="Stop expanding after so many measurements.")
+@click.option("--budget", type=Duration(), default="0", help="Stop expanding when this much time, such as 5m, is used.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--svg", "svg_file", type=click.Path(path_type=Path), help="Also draw the tree of the confirmation.")
-@click.argument("options", nargs=-1, type=click.UNPROCESSED)
-def command(
-    name: str,
-    auto: bool,
-    folder: Path | None,
-    k: int,
-    min_share: float,
-    step_seconds: float,
-    max_steps: int,
-    form: str,
-    svg_file: Path | None,
-    options: tuple[str, ...],
-) -> None:
-    """Drill down in the running target to the functions that cause its variance.
+@click.argument("program", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def command(context: click.Context, /, **given: Any) -> None:
+    """Drill down in a running program to the functions that cause its variance.
 
-    The target runs its own load; OPTIONS after `--` are for its command. Each step switches on the children
-    of the factors that matter, in the running program, and measures again. A last, longer measurement confirms the
-    findings.
-    The traces of the steps and the result as JSON stay in the work folder, below `drill/`.
+    Each step switches on the children of the factors that matter, in the running program, and measures again. It asks
+    which to expand (Enter: the best), or decides itself with --auto. A last, longer measurement on fresh data
+    confirms the findings.
+
+    PROGRAM is options for a target's own load, after `--`; with --root instead of a target, a command. The steps and
+    the result, and the steps' traces, stay in the work folder, below `drill/`.
 
     \b
-    Example:
-      vprof drill --auto --target minidb -- --pathology wal --seed 7
+    Examples:
+      vprof drill --target minidb -- --pathology wal --seed 7
+      vprof drill --auto --budget 5m --target postgres
+      vprof drill --auto --root handle_request -- ./server --bench
+      vprof drill --resume --target postgres
+      vprof drill --show --target postgres
     """
-    if not auto:
-        raise UsageError("give --auto: drilling down by questions and answers is not there yet")
-    target = Target.load(name, folder)
-    target.check(target.units())
-    analysis_options = AnalysisOptions(k=k, min_share=min_share)
-    drill_options = DrillOptions(step_seconds, max_steps, analysis_options)
-    with _running(target, list(options), analysis_options) as program:
-        drill = Drill(frozenset(target.descriptor.roots), program.measure, drill_options)
-        for step in drill.steps():
-            if form == "text":
-                drill_report.print_step(step)
+    from vprof.drill_file import DrillFile
+
+    folder = _folder(given)
+    path = folder / "drill" / _FILE
+    if given["show"]:
+        _show(DrillFile.load(path), given["form"])
+        return
+    if given["resume"]:
+        file = DrillFile.load(path)
+        if file.outcome:
+            raise UsageError("this drill-down is done: --show shows it; without --resume a new one begins")
+        file.settings |= {key: given[key] for key in _CHANGEABLE if _was_given(context, key)}
+    else:
+        file = DrillFile(path, {key: _plain(value) for key, value in given.items() if key in _SETTINGS})
+        _check(file.settings)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            path.replace(path.with_suffix(".old.json"))
+    _drill(file, folder, bool(given["auto"]), given["form"], given["svg_file"])
+
+
+_SETTINGS = ("name", "root", "directory", "k", "min_share", "step_seconds", "max_steps", "budget", "program")
+_CHANGEABLE = ("k", "min_share", "step_seconds", "max_steps", "budget")
+"""A drill-down may go on with other values of these."""
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, Path) else list(value) if isinstance(value, tuple) else value
+
+
+def _was_given(context: click.Context, key: str) -> bool:
+    return context.get_parameter_source(key) is click.core.ParameterSource.COMMANDLINE
+
+
+def _folder(given: dict[str, Any]) -> Path:
+    """The work folder. Raises UsageError when the target is unknown."""
+    from vprof.target import Target
+
+    if given["name"]:
+        return Target.load(given["name"], given["folder"]).folder
+    return Path(given["folder"] or Path(".vprof") / "program").resolve()
+
+
+def _check(settings: dict[str, Any]) -> None:
+    if settings["name"] and settings["root"]:
+        raise UsageError("give --target or --root, not both: a target's descriptor names its intervals")
+    if not settings["name"] and not settings["root"]:
+        raise UsageError("nothing to drill into: give --target NAME, or --root F and a command after `--`")
+    if settings["directory"] and settings["program"]:
+        raise UsageError("with --session nothing is started: leave out what is behind `--`")
+    if settings["root"] and not settings["directory"] and not settings["program"]:
+        raise UsageError("nothing to run: give a command after `--`, or --session DIR")
+
+
+def _drill(file: Any, folder: Path, auto: bool, form: str, svg_file: Path | None) -> None:
+    from vprof.analysis import AnalysisOptions
+    from vprof.drill import Drill, DrillOptions, automatic
+    from vprof.drill_ask import LeaveError, ask
+    from vprof.findings import confirm
+    from vprof.report import dot, text
+    from vprof.report import drill as report
+    from vprof.report.json import analysis_json
+
+    settings = file.settings
+    analysis = AnalysisOptions(k=settings["k"], min_share=settings["min_share"])
+    options = DrillOptions(settings["step_seconds"], settings["max_steps"], settings["budget"], analysis)
+    with _kept(file), _running(settings, folder, analysis) as program:
+        program.count = len(file.steps)
+        drill = Drill(frozenset(program.plan.patterns), program.measure, options, automatic if auto else ask)
+        drill.done, drill.ended = file.steps, file.ended
+        file.save()
+        try:
+            for step in drill.steps():
+                file.save()
+                if form == "text":
+                    report.print_step(step)
+        except LeaveError:
+            click.echo("vprof: left; --resume goes on here", err=True)
+            return
+        file.ended = drill.ended
+        file.save()
         if form == "text":
-            drill_report.print_end(drill)
-        fresh, findings = drill.confirm()
-    result = json.dumps(drill_report.as_json(drill.done, fresh, findings), indent=1)
-    (target.folder / "drill" / "result.json").write_text(result, encoding="utf-8")
+            report.print_end(drill)
+        fresh, findings = confirm(drill)
+    rows = [report.finding_json(finding) for finding in findings]
+    file.outcome = {"confirmation": analysis_json(fresh), "findings": rows}
+    file.save()
     if svg_file:
         dot.write_svg(fresh, svg_file)
     if form == "json":
-        print(result)
+        print(json.dumps(file.as_json(), indent=1))
         return
-    text_report.print_analysis(fresh)
-    drill_report.print_findings(findings)
+    text.print_analysis(fresh)
+    report.print_findings(rows)
 
 
 @contextmanager
-def _running(target: Target, options: list[str], analysis: AnalysisOptions) -> Iterator[LiveProgram]:
-    """The target and its load under a session, ended on the way out."""
-    traces = target.folder / "drill"
-    traces.mkdir(parents=True, exist_ok=True)
-    plan = Plan.of(target.descriptor.roots)
-    with ExitStack() as stack:
-        if target.descriptor.server:
-            server = Server.of(target)
-            session = stack.enter_context(Session.start(None, server.account.name))
-            stack.enter_context(server.running(session, plan))
-            check = stack.enter_context(server.lasting_load(options))
-        else:
-            session = stack.enter_context(Session.start(None))
-            check = stack.enter_context(_program(target, session, options))
-        program = LiveProgram(session, check, traces, analysis, plan)
-        program.wait_until_joined()
-        yield program
-
-
-@contextmanager
-def _program(target: Target, session: Session, options: list[str]) -> Iterator[Callable[[], None]]:
-    """A program that makes its own load, its output in `program.log`; ended by SIGTERM. Yields its check."""
-    with (target.folder / "program.log").open("wb") as log:
-        command = target.command(LONG_SECONDS, options)
-        process = subprocess.Popen(command, env=session.environment(), stdout=log, stderr=subprocess.STDOUT)
-
-    def check() -> None:
-        if process.poll() is not None:
-            status = process.returncode
-            raise VprofError(f"the program ended (status {status}) before the drill-down was done: let it run longer")
-
+def _kept(file: Any) -> Iterator[None]:
+    """Says with an error that ended a drill-down how to go on."""
     try:
-        yield check
-    finally:
-        process.terminate()
-        process.wait()
+        yield
+    except VprofError as error:
+        if file.steps and not file.outcome:
+            done = f"{len(file.steps)} finished step{'s' * (len(file.steps) > 1)}"
+            raise VprofError(f"{error}; {done} kept: --resume goes on") from None
+        raise
+
+
+def _running(settings: dict[str, Any], folder: Path, analysis: Any) -> AbstractContextManager[Any]:
+    """The program to drill in, as the settings say."""
+    from vprof import drill_run
+    from vprof.target import Target
+
+    traces = folder / "drill"
+    target = Target.load(settings["name"], folder) if settings["name"] else None
+    if target:
+        target.check(target.units())
+    if settings["directory"]:
+        roots = list(target.descriptor.roots) if target else [settings["root"]]
+        return drill_run.attached(Path(settings["directory"]), roots, settings["root"], traces, analysis)
+    if target:
+        return drill_run.target_running(target, settings["program"], traces, analysis)
+    return drill_run.program_running(settings["program"], settings["root"], traces, analysis)
+
+
+def _show(file: Any, form: str) -> None:
+    from vprof.report import drill as report
+
+    if form == "json":
+        print(json.dumps(file.as_json(), indent=1))
+        return
+    for step in file.steps:
+        report.print_step(step)
+    if file.outcome:
+        report.print_findings(file.outcome["findings"])
+    else:
+        print("not finished: --resume goes on" if file.steps else "no step was finished")

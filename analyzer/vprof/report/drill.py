@@ -1,76 +1,128 @@
-"""A drill-down as text and as JSON (schema `vprof-drill/1`)."""
+"""A drill-down as text: steps as they happen, candidates to choose from, findings, and the history of a file."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from vprof.analysis import Analysis
-from vprof.drill import Drill, Finding, Step
-from vprof.report.json import analysis_json
+import click
+
+from vprof.drill import CHOSEN, LIMIT_BUDGET, LIMIT_STEPS, Candidate, Drill, Measured, Step
+from vprof.findings import Finding
+from vprof.report.units import duration, percent
+
+_MOST_CANDIDATES = 9
+_MOST_NAMES = 12
+_MOST_FRAMES = 8
 
 
 def print_step(step: Step) -> None:
-    """One line of what was measured, one per expansion; printed as the steps happen."""
-    summary = step.summary
+    """One line of what was measured, one per decision; printed as the steps happen."""
     print(
-        f"step {step.number}: {summary.count} intervals, mean {summary.mean_ns / 1e6:.3f} ms, "
-        f"sd {summary.stddev_ns / 1e6:.3f} ms, {len(step.plan)} functions on",
+        f"step {step.number}: {step.intervals} intervals, mean {duration(step.mean_ns)}, "
+        f"sd {duration(step.stddev_ns)}, p99 {duration(step.p99_ns)}; {len(step.plan)} functions on, "
+        f"{step.calls:.0f} calls per interval",
         flush=True,
     )
     for function, children in step.expanded.items():
-        print(f"  {function} -> {', '.join(children)}", flush=True)
-    if step.dropped:
-        print(f"  off again: {', '.join(step.dropped)}", flush=True)
+        print(f"  {function} -> {_some(children)}", flush=True)
+    for word, names in (("accepted", step.accepted), ("skipped", step.skipped), ("off again", step.dropped)):
+        if names:
+            print(f"  {word}: {_some(names)}", flush=True)
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more
+
+
+def print_candidates(measured: Measured) -> None:
+    """What there is to choose from after a step, numbered; on standard error, as questions are."""
+    summary = measured.analysis.summary
+    click.echo(
+        f"step {measured.number}: {summary.count} intervals, mean {duration(summary.mean_ns)}, "
+        f"sd {duration(summary.stddev_ns)}, p99 {duration(summary.p99_ns)}; {len(measured.plan)} functions on",
+        err=True,
+    )
+    if measured.analysis.no_ranking:
+        click.echo(f"  {measured.analysis.no_ranking}", err=True)
+    intervals = {ranked.factor.name: ranked.ci95 for ranked in measured.analysis.factors}
+    for number, candidate in enumerate(measured.candidates[:_MOST_CANDIDATES], 1):
+        click.echo(f"  {number}  {_candidate(candidate, intervals.get(candidate.factor.name))}", err=True)
+
+
+def _candidate(candidate: Candidate, interval: tuple[float, float] | None) -> str:
+    factor = candidate.factor
+    share = f"{percent(factor.share):>6} {_interval(interval):<16}"
+    count = len({child for names in candidate.children.values() for child in names})
+    place = f"  {factor.sites[0]}" if len(factor.sites) == 1 else ""
+    return f"{share} {factor.name}{place}  " + (f"{count} below it to switch on" if count else "end point")
 
 
 def print_end(drill: Drill) -> None:
-    """Why the drill-down went no further: nothing left to expand, or no steps left."""
+    """Why the drill-down went no further."""
     last = drill.done[-1]
-    if last.expanded:
-        print(f"stopped after {last.number} steps (--max-steps): {', '.join(last.expanded)} not looked into")
-    else:
-        reason = last.no_ranking or "every factor above the threshold is an end point"
-        print(f"done: {reason}; confirming", flush=True)
+    left = f"{_some(list(last.expanded))} not looked into" if last.expanded else "nothing was left to look into"
+    said = {
+        LIMIT_STEPS: f"stopped after {last.number} steps (--max-steps): {left}",
+        LIMIT_BUDGET: f"stopped after {last.number} steps (--budget): {left}",
+        CHOSEN: "stopped here as asked",
+    }
+    reason = said.get(drill.ended) or f"done: {last.no_ranking or 'every factor above the threshold is an end point'}"
+    print(f"{reason}; confirming", flush=True)
 
 
-def print_findings(findings: list[Finding]) -> None:
-    """The answer of the drill-down: what the confirmation says of each finding."""
+def finding_json(finding: Finding) -> dict[str, Any]:
+    factor = finding.factor
+    return {
+        "functions": factor.functions,
+        "kind": factor.kind,
+        "sites": factor.sites,
+        "share": factor.share,
+        "ci95": finding.interval,
+        "ci95_reason": finding.no_interval,
+        "explored_share": finding.explored_share,
+        "confirmed": finding.confirmed,
+        "path": finding.path,
+        "waiting": finding.waiting,
+        "wakers": [{"function": name, "part": part} for name, part in finding.wakers],
+        "inherent": finding.inherent,
+    }
+
+
+def print_findings(findings: list[dict[str, Any]]) -> None:
+    """The answer of the drill-down, from the rows of `finding_json`: what the confirmation says of each finding."""
     if not findings:
         print("findings: none, no function holds enough of the variance")
         return
-    print("findings (on fresh data, all probes on together):")
+    print("findings (on fresh data, all probes on together; intervals hold for all at once):")
     for rank, finding in enumerate(findings, 1):
-        factor = finding.ranked.factor
-        verdict = "confirmed" if finding.confirmed else f"not confirmed: {finding.explored_share:.0%} while exploring"
-        print(f"  {rank}. {factor.name}  {factor.share:.0%} of the variance, {verdict}")
+        explored = f"not confirmed: {finding['explored_share']:.0%} while exploring"
+        verdict = "confirmed" if finding["confirmed"] else explored
+        name = finding["functions"][0] if finding["kind"] == "variance" else f"({','.join(finding['functions'])})"
+        share = f"{finding['share']:.0%} of the variance {_interval(finding['ci95'])}".rstrip()
+        print(f"  {rank}. {name}  {share}, {verdict}")
+        for line in _details(finding):
+            print(f"     {line}")
 
 
-def as_json(steps: list[Step], fresh: Analysis, findings: list[Finding]) -> dict[str, Any]:
-    """`steps` as measured, `confirmation` as `vprof-analysis/1`, `findings` best first."""
-    return {
-        "schema": "vprof-drill/1",
-        "steps": [
-            {
-                "number": step.number,
-                "on": sorted(step.plan),
-                "intervals": step.summary.count,
-                "variance_ns2": step.summary.variance_ns2,
-                "no_ranking": step.no_ranking,
-                "expanded": step.expanded,
-                "dropped": step.dropped,
-            }
-            for step in steps
-        ],
-        "confirmation": analysis_json(fresh),
-        "findings": [
-            {
-                "functions": finding.ranked.factor.functions,
-                "kind": finding.ranked.factor.kind,
-                "share": finding.ranked.factor.share,
-                "ci95": finding.ranked.ci95,
-                "explored_share": finding.explored_share,
-                "confirmed": finding.confirmed,
-            }
-            for finding in findings
-        ],
-    }
+def _details(finding: dict[str, Any]) -> list[str]:
+    lines = [" > ".join(_ends(finding["path"]))] if finding["path"] else []
+    if len(finding["sites"]) > 1:
+        lines.append(f"called at {_some(finding['sites'])}")
+    if finding["waiting"] >= 0.05:
+        on = ", ".join(f"{row['function']} {row['part']:.0%}" for row in finding["wakers"])
+        lines.append(f"waiting: {finding['waiting']:.0%} of it" + (f", meanwhile {on}" if on else ""))
+    if finding["inherent"] is not None:
+        lines.append(f"differs between types of intervals: {finding['inherent']:.0%} of it")
+    if finding["ci95_reason"]:
+        lines.append(f"no interval: {finding['ci95_reason']}")
+    return lines
+
+
+def _ends(path: list[str]) -> list[str]:
+    """A path that crosses several waits is long: where it begins, and where it arrives."""
+    return path if len(path) <= _MOST_FRAMES else [*path[:3], "...", *path[-(_MOST_FRAMES - 3) :]]
+
+
+def _interval(interval: tuple[float, float] | None) -> str:
+    return f"[{percent(interval[0])}, {percent(interval[1])}]" if interval else ""

@@ -1,0 +1,79 @@
+"""The file of a drill-down: a crash costs the running step only, and a foreign file is said."""
+
+import json
+from pathlib import Path
+
+import pytest
+from replay import ALL, Replay
+
+from vprof.analysis import Analysis
+from vprof.drill import Drill, DrillOptions, Enough
+from vprof.drill_file import DrillFile
+from vprof.errors import VprofError
+
+
+def explore(file: DrillFile, measure: Replay) -> Drill:
+    drill = Drill(frozenset({"txn"}), measure, DrillOptions(), done=file.steps)
+    for _ in drill.steps():
+        file.save()
+    return drill
+
+
+def test_a_drill_that_died_in_a_step_goes_on_behind_the_last_finished_one(tmp_path: Path) -> None:
+    class Dying(Replay):
+        def __call__(self, functions: frozenset[str], seconds: float, enough: Enough | None = None) -> Analysis:
+            if functions == ALL:
+                raise VprofError("the server ended")
+            return super().__call__(functions, seconds, enough)
+
+    whole = explore(DrillFile(tmp_path / "whole.json", {}), Replay())
+
+    path = tmp_path / "session.json"
+    with pytest.raises(VprofError, match="the server ended"):
+        explore(DrillFile(path, {"k": 3}), Dying())
+    resumed = DrillFile.load(path)
+    assert resumed.settings == {"k": 3}
+    assert [step.number for step in resumed.steps] == [1, 2]
+    replay = Replay()
+    drill = explore(resumed, replay)
+    assert replay.plans == [ALL]
+    assert drill.done == whole.done
+    assert DrillFile.load(path).steps == whole.done
+
+
+def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "session.json"
+    DrillFile(path, {"k": 3}).save()
+    (tmp_path / "session.new").mkdir()
+    with pytest.raises(VprofError, match="cannot write"):
+        DrillFile(path, {"k": 4}).save()
+    assert DrillFile.load(path).settings == {"k": 3}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "not the file of a drill-down"),
+        ("[1, 2]", "not the file of a drill-down"),
+        ('{"schema": "vprof-drill/1", "settings": {}, "steps": [{"number": 1}], "ended": ""}', "not the file"),
+        ('{"schema": "vprof-drill/9"}', "written as vprof-drill/9, this vprof reads vprof-drill/1"),
+        ("\0\1", "not the file of a drill-down"),
+    ],
+)
+def test_other_files_are_refused_in_one_line(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "session.json"
+    path.write_text(text)
+    with pytest.raises(VprofError, match=said) as refused:
+        DrillFile.load(path)
+    assert "\n" not in str(refused.value)
+
+
+def test_every_cut_of_a_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "session.json"
+    explore(DrillFile(path, {}), Replay())
+    whole = path.read_bytes()
+    json.loads(whole)
+    for length in range(len(whole) - 1):
+        path.write_bytes(whole[:length])
+        with pytest.raises(VprofError):
+            DrillFile.load(path)

@@ -1,0 +1,224 @@
+"""Drill-downs that are interrupted, taken up again, or done in somebody else's session; without a descriptor."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from vprof.paths import native
+
+PROGRAM = Path(__file__).parents[1] / "programs" / "requests"
+FOREVER = "4000000000"
+
+
+def vprof(*arguments: object) -> list[str]:
+    return [sys.executable, "-c", "from vprof.cli import main; main()", *map(str, arguments)]
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(vprof(*arguments), capture_output=True, text=True, timeout=180)
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.fixture(scope="module")
+def requests(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("forever")
+    shutil.copytree(PROGRAM, folder, dirs_exist_ok=True)
+    environment = {key: value for key, value in os.environ.items() if key != "VPROF_DESCRIPTOR"}
+    subprocess.run(["make", "-C", folder, f"CC={native('bin/vprof-cc')}"], check=True, env=environment)
+    return folder / "requests"
+
+
+def drill(folder: Path, *options: object) -> list[str]:
+    return vprof("drill", "--auto", "--step-seconds", 0.3, "--dir", folder, *options)
+
+
+def running(program: Path) -> list[int]:
+    """Processes of that program."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if entry.read_bytes().split(b"\0")[0] == os.fsencode(program):
+                found.append(int(entry.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def file(folder: Path) -> dict[str, object]:
+    found: dict[str, object] = json.loads((folder / "drill" / "session.json").read_text())
+    return found
+
+
+def steps(folder: Path) -> int:
+    try:
+        found = file(folder)["steps"]
+    except FileNotFoundError:
+        return 0
+    assert isinstance(found, list)
+    return len(found)
+
+
+def found(result: dict[str, object]) -> set[str]:
+    """Functions of confirmed findings."""
+    findings = result["findings"]
+    assert isinstance(findings, list)
+    return {name for finding in findings if finding["confirmed"] for name in finding["functions"]}
+
+
+def test_a_program_without_a_descriptor_is_drilled_into_by_its_root(requests: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        drill(tmp_path, "--root", "handle_request", "--format", "json", "--", requests, FOREVER),
+        capture_output=True,
+        text=True,
+        timeout=180,
+    )
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result == file(tmp_path)
+    assert result["steps"][0]["on"] == ["handle_request"]
+    assert "transform" in found(result)
+    assert not running(requests)
+
+    shown = run("drill", "--show", "--dir", tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert "step 1: " in shown.stdout
+    assert "transform" in shown.stdout
+    again = run("drill", "--resume", "--auto", "--dir", tmp_path)
+    assert (again.returncode, "is done" in again.stderr) == (2, True)
+
+
+def test_a_killed_drill_goes_on_where_it_was(requests: Path, tmp_path: Path) -> None:
+    process = subprocess.Popen(drill(tmp_path, "--root", "handle_request", "-k", 1, "--", requests, FOREVER))
+    wait_for(lambda: steps(tmp_path) > 0 or process.poll() is not None)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    wait_for(lambda: not running(requests))
+    before = file(tmp_path)["steps"]
+    assert isinstance(before, list)
+
+    unfinished = run("drill", "--show", "--dir", tmp_path)
+    assert "not finished: --resume goes on" in unfinished.stdout
+    done = run("drill", "--auto", "--resume", "--dir", tmp_path, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["steps"][: len(before)] == before
+    assert result["settings"]["k"] == 1
+    assert found(result) & {"transform", "spin"}
+
+
+@pytest.mark.parametrize("victim", ["the program", "the collector"])
+def test_what_ends_in_a_step_is_said_and_finished_steps_are_kept(requests: Path, tmp_path: Path, victim: str) -> None:
+    # So long a second step that the kill hits it.
+    command = drill(tmp_path, "--root", "handle_request", "-k", 1, "--", requests, FOREVER)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: steps(tmp_path) > 0)
+    victims = running(requests) if victim == "the program" else collectors_of(process.pid)
+    for pid in victims:
+        os.kill(pid, signal.SIGKILL)
+    _, said = process.communicate(timeout=60)
+    assert victims
+    assert process.returncode == 1
+    assert len(said.splitlines()) == 1, said
+    assert "kept: --resume goes on" in said
+    assert not running(requests)
+    assert steps(tmp_path) >= 1
+
+
+def collectors_of(parent: int) -> list[int]:
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    return [int(pid) for pid in children if b"vprof-collector" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+@dataclass
+class Recording:
+    process: subprocess.Popen[str]
+    session: Path
+    trace: Path
+
+
+@pytest.fixture
+def recording(requests: Path, tmp_path: Path) -> Iterator[Recording]:
+    """A `vprof record` of the program, `reply` on."""
+    trace = tmp_path / "run.trace"
+    said = ["sh", "-c", 'echo "$VPROF_SESSION"; exec "$@"', "sh", str(requests), FOREVER]
+    command = vprof("record", "--sites", "reply", "-o", trace, "--", *said)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout
+    session = Path(process.stdout.readline().strip())
+    wait_for(lambda: bool(running(requests)))
+    yield Recording(process, session, trace)
+    for pid in running(requests):
+        os.kill(pid, signal.SIGKILL)
+    process.communicate(timeout=60)
+
+
+def test_in_a_running_session_it_starts_nothing_and_leaves_the_probes_as_they_were(
+    recording: Recording, requests: Path, tmp_path: Path
+) -> None:
+    before = running(requests)
+    options = ["--root", "handle_request", "--session", recording.session, "--format", "json"]
+    done = subprocess.run(drill(tmp_path / "work", *options), capture_output=True, text=True, timeout=180)
+    assert done.returncode == 0, done.stderr
+    assert "transform" in found(json.loads(done.stdout))
+    assert running(requests) == before
+    on = json.loads(run("ctl", "list", "--session", recording.session, "--format", "json").stdout)["functions"]
+    assert [row["function"] for row in on] == ["reply"]
+    for pid in before:
+        os.kill(pid, signal.SIGTERM)
+    assert recording.process.wait(timeout=60) == 128 + signal.SIGTERM
+    # The recording's own file ended where the drill began, and it went on in another.
+    for trace in (recording.trace, Path(f"{recording.trace}.after-drill")):
+        assert run("analyze", trace, "--root", "reply").returncode == 0
+
+
+def test_a_session_that_somebody_drills_in_is_left_alone(recording: Recording, tmp_path: Path) -> None:
+    options = ["--root", "handle_request", "--session", recording.session]
+    first = subprocess.Popen(drill(tmp_path / "one", *options), stdout=subprocess.DEVNULL)
+    wait_for(lambda: steps(tmp_path / "one") > 0)
+    second = subprocess.run(drill(tmp_path / "two", *options), capture_output=True, text=True, timeout=60)
+    assert (second.returncode, "vprof drill switches the probes" in second.stderr) == (1, True)
+    assert first.wait(timeout=120) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "nothing to drill into"),
+        (["--root", "f"], "nothing to run"),
+        (["--root", "f", "--target", "minidb"], "not both"),
+        (["--root", "f", "--session", "/nowhere", "--", "true"], "nothing is started"),
+        (["--root", "f", "--session", "/nowhere"], "there is no session"),
+        (["--root", "f", "--", "/nowhere/prog"], "not found"),
+        (["--resume"], "no drill-down to go on with"),
+        (["--show"], "no drill-down to go on with"),
+        (["--root", "f", "--budget", "soon", "--", "true"], "no duration"),
+    ],
+)
+def test_wrong_use_is_one_line(tmp_path: Path, arguments: list[str], said: str) -> None:
+    done = subprocess.run(drill(tmp_path, *arguments), capture_output=True, text=True, timeout=60)
+    assert done.returncode in (1, 2)
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert said in done.stderr
+
+
+def test_a_root_that_the_program_lacks_is_said_with_near_misses(requests: Path, tmp_path: Path) -> None:
+    command = drill(tmp_path, "--root", "handle_requests", "--", requests, FOREVER)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert "near misses: handle_request" in done.stderr
+    assert not running(requests)
