@@ -56,7 +56,12 @@ def rank(trace: Trace, tree: VarianceTree, specificity_exp: int = 2) -> list[Fac
         for a, b, instances, value in found
         if abs(value) > NEGLIGIBLE * tree.total_variance
     ]
-    return sorted(factors, key=lambda f: (-f.score, -f.contribution_ns2, f.name))
+    return sorted(factors, key=lambda f: (-_rounded(f.score), -_rounded(f.contribution_ns2), f.name))
+
+
+def _rounded(value: float) -> float:
+    """To what sums of floating-point numbers can tell apart: what is equal by the mathematics is a tie."""
+    return float(f"{value:.9g}")
 
 
 def select(factors: list[Factor], k: int = 3, min_share: float = 0.05) -> list[Factor]:

@@ -1,0 +1,125 @@
+"""A slow, independent reading of ALGORITHMS sections 4, 5 and 9, in exact fractions: what is to be made of paths.
+
+Shares no code with vprof. A path is a list of (kind, tid, node, ns), node being the labels of the tree from the root
+down, as reference.py and schedule_answer.py give them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+Node = tuple[str, ...]
+Path = list[tuple[str, str, Node, int]]
+
+
+class Tree:
+    """Times of all nodes in all intervals; `own`: cut at the waits."""
+
+    def __init__(self, paths: dict[str, Path], own: bool = False) -> None:
+        self.sids = list(paths)
+        self.own: dict[str, Counter[Node]] = {sid: Counter() for sid in paths}
+        for sid, path in paths.items():
+            for _, _, node, ns in path:
+                cut = node.index("[blocked]") + 1 if own and "[blocked]" in node else len(node)
+                self.own[sid][node[:cut]] += ns
+        self.times: dict[Node, list[int]] = {}
+        has_child = {node[:n] for times in self.own.values() for node in times for n in range(len(node))}
+        for i, sid in enumerate(self.sids):
+            for node, ns in self.own[sid].items():
+                leaf = (*node, body_name(node)) if node in has_child else node
+                for n in range(len(leaf) + 1):
+                    self.times.setdefault(leaf[:n], [0] * len(self.sids))[i] += ns
+
+    def children(self, node: Node) -> list[Node]:
+        return [x for x in self.times if len(x) == len(node) + 1 and x[: len(node)] == node]
+
+    def cov(self, a: Node, b: Node) -> Fraction:
+        return covariance(self.times[a], self.times[b])
+
+    def share(self, node: Node) -> Fraction:
+        return self.cov(node, ()) / self.cov((), ())
+
+    def tail_share(self, node: Node, tail: list[int]) -> Fraction:
+        """`tail`: positions of the intervals in it."""
+
+        def excess(x: list[int]) -> Fraction:
+            return Fraction(sum(x[i] for i in tail), len(tail)) - Fraction(sum(x), len(x))
+
+        return excess(self.times[node]) / excess(self.times[()])
+
+    def factors(self) -> dict[tuple[str, ...], Fraction]:
+        """Contributions that are not 0 by function, or by the two of a pair, sorted."""
+        found: defaultdict[tuple[str, ...], Fraction] = defaultdict(Fraction)
+        for node in self.times:
+            if node and element(node):
+                found[(element(node),)] += self.cov(node, node)
+        for parent in self.times:
+            for a, b in combinations([c for c in self.children(parent) if element(c)], 2):
+                first, second = sorted((element(a), element(b)))
+                found[(first, second)] += 2 * self.cov(a, b)
+        return {name: value for name, value in found.items() if value}
+
+    def ranking(self, heights: dict[str, int], top: int, exponent: int) -> list[tuple[tuple[str, ...], Fraction]]:
+        """Factors and scores, best first; none if the latency does not vary."""
+        if not self.cov((), ()):
+            return []
+
+        def score(names: tuple[str, ...]) -> int:
+            return max(0, top - max(heights.get(name, 0) for name in names)) ** exponent
+
+        rows = [(-score(names) * value, -value, _shown(names), names) for names, value in self.factors().items()]
+        return [(names, -negative) for negative, _, _, names in sorted(rows)]
+
+
+def covariance(x: list[int], y: list[int]) -> Fraction:
+    n = len(x)
+    return Fraction(sum(a * b for a, b in zip(x, y, strict=True)), n) - Fraction(sum(x) * sum(y), n * n)
+
+
+def function(label: str) -> str:
+    """Without the call site."""
+    return label if label.startswith(("[", "body(")) else label.partition("@")[0]
+
+
+def body_name(node: Node) -> str:
+    if not node:
+        return "body(<interval>)"
+    return "[waker]" if node[-1] == "[blocked]" else f"body({function(node[-1])})"
+
+
+def element(node: Node) -> str:
+    """What a node counts for; "": it is no factor (a wait, a waker outside functions, an inner recursive call)."""
+    name = function(node[-1])
+    return "" if name in ("[blocked]", "[waker]") or (name in map(function, node[:-1]) and name[0] != "[") else name
+
+
+def _shown(names: tuple[str, ...]) -> str:
+    return names[0] if len(names) == 1 else f"({','.join(names)})"
+
+
+def path_times(path: Path) -> dict[str, int]:
+    """By function of the thread at work, callers included, recursion once; else by pseudo-node."""
+    times: Counter[str] = Counter()
+    for _, _, node, ns in path:
+        if node and node[-1].startswith("["):
+            times[node[-1]] += ns
+            continue
+        waits = [i for i, label in enumerate(node) if label == "[blocked]"]
+        for name in set(map(function, node[waits[-1] + 1 if waits else 0 :])):
+            times[name] += ns
+    return dict(times)
+
+
+def own_times(calls: Iterable[list[Any]], sid: str) -> dict[str, int]:
+    """Wall time of the calls entered for the interval that lie in no other such call of the same function."""
+    mine = [call for call in calls if call[1] == sid]
+    times: Counter[str] = Counter()
+    for call in mine:
+        around = (c for c in mine if c[0] == call[0] and c[2] == call[2] and c[6] < call[6])
+        if not any(c[4] <= call[4] and call[5] <= c[5] for c in around):
+            times[call[2]] += call[5] - call[4]
+    return dict(times)
