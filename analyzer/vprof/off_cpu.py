@@ -16,7 +16,7 @@ from vprof.model import BLOCKED, DISK, FAULT, OFF_CPU, PREEMPTED, Int8, Int32, I
 from vprof.records import COUNT, LOST, OBJECT, PEER, Records
 from vprof.records import OFF_CPU as OFF_CPU_RECORD
 
-_PREEMPTED, _BLOCKED, _FAULT, _READ = 1, 2, 4, 8
+_PREEMPTED, _BLOCKED, _FAULT, _READ, _STORAGE = 1, 2, 4, 8, 16
 """Bits of aux."""
 _LONG_AGO = np.iinfo(np.int64).min
 
@@ -56,7 +56,7 @@ def _state(aux: np.ndarray) -> Int8:
     """Both blocked and preempted: how much of each, nobody can tell."""
     blocked, preempted = (aux & _BLOCKED) != 0, (aux & _PREEMPTED) != 0
     return np.select(
-        [blocked & preempted, preempted, (aux & _FAULT) != 0, (aux & _READ) != 0],
+        [blocked & preempted, preempted, (aux & _FAULT) != 0, (aux & (_READ | _STORAGE)) != 0],
         [np.int8(OFF_CPU), np.int8(PREEMPTED), np.int8(FAULT), np.int8(DISK)],
         np.int8(BLOCKED),
     ).astype(np.int8)

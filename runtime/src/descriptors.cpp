@@ -163,6 +163,8 @@ Descriptor look_at(int fd) {
   } else if (S_ISFIFO(st.st_mode) || is_queue(fd, st)) {
     const uint64_t object = identity_of(st);
     d = {DescriptorKind::kStream, false, false, object, object};
+  } else if (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)) {
+    d.kind = DescriptorKind::kFile;
   }
   if (d.kind != DescriptorKind::kOther) d.may_block = flags_allow_waiting(fd);
   return d;

@@ -27,6 +27,7 @@ namespace vprof {
 enum class DescriptorKind : uint32_t {
   kUnknown,     // not looked at yet
   kOther,       // no edges
+  kFile,        // nor that: of a file system or a device of blocks
   kStream,      // pipe, eventfd, queue, connected socket
   kListening,   // `in`: who connects
   kSignals,     // `in`: a target of class kSignal

@@ -3,6 +3,8 @@
 //
 // Without a session a wrapper (interpose.h) is one test and one jump to the real function. With one, waits and releases
 // are recorded (external_calls.h), and while the switch byte is on there is an ordinary probe (PROBE_ABI.md) around it.
+// On or off, what the thread was off the CPU for in the call is told apart from what it was before: a call is where it
+// blocks, elsewhere it is preempted.
 // The real functions keep all their meaning: errno, checks of -D_FORTIFY_SOURCE, cancellation (a thread cancelled
 // there, or a handler's longjmp, leaves the frame behind: it ends as ABANDONED).
 //
@@ -29,6 +31,7 @@
 
 #include "external_calls.h"
 #include "interpose.h"
+#include "storage.h"
 
 extern "C" {
 extern unsigned char __start_vprof_switch[] __attribute__((visibility("hidden")));
@@ -70,16 +73,20 @@ uint32_t site_number(Site site) {
 }  // namespace
 
 #define VPROF_ARGUMENTS(...) __VA_ARGS__
-#define VPROF_WRAP(type, symbol, name, parameters, arguments)                                       \
-  VPROF_INTERPOSE(type, symbol, parameters, arguments) {                                            \
-    if (!attached()) return real_##symbol arguments;                                                \
-    const auto make = [&] { return real_##symbol arguments; };                                      \
-    if (!is_on(kSite_##name)) return call(Called<kSite_##name>{}, make, VPROF_ARGUMENTS arguments); \
-    volatile char frame = 0;                                                                        \
-    __vprof_enter(site_number(kSite_##name), const_cast<char *>(&frame));                           \
-    const type result = call(Called<kSite_##name>{}, make, VPROF_ARGUMENTS arguments);              \
-    __vprof_leave(const_cast<char *>(&frame));                                                      \
-    return result;                                                                                  \
+#define VPROF_WRAP(type, symbol, name, parameters, arguments)                          \
+  VPROF_INTERPOSE(type, symbol, parameters, arguments) {                               \
+    if (!attached()) return real_##symbol arguments;                                   \
+    const auto make = [&] { return real_##symbol arguments; };                         \
+    volatile char frame = 0;                                                           \
+    const bool on = is_on(kSite_##name);                                               \
+    if (on)                                                                            \
+      __vprof_enter(site_number(kSite_##name), const_cast<char *>(&frame));            \
+    else                                                                               \
+      look_before_call();                                                              \
+    const type result = call(Called<kSite_##name>{}, make, VPROF_ARGUMENTS arguments); \
+    look_after_call(kSite_##name, VPROF_ARGUMENTS arguments);                          \
+    if (on) __vprof_leave(const_cast<char *>(&frame));                                 \
+    return result;                                                                     \
   }
 #define VPROF_EXTERNAL(type, name, parameters, arguments) VPROF_WRAP(type, name, name, parameters, arguments)
 #define VPROF_EXTERNAL_ALIAS VPROF_WRAP

@@ -123,10 +123,11 @@ static Finding find() {
   return found;
 }
 
-uint64_t look(Slot *slot) {
+uint64_t look(Slot *slot, uint32_t cause) {
   const Finding found = find();
-  if ((found.kinds & (kOffPreempted | kOffBlocked)) != 0 && found.off_ns != 0)
-    record(slot, make_record(Kind::kOffCpu, found.now, found.kinds, found.off_ns), Space::kNormal, found.now);
+  const uint32_t what = found.kinds & kOffBlocked ? found.kinds | cause : found.kinds;
+  if ((what & (kOffPreempted | kOffBlocked)) != 0 && found.off_ns != 0)
+    record(slot, make_record(Kind::kOffCpu, found.now, what, found.off_ns), Space::kNormal, found.now);
   return found.now;
 }
 

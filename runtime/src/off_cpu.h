@@ -44,9 +44,14 @@ inline bool was_switched() {
   return __builtin_expect(zero, 0);
 }
 
-// Records the time off the CPU since the last look. Returns the present time in ticks: no switch before it is left
-// unseen.
-uint64_t look(Slot *slot);
+// Records the time off the CPU since the last look; what it was blocked for is `cause`, if that is known (0 or
+// kOffStorage). Returns the present time in ticks: no switch before it is left unseen.
+uint64_t look(Slot *slot, uint32_t cause = 0);
+
+// Before a call that may sleep: what was before is not the call's. A thread without a slot has nothing to tell.
+inline void look_before_call() {
+  if (was_switched() && t_thread.slot != nullptr) look(t_thread.slot);
+}
 
 // The same without a record: a BLOCKED record tells of that time.
 void look_away();
