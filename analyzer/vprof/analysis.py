@@ -21,7 +21,7 @@ from vprof.path_tree import PathTree, build_path_tree, display_names
 from vprof.per_interval import IntervalDetail, details
 from vprof.planner import Expansion, expansions, naive_cost, next_functions, outermost_functions
 from vprof.stacks import MAX_DEPTH, build_stacks
-from vprof.unknown import UnknownWait, unknown_waits
+from vprof.unknown import UnknownWait, blocked_time, unknown_waits
 from vprof.variance_tree import VarianceTree, build_variance_tree
 
 WARN_LOST = 0.01
@@ -70,7 +70,8 @@ class Analysis:
 
     `events`: (interval, latency) of the few intervals that hold half of the variance, if that is why there are no 95 %
     intervals. `next` are the functions to switch on, `expansions` why: of the k best factors that are no end points.
-    `unknown` is where waits end without anybody known to have ended them, most time first.
+    `blocked_ns`: what the intervals waited for (unknown.py), by cause; `unknown` is where waits end without anybody
+    known to have ended them, most time first.
     `lost`: what lost records took away. `naive_cost`: the call paths from the outermost functions of the intervals, all
     of which the naive strategy would measure. `types` and `type_trees` (in the order of its rows) only on request.
     """
@@ -90,6 +91,7 @@ class Analysis:
     lost: statistics.Lost
     warnings: list[str]
     unknown: list[UnknownWait]
+    blocked_ns: dict[str, int]
     naive_cost: int = 0
     types: statistics.TypeSplit | None = None
     type_trees: list[TypedTree] = field(default_factory=list)
@@ -143,6 +145,7 @@ def analyze(trace: Trace, options: AnalysisOptions | None = None) -> Analysis:
         lost=lost,
         warnings=_warnings(lost, options, path_tree),
         unknown=unknown_waits(trace, paths, stacks),
+        blocked_ns=blocked_time(trace, paths, stacks),
         naive_cost=naive_cost(trace.program, outermost_functions(path_tree)),
         types=types,
         type_trees=_trees_by_type(trace, types, path_tree, rows, latency, options.tail) if types else [],

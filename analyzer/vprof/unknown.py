@@ -1,6 +1,6 @@
-"""Where time is lost to the unknown: waits that nobody is known to have ended.
+"""What blocked time was for, and where it is lost to the unknown: waits that nobody is known to have ended.
 
-    Paths + Stacks  ->  functions that waited so, and where they were called, most time first
+    Paths + Stacks  ->  causes and their time; functions that waited for the unknown, and where they were called
 
 Source: ALGORITHMS section 7. Such a wait ended by a timeout, by the kernel (I/O), or by a primitive that the descriptor
 does not describe; the function, or what it calls, tells which. A wait whose waker is known but left no record is listed
@@ -10,13 +10,14 @@ by the same rule.
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
-from vprof.critical_path import P_BLOCKED_UNKNOWN, P_UNKNOWN, Paths
-from vprof.model import NONE, Trace
+from vprof.critical_path import P_BLOCKED_UNKNOWN, P_DISK, P_FAULT, P_UNKNOWN, Paths
+from vprof.model import NONE, OBJECT_CLASSES, Int32, Int64, Trace
 from vprof.path_tree import display_names
 from vprof.paths import annotation_file
 from vprof.stacks import Stacks
@@ -29,7 +30,7 @@ class UnknownWait:
 
     `waker_known`: somebody ended the wait, but of what that thread did meanwhile nothing is recorded. `share` is of the
     time of all intervals. `advice`: what may have been waited for and what makes it known, by the names of the function
-    and of what it calls; "" if these tell nothing.
+    and of what it calls; "" if these tell nothing. `object`: of OBJECT_CLASSES, "" where no wait was recorded.
     """
 
     function: str
@@ -39,6 +40,14 @@ class UnknownWait:
     share: float
     advice: str = ""
     site: str = ""
+    object: str = ""
+
+
+ENDED, STORAGE, UNKNOWN = "ended by a known thread", "storage", "unknown"
+"""Causes of blocked time. Others are what an external function waits for, and _OUTSIDE."""
+
+_DESCRIPTOR = OBJECT_CLASSES[11]
+_OUTSIDE = f"a {_DESCRIPTOR} whose other end is not in the profile"
 
 
 _SYNC = ("syscall", "semop", "semtimedop", "sigwait", "sigwaitinfo", "flock", "lockf")
@@ -50,28 +59,67 @@ _FROM_THREADS = ("sockets", "readiness", "data of files, pipes and sockets")
 
 def unknown_waits(trace: Trace, paths: Paths, stacks: Stacks) -> list[UnknownWait]:
     """Most time first. A wait that delayed several intervals counts in each."""
-    p, w = paths.pieces, paths.waits
+    p = paths.pieces
     of_waker = (p.kind == P_UNKNOWN) & (p.wait != NONE)
     rows = np.flatnonzero((p.kind == P_BLOCKED_UNKNOWN) | of_waker)
     wait, ns = p.wait[rows], p.stop[rows] - p.start[rows]
-    call = stacks.innermost(w.thread[wait], w.start[wait])
-    function = np.r_[trace.invocations.function, NONE][call]
-    site = np.r_[trace.invocations.site, NONE][call]
+    call = _call(paths, stacks, wait)
+    function, site = np.r_[trace.invocations.function, NONE][call], np.r_[trace.invocations.site, NONE][call]
     path_ns = int((p.stop - p.start).sum())
     names = [*display_names(trace), ""]
     program = trace.program
     found = []
-    kinds = np.stack((function, site, of_waker[rows]))
+    kinds = np.stack((function, site, of_waker[rows], _class(trace, paths, wait)))
     for kind in np.unique(kinds, axis=1).T:
-        f, at, waker_known = int(kind[0]), int(kind[1]), bool(kind[2])
+        f, at, waker_known, object_class = int(kind[0]), int(kind[1]), bool(kind[2]), OBJECT_CLASSES[kind[3]]
         mine = np.all(kinds == kind[:, None], axis=0)
         total = int(ns[mine].sum())
         count = len(np.unique(wait[mine]))
         known = [] if f == NONE else [program.functions[f], *(program.functions[c] for c in program.calls[f])]
-        advice = "" if waker_known else _advice(names[f], known)
+        advice = "" if waker_known else _advice(names[f], known, object_class)
         place = trace.sites[at] if at != NONE else ""
-        found.append(UnknownWait(names[f], waker_known, count, total, total / path_ns, advice, place))
+        found.append(UnknownWait(names[f], waker_known, count, total, total / path_ns, advice, place, object_class))
     return sorted(found, key=lambda u: (-u.total_ns, u.function, u.site, u.waker_known))
+
+
+def blocked_time(trace: Trace, paths: Paths, stacks: Stacks) -> dict[str, int]:
+    """What the intervals waited for: ns by cause, most first, without what is 0.
+
+    All of a wait that somebody ended counts as such, but for the parts of it in which that thread waited itself.
+    """
+    p = paths.pieces
+    ns = p.stop - p.start
+    storage = (p.kind == P_DISK) | (p.kind == P_FAULT)
+    nobody = p.kind == P_BLOCKED_UNKNOWN
+    unrecorded = (p.kind == P_UNKNOWN) & (p.wait != NONE)
+    totals: Counter[str] = Counter()
+    totals[STORAGE] = int(ns[storage].sum())
+    totals[UNKNOWN] = int(ns[unrecorded].sum())
+    totals[ENDED] = int(ns[(p.wait != NONE) & ~storage & ~nobody & ~unrecorded].sum())
+    wait = p.wait[nobody]
+    function = np.r_[trace.invocations.function, NONE][_call(paths, stacks, wait)]
+    pairs = np.stack((function, _class(trace, paths, wait)))
+    distinct, of = np.unique(pairs, axis=1, return_inverse=True)
+    for (f, c), total in zip(distinct.T.tolist(), np.bincount(of.ravel(), ns[nobody]).tolist(), strict=True):
+        totals[_cause(trace.program.functions[f] if f != NONE else "", OBJECT_CLASSES[c])] += int(total)
+    return {cause: total for cause, total in totals.most_common() if total}
+
+
+def _cause(function: str, object_class: str) -> str:
+    if object_class == _DESCRIPTOR:
+        return _OUTSIDE
+    return UNKNOWN if object_class else _waits_for().get(function, UNKNOWN)
+
+
+def _call(paths: Paths, stacks: Stacks, wait: Int32) -> Int64:
+    """The innermost call with a probe when each wait began, or NONE."""
+    return stacks.innermost(paths.waits.thread[wait], paths.waits.start[wait])
+
+
+def _class(trace: Trace, paths: Paths, wait: Int32) -> Int32:
+    """Index into OBJECT_CLASSES of each wait."""
+    segment = paths.waits.segment[wait]
+    return np.where(segment != NONE, np.r_[trace.segments.object_class, 0][segment], 0).astype(np.int32)
 
 
 @cache
@@ -81,8 +129,10 @@ def _waits_for() -> dict[str, str]:
     return {name: table["waits_for"] for table in tables for name in table["functions"]}
 
 
-def _advice(function: str, names: list[str]) -> str:
+def _advice(function: str, names: list[str], object_class: str) -> str:
     """`names`: the function's own and those of what it calls."""
+    if object_class == _DESCRIPTOR:
+        return f"{_OUTSIDE}: a client, the network; or a timeout ended the wait"
     for callee in _SYNC:
         if callee in names:
             what = "a futex through syscall" if callee == "syscall" else callee

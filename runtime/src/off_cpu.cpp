@@ -123,7 +123,9 @@ static Finding find() {
   return found;
 }
 
+// A handler that interrupts a record cannot write one: it leaves the look to the next event.
 uint64_t look(Slot *slot, uint32_t cause) {
+  if (is_being_written(slot, reinterpret_cast<uint64_t>(__builtin_frame_address(0)))) return ticks();
   const Finding found = find();
   const uint32_t what = found.kinds & kOffBlocked ? found.kinds | cause : found.kinds;
   if ((what & (kOffPreempted | kOffBlocked)) != 0 && found.off_ns != 0)

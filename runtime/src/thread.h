@@ -46,11 +46,17 @@ bool frame_is_dead(uint64_t address, uint64_t stack_pointer);
 
 bool writer_is_alive(Slot *slot, uint64_t stack_pointer);
 
+// Whether the caller interrupts a writer of the slot's records.
+inline bool is_being_written(Slot *slot, uint64_t stack_pointer) {
+  return __builtin_expect(slot->writing.load(std::memory_order_relaxed) != 0, 0) &&
+         writer_is_alive(slot, stack_pointer);
+}
+
 // Appends one event. A handler that interrupts a writer drops its event, and counts it; a handler that never came back
 // (siglongjmp) does not block its thread's records.
 inline bool record(Slot *slot, const Record *event, unsigned n, Space space, uint64_t now) {
   const uint64_t here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
-  if (__builtin_expect(slot->writing.load(std::memory_order_relaxed) != 0, 0) && writer_is_alive(slot, here)) {
+  if (is_being_written(slot, here)) {
     slot->ring.drop(n, now);
     return false;
   }

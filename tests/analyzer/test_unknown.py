@@ -7,7 +7,7 @@ import pytest
 from hand import hand_trace
 
 from vprof.analysis import analyze
-from vprof.model import Trace
+from vprof.model import BLOCKED, Trace
 from vprof.report import text
 from vprof.unknown import UnknownWait
 
@@ -28,6 +28,29 @@ def test_the_innermost_function_that_waited_is_named_most_time_first() -> None:
 def test_a_waker_of_which_nothing_is_recorded_is_said() -> None:
     """Thread 2 ended the wait at 48, and nothing is known of it before 45."""
     assert analyze(waiting([[1, 2, 48]])).unknown[0] == UnknownWait("lock", True, 1, 15, 0.15)
+
+
+def test_blocked_time_is_told_by_its_cause() -> None:
+    """30 for what nobody knows, 7 for storage, 6 in a function that sleeps; of the wait that thread 2 ended at 48 it
+    slept 4 itself."""
+    segments = (
+        "1 A 0 30 exec\n1 A 30 50 blocked\n1 A 50 60 exec\n1 A 60 67 disk\n1 A 67 70 exec\n1 A 70 76 blocked\n"
+        "1 A 76 80 exec\n1 A 80 90 blocked\n1 A 90 100 exec\n2 - 20 40 exec\n2 - 40 44 blocked\n2 - 44 100 exec"
+    )
+    trace = hand_trace({"A": (1, 0, 1, 100)}, segments, "1 f 0 78\n1 nanosleep 69 77", [[1, 2, 48]])
+    assert analyze(trace).blocked_ns == {"ended by a known thread": 16, "unknown": 14, "storage": 7, "time": 6}
+    report = " ".join(text.render(analyze(trace)).split())
+    assert "What was waited for" in report
+    assert "storage 16.3 % 7 ns" in report
+
+
+def test_a_descriptor_without_a_waker_has_its_other_end_elsewhere() -> None:
+    trace = waiting()
+    classes = np.where(trace.segments.state == BLOCKED, 11, 0).astype(np.int8)
+    analysis = analyze(replace(trace, segments=replace(trace.segments, object_class=classes)))
+    [cause] = analysis.blocked_ns
+    assert cause == "a pipe, socket or eventfd whose other end is not in the profile"
+    assert all(wait.advice.startswith(cause) for wait in analysis.unknown)
 
 
 def test_the_report_lists_them_only_when_they_matter() -> None:

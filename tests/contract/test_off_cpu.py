@@ -6,7 +6,7 @@ from writer import Writer
 
 from vprof.analysis import AnalysisOptions, analyze
 
-PREEMPTED, BLOCKED, FAULT, READ = 1, 2, 4, 8
+PREEMPTED, BLOCKED, FAULT, READ, STORAGE = 1, 2, 4, 8, 16
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,8 @@ PREEMPTED, BLOCKED, FAULT, READ = 1, 2, 4, 8
         (BLOCKED | FAULT, "fault"),
         (BLOCKED | FAULT | READ, "fault"),
         (BLOCKED | READ, "disk"),
+        (BLOCKED | STORAGE, "disk"),
+        (PREEMPTED | BLOCKED | STORAGE, "off_cpu"),
         (PREEMPTED | FAULT, "preempted"),
         (PREEMPTED | BLOCKED, "off_cpu"),
     ],

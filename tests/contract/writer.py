@@ -84,7 +84,8 @@ class Thread:
         self._add(end, record(12, end, 0, start), record(13, 0, 0, count))
 
     def off_cpu(self, t: int, ns: int, bits: int) -> None:
-        """Noticed at t: for so long, preempted (1), blocked (2), a major fault (4), a read from a device (8)."""
+        """Noticed at t: for so long, preempted (1), blocked (2), a major fault (4), a read from a device (8),
+        in a call for storage (16)."""
         self._add(t, record(15, t, bits, ns))
 
     def raw(self, kind: int, time: int, aux: int = 0, word: int = 0) -> None:

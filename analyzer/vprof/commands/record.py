@@ -6,14 +6,18 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
 from vprof.errors import UsageError, VprofError
+from vprof.kernel_check import check, render
+from vprof.kernel_sched import kernel_events
 from vprof.plan import Plan
 from vprof.server import Server
 from vprof.session import Limit, Session
@@ -68,6 +72,11 @@ class Size(click.ParamType):  # type: ignore[type-arg]
     type=click.Choice(["newest"]),
     help="With --max-size: never stop, write OUTPUT.000001, ... and delete the oldest.",
 )
+@click.option(
+    "--check-kernel",
+    is_flag=True,
+    help="Also print how far the trace agrees with the kernel's scheduler: who woke whom, time off the CPU. For root.",
+)
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
 def command(
     name: str | None,
@@ -77,6 +86,7 @@ def command(
     output: Path,
     max_bytes: int,
     keep: str | None,
+    check_kernel: bool,
     program: tuple[str, ...],
 ) -> None:
     """Run a program and record it.
@@ -91,16 +101,20 @@ def command(
       vprof record --target minidb -o run.trace -- --pathology wal
       vprof record --target postgres --seconds 30 -o run.trace -- -S
       vprof record --sites all --max-size 2G --keep newest -o run.trace -- ./server
+      vprof record --target postgres --check-kernel -o run.trace
       vprof analyze run.trace.0*
     """
     arguments = list(program)
     limit = _limit(max_bytes, keep, output)
+    if keep and check_kernel:
+        raise UsageError("--check-kernel compares one file: leave out --keep")
     if name:
         target = Target.load(name, folder)
         target.check(target.units())
         plan = Plan.parse(sites) if sites else Plan.of(target.descriptor.roots)
         if target.descriptor.server:
-            _record_server(target, plan, seconds, arguments, output.resolve(), limit)
+            with _compared(check_kernel, output.resolve()):
+                _record_server(target, plan, seconds, arguments, output.resolve(), limit)
             return
         arguments = target.command(seconds, arguments)
     elif not arguments:
@@ -110,13 +124,26 @@ def command(
     else:
         plan = Plan.parse(sites)
 
-    with Session.start(output, limit=limit) as session:
+    with _compared(check_kernel, output), Session.start(output, limit=limit) as session:
         status = _run(session, plan, lambda: _start(session, arguments))
         totals = session.stop()
         _report(session, plan, totals)
     if status:
         print(f"vprof: the program ended with status {status}", file=sys.stderr)
         sys.exit(status)
+
+
+@contextmanager
+def _compared(wanted: bool, output: Path) -> Iterator[None]:
+    """The kernel's events meanwhile, and the trace in `output` against them afterwards."""
+    if not wanted:
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="vprof-") as folder:
+        events = Path(folder) / "events"
+        with kernel_events(events):
+            yield
+        print(render(check(output, events)))
 
 
 def _record_server(target: Target, plan: Plan, seconds: int, options: list[str], output: Path, limit: Limit) -> None:

@@ -42,6 +42,7 @@ def analysis_json(analysis: Analysis) -> dict[str, Any]:
         "next": analysis.next,
         "naive_cost": analysis.naive_cost,
         "expansions": grow,
+        "blocked_ns": analysis.blocked_ns,
         "unknown": [asdict(u) for u in analysis.unknown],
         "loss": {**analysis.trace.loss, "lost_share": analysis.lost.share},
         "distortion": None,

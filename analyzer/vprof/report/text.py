@@ -17,6 +17,7 @@ from vprof.analysis import Analysis, TypedTree
 from vprof.report.pruning import Pruned, prune
 from vprof.report.tables import PLAIN_WIDTH, Row, heading, line, print_table, to_terminal, to_text
 from vprof.report.units import big, duration, percent
+from vprof.unknown import ENDED
 from vprof.variance_tree import VarianceTree
 
 _MOST_NODES = 40
@@ -43,6 +44,7 @@ def _show(analysis: Analysis, console: Console) -> None:
     _trees(analysis, console)
     _factors(analysis, console)
     _types(analysis, console)
+    _blocked(analysis, console)
     _unknown(analysis, console)
     _next(analysis, console)
     _remarks(analysis, console)
@@ -153,6 +155,15 @@ def _types(analysis: Analysis, console: Console) -> None:
     if total > 0:
         within, between = percent(split.within_ns2 / total), percent(split.between_ns2 / total)
         line(console, f"{within} of the variance lies within types, {between} between them (inherent work)")
+
+
+def _blocked(analysis: Analysis, console: Console) -> None:
+    total = sum(analysis.blocked_ns.values())
+    if not total or set(analysis.blocked_ns) == {ENDED}:
+        return
+    heading(console, "What was waited for")
+    rows = [(cause, percent(ns / total), duration(ns)) for cause, ns in analysis.blocked_ns.items()]
+    print_table(console, ("share of blocked time", "total"), rows)
 
 
 def _unknown(analysis: Analysis, console: Console) -> None:

@@ -16,7 +16,6 @@
 #include <sys/resource.h>
 #include <sys/rseq.h>
 #include <sys/time.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,6 +23,8 @@
 #include "vprof/vprof.h"
 
 enum { INNER, OUTER };
+/* Intervals that mark the time of which `usage` tells. */
+enum { START = 77, END = 78 };
 
 struct usage {
   long long off_ns, run_delay_ns, sleeps, preemptions, faults;
@@ -47,8 +48,29 @@ static struct usage usage(void) {
   return (struct usage){wall - cpu, delay, r.ru_nvcsw, r.ru_nivcsw, r.ru_majflt};
 }
 
+static long long switches(void) {
+  struct rusage r;
+  getrusage(RUSAGE_THREAD, &r);
+  return r.ru_nvcsw + r.ru_nivcsw;
+}
+
+static void inner(void);
+
+/* At an event, and the last `mark` in the trace: nothing switched the thread off in between. */
+static struct usage usage_at(uint64_t mark) {
+  struct usage now;
+  long long before;
+  do {
+    before = switches();
+    inner();
+    now = usage();
+    vprof_on_behalf(mark);
+  } while (switches() != before);
+  return now;
+}
+
 static void print_since(struct usage a) {
-  const struct usage b = usage();
+  const struct usage b = usage_at(END);
   printf("%lld %lld %lld %lld %lld\n", b.off_ns - a.off_ns, b.run_delay_ns - a.run_delay_ns, b.sleeps - a.sleeps,
          b.preemptions - a.preemptions, b.faults - a.faults);
 }
@@ -89,49 +111,67 @@ static void pin_to_one_cpu(void) {
   sched_setaffinity(0, sizeof one, &one);
 }
 
-/* Shares the CPU for a second at most, and not longer than we live. */
-static pid_t start_competitor(void) {
+/* Shares the CPU for a second at most, and not longer than we live: waiting for its end would be an event more. */
+static void start_competitor(void) {
   pin_to_one_cpu();
-  const pid_t pid = fork();
-  if (pid != 0) return pid;
+  if (fork() != 0) return;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const long long end = ns(CLOCK_MONOTONIC_RAW) + 1000000000;
   while (ns(CLOCK_MONOTONIC_RAW) < end) continue;
   _exit(0);
 }
 
-static void stop_competitor(pid_t pid) {
-  kill(pid, SIGKILL);
-  waitpid(pid, NULL, 0);
-}
-
 static void preempted(void) {
-  const pid_t competitor = start_competitor();
-  inner(); /* what was before does not count */
-  const struct usage before = usage();
+  start_competitor();
+  const struct usage before = usage_at(START);
   work_for(400000000);
   print_since(before);
-  stop_competitor(competitor);
 }
 
 static void sleeping(void) {
-  inner();
-  const struct usage before = usage();
+  const struct usage before = usage_at(START);
   for (int i = 0; i < 40; ++i) sleep_inside(5000000);
   print_since(before);
 }
 
 static void mixed(void) {
-  const pid_t competitor = start_competitor();
-  inner();
-  const struct usage before = usage();
+  start_competitor();
+  const struct usage before = usage_at(START);
   for (int i = 0; i < 40; ++i) {
     work_for(6000000);
     sleep_inside(3000000);
   }
-  inner();
   print_since(before);
-  stop_competitor(competitor);
+}
+
+/* Runs and sleeps in turn without an event between but the C library's calls, whose probes are off. */
+__attribute__((noinline)) static void calling(void) {
+  start_competitor();
+  const struct usage before = usage_at(START);
+  TEST_ENTER(OUTER);
+  for (int i = 0; i < 40; ++i) {
+    const long long end = ns(CLOCK_MONOTONIC_RAW) + 6000000;
+    while (ns(CLOCK_MONOTONIC_RAW) < end) continue;
+    usleep(3000);
+  }
+  TEST_LEAVE(OUTER);
+  print_since(before);
+}
+
+/* Writes a file and waits for it, by calls whose probes are off. */
+static void storing(void) {
+  enum { kBytes = 1 << 20 };
+  char name[] = "off_cpu.XXXXXX";
+  const int fd = mkstemp(name);
+  unlink(name);
+  char *block = calloc(1, kBytes);
+  const struct usage before = usage_at(START);
+  TEST_ENTER(OUTER);
+  for (int i = 0; i < 20; ++i)
+    if (pwrite(fd, block, kBytes, (off_t)i * kBytes) != kBytes || fdatasync(fd) != 0) exit(1);
+  sleep_without_libc(20000000);
+  TEST_LEAVE(OUTER);
+  print_since(before);
 }
 
 /* Pages that the kernel has dropped come back from the disk, if the file's system is on one. */
@@ -145,8 +185,7 @@ static void faulting(void) {
   char *mapped = mmap(NULL, kBytes, PROT_READ, MAP_SHARED, fd, 0);
   madvise(mapped, kBytes, MADV_RANDOM);
   posix_fadvise(fd, 0, kBytes, POSIX_FADV_DONTNEED);
-  inner();
-  const struct usage before = usage();
+  const struct usage before = usage_at(START);
   for (int i = 0; i < 200; ++i) {
     TEST_ENTER(INNER);
     ((volatile char *)mapped)[(i * 7919 % (kBytes / kPage)) * kPage];
@@ -172,8 +211,7 @@ static void waiting(void) {
   pthread_barrier_init(&locked, NULL, 2);
   pthread_create(&holder, NULL, hold_lock, NULL);
   pthread_barrier_wait(&locked);
-  inner();
-  const struct usage before = usage();
+  const struct usage before = usage_at(START);
   TEST_ENTER(OUTER);
   sleep_without_libc(20000000);
   pthread_mutex_lock(&lock);
@@ -238,12 +276,11 @@ again:
 }
 
 static void own_sequences(void) {
-  const pid_t competitor = start_competitor();
+  start_competitor();
   signal(SIGALRM, on_alarm);
   const struct itimerval each_ms = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
   volatile struct rseq *rseq = own_rseq();
-  inner();
-  const struct usage before = usage();
+  const struct usage before = usage_at(START);
   const long long end = ns(CLOCK_MONOTONIC_RAW) + 300000000;
   setitimer(ITIMER_REAL, &each_ms, NULL);
   long wanted = 0, found = 0;
@@ -256,20 +293,19 @@ static void own_sequences(void) {
   for (int i = 0; i < 1024; ++i) found += counters[i].n;
   if (found != wanted) printf("counted %ld of %ld ", found, wanted);
   print_since(before);
-  stop_competitor(competitor);
 }
 
 int main(int argc, char **argv) {
   static const struct {
     const char *name;
     void (*run)(void);
-  } scenarios[] = {{"preempted", preempted}, {"sleeping", sleeping},   {"mixed", mixed},      {"faulting", faulting},
+  } scenarios[] = {{"preempted", preempted}, {"sleeping", sleeping},   {"mixed", mixed},
+                   {"faulting", faulting},   {"calling", calling},     {"storing", storing},
                    {"waiting", waiting},     {"intervals", intervals}, {"own", own_sequences}};
   schedstat = open("/proc/thread-self/schedstat", O_RDONLY);
   for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; ++i)
     if (argc == 2 && strcmp(argv[1], scenarios[i].name) == 0) {
       scenarios[i].run();
-      inner(); /* what the last switch was is told by the next event */
       return 0;
     }
   return 2;
