@@ -73,19 +73,44 @@ INSTANTIATE_TEST_SUITE_P(Scenarios, Edges,
                                          "condition-timeout", "semaphore", "join", "described", "created"),
                          [](const auto &info) { return test_name(info.param); });
 
-class LockEdges : public testing::TestWithParam<const char *> {};
+// Scenarios of the programs that are about one kind of primitive each.
+struct Kind {
+  std::string program;
+  std::vector<std::string> scenarios;
+};
 
-TEST_P(LockEdges, AreExactlyTheForcedOnes) {
-  check_edges({program("lock_edges"), GetParam()});
+class KindEdges : public testing::TestWithParam<std::vector<std::string>> {};
+
+TEST_P(KindEdges, AreExactlyTheForcedOnes) {
+  check_edges({program(GetParam()[0]), GetParam()[1]});
 }
 
-INSTANTIATE_TEST_SUITE_P(Scenarios, LockEdges,
-                         testing::Values("rwlock-last-reader", "rwlock-writer", "rwlock-writers", "rwlock-timeout",
-                                         "spin", "barrier", "once", "once-c11", "c11-mutex", "c11-condition",
-                                         "c11-join", "many-signals", "many-posts", "interrupted", "cancelled",
-                                         "owner-died", "reused", "futex", "futex-requeue", "futex-pi", "futex-timeout",
-                                         "system-v-semaphore", "uncontended"),
-                         [](const auto &info) { return test_name(info.param); });
+std::vector<std::vector<std::string>> each(const std::vector<Kind> &kinds) {
+  std::vector<std::vector<std::string>> all;
+  for (const Kind &kind : kinds)
+    for (const std::string &scenario : kind.scenarios) all.push_back({kind.program, scenario});
+  return all;
+}
+
+std::string name_of(const testing::TestParamInfo<std::vector<std::string>> &info) {
+  return test_name(info.param[0] + "_" + info.param[1]);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Scenarios, KindEdges,
+    testing::ValuesIn(each({
+        {"rwlock_edges", {"last-reader", "writer", "writers", "timeout"}},
+        {"lock_edges", {"spin", "many-signals", "owner-died", "reused", "uncontended"}},
+        {"meeting_edges", {"barrier", "once", "once-c11"}},
+        {"c11_edges", {"mutex", "condition", "join"}},
+        {"semaphore_edges", {"many-posts", "interrupted", "cancelled", "named", "system-v", "system-v-zero"}},
+        {"futex_edges", {"wake", "requeue", "pi", "timeout"}},
+        {"std_edges",
+         {"mutex", "recursive-mutex", "timed-mutex", "shared-mutex-writer", "shared-mutex-reader",
+          "shared-mutex-last-reader", "condition-variable", "condition-variable-any", "counting-semaphore", "latch",
+          "barrier", "atomic-wait", "future", "call-once", "jthread"}},
+    })),
+    name_of);
 
 class DescriptorEdges : public testing::TestWithParam<std::tuple<const char *, const char *>> {};
 
@@ -130,16 +155,17 @@ INSTANTIATE_TEST_SUITE_P(
     Edges, StaticProgram,
     testing::Values(std::vector<std::string>{"edges", "mutex"}, std::vector<std::string>{"edges", "condition"},
                     std::vector<std::string>{"edges", "semaphore"}, std::vector<std::string>{"edges", "join"},
-                    std::vector<std::string>{"edges", "created"}, std::vector<std::string>{"lock_edges", "barrier"},
-                    std::vector<std::string>{"lock_edges", "rwlock-last-reader"},
-                    std::vector<std::string>{"lock_edges", "futex-requeue"},
-                    std::vector<std::string>{"lock_edges", "interrupted"},
-                    std::vector<std::string>{"lock_edges", "cancelled"},
+                    std::vector<std::string>{"edges", "created"}, std::vector<std::string>{"meeting_edges", "barrier"},
+                    std::vector<std::string>{"rwlock_edges", "last-reader"},
+                    std::vector<std::string>{"futex_edges", "requeue"},
+                    std::vector<std::string>{"semaphore_edges", "interrupted"},
+                    std::vector<std::string>{"semaphore_edges", "cancelled"},
+                    std::vector<std::string>{"semaphore_edges", "named"},
                     std::vector<std::string>{"descriptor_edges", "pipe", "processes"},
                     std::vector<std::string>{"descriptor_edges", "epoll", "threads"},
                     std::vector<std::string>{"descriptor_edges", "tcp-accept", "processes"},
                     std::vector<std::string>{"descriptor_edges", "child-exit", "processes"}),
-    [](const auto &info) { return test_name(info.param[0] + "_" + info.param[1]); });
+    name_of);
 
 // Between processes: what lies in shared memory is one object, at whatever addresses; private memory never is.
 class SharedMemory : public testing::TestWithParam<std::tuple<const char *, const char *>> {};
@@ -151,7 +177,8 @@ TEST_P(SharedMemory, EdgesCrossProcesses) {
 INSTANTIATE_TEST_SUITE_P(
     Processes, SharedMemory,
     testing::Combine(testing::Values("anonymous", "moved", "file", "system-v"),
-                     testing::Values("mutex", "condition", "semaphore", "described", "number", "private")),
+                     testing::Values("mutex", "condition", "semaphore", "rwlock-read", "rwlock-write", "barrier",
+                                     "spin", "futex", "described", "number", "private")),
     [](const auto &info) { return test_name(std::string(std::get<0>(info.param)) + "_" + std::get<1>(info.param)); });
 
 // Sub-microsecond holds: waits name another thread, at a time within the wait.

@@ -70,6 +70,10 @@ static inline void enter_thread(int i) {
   tid_of[i] = self();
 }
 
+static inline int index_of(void *argument) {
+  return (int)(intptr_t)argument;
+}
+
 /* Thread i runs `routine`, which gets i. */
 static inline pthread_t start_as(int i, void *(*routine)(void *)) {
   pthread_t thread;

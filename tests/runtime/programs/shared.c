@@ -2,6 +2,8 @@
  * different addresses. Prints the edges that must be recorded, one per line, as programs/edges.c does. The schedule is
  * forced: the parent acts when it has seen the child asleep (or, for `described`, inside its wait).
  */
+#include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -12,6 +14,7 @@
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,6 +29,10 @@ struct shared {
   pthread_mutex_t mutex;
   pthread_cond_t condition;
   sem_t semaphore;
+  pthread_rwlock_t rwlock;
+  pthread_barrier_t barrier;
+  pthread_spinlock_t spin;
+  int word;
   char latch;
   atomic_int waiting, released;
 };
@@ -126,6 +133,48 @@ static void post_semaphore(void) {
   sem_post(&shared->semaphore);
 }
 
+static void hold_for_writing(void) {
+  pthread_rwlock_wrlock(&shared->rwlock);
+}
+static void hold_for_reading(void) {
+  pthread_rwlock_rdlock(&shared->rwlock);
+}
+static void lock_for_reading(void) {
+  said_waiting();
+  pthread_rwlock_rdlock(&shared->rwlock);
+  pthread_rwlock_unlock(&shared->rwlock);
+}
+static void lock_for_writing(void) {
+  said_waiting();
+  pthread_rwlock_wrlock(&shared->rwlock);
+  pthread_rwlock_unlock(&shared->rwlock);
+}
+static void unlock_rwlock(void) {
+  pthread_rwlock_unlock(&shared->rwlock);
+}
+static void meet(void) {
+  said_waiting();
+  pthread_barrier_wait(&shared->barrier);
+}
+static void hold_spin(void) {
+  pthread_spin_lock(&shared->spin);
+}
+static void lock_spin(void) {
+  said_waiting();
+  pthread_spin_lock(&shared->spin);
+  pthread_spin_unlock(&shared->spin);
+}
+static void unlock_spin(void) {
+  pthread_spin_unlock(&shared->spin);
+}
+static void wait_futex(void) {
+  said_waiting();
+  syscall(SYS_futex, &shared->word, FUTEX_WAIT, 0, NULL, NULL, 0);
+}
+static void wake_futex(void) {
+  syscall(SYS_futex, &shared->word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
 static void wait_on(uint64_t object) {
   vprof_wait_begin(object);
   said_waiting();
@@ -158,18 +207,27 @@ static void wake_private(void) {
 
 static void nothing(void) {}
 
+/* When the parent may act. */
+typedef enum { SAID_SO, ASLEEP, SPINNING } Moment;
+
 static const struct {
   const char *name;
   int class; /* 0: no edge */
+  Moment moment;
   void (*prepare)(void);
   void (*wait)(void);
   void (*release)(void);
-} primitives[] = {{"mutex", 1, hold_mutex, lock_mutex, unlock_mutex},
-                  {"condition", 2, nothing, wait_condition, signal_condition},
-                  {"semaphore", 3, nothing, wait_semaphore, post_semaphore},
-                  {"described", 5, nothing, wait_described, wake_described},
-                  {"number", 5, nothing, wait_number, wake_number},
-                  {"private", 0, nothing, wait_private, wake_private}};
+} primitives[] = {{"mutex", 1, ASLEEP, hold_mutex, lock_mutex, unlock_mutex},
+                  {"condition", 2, ASLEEP, nothing, wait_condition, signal_condition},
+                  {"semaphore", 3, ASLEEP, nothing, wait_semaphore, post_semaphore},
+                  {"rwlock-read", 6, ASLEEP, hold_for_writing, lock_for_reading, unlock_rwlock},
+                  {"rwlock-write", 6, ASLEEP, hold_for_reading, lock_for_writing, unlock_rwlock},
+                  {"barrier", 7, ASLEEP, nothing, meet, meet},
+                  {"spin", 8, SPINNING, hold_spin, lock_spin, unlock_spin},
+                  {"futex", 10, ASLEEP, nothing, wait_futex, wake_futex},
+                  {"described", 5, SAID_SO, nothing, wait_described, wake_described},
+                  {"number", 5, SAID_SO, nothing, wait_number, wake_number},
+                  {"private", 0, SAID_SO, nothing, wait_private, wake_private}};
 
 static void init(void) {
   pthread_mutexattr_t mutex;
@@ -181,6 +239,15 @@ static void init(void) {
   pthread_condattr_setpshared(&condition, PTHREAD_PROCESS_SHARED);
   pthread_cond_init(&shared->condition, &condition);
   sem_init(&shared->semaphore, 1, 0);
+  pthread_rwlockattr_t rwlock;
+  pthread_rwlockattr_init(&rwlock);
+  pthread_rwlockattr_setpshared(&rwlock, PTHREAD_PROCESS_SHARED);
+  pthread_rwlock_init(&shared->rwlock, &rwlock);
+  pthread_barrierattr_t barrier;
+  pthread_barrierattr_init(&barrier);
+  pthread_barrierattr_setpshared(&barrier, PTHREAD_PROCESS_SHARED);
+  pthread_barrier_init(&shared->barrier, &barrier, 2);
+  pthread_spin_init(&shared->spin, PTHREAD_PROCESS_SHARED);
 }
 
 static char state_of(pid_t pid) {
@@ -190,6 +257,20 @@ static char state_of(pid_t pid) {
   const char *end = f && fgets(line, sizeof line, f) ? strrchr(line, ')') : NULL;
   if (f) fclose(f);
   return end ? end[2] : 0;
+}
+
+static long long cpu_ns(pid_t pid) {
+  clockid_t clock;
+  struct timespec t;
+  require(clock_getcpuclockid(pid, &clock) == 0 && clock_gettime(clock, &t) == 0, "a process's clock");
+  return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+/* The child has said that it comes to wait. */
+static void wait_until(Moment moment, pid_t child) {
+  while (moment == ASLEEP && state_of(child) != 'S') usleep(1000);
+  const long long some = moment == SPINNING ? cpu_ns(child) + 5000000 : 0;
+  while (moment == SPINNING && cpu_ns(child) < some) sched_yield();
 }
 
 static void run(size_t memory, size_t primitive) {
@@ -205,7 +286,7 @@ static void run(size_t memory, size_t primitive) {
     _exit(0);
   }
   while (!shared->waiting) sched_yield();
-  while (primitives[primitive].class > 0 && primitives[primitive].class < 5 && state_of(child) != 'S') usleep(1000);
+  wait_until(primitives[primitive].moment, child);
   primitives[primitive].release();
   while (waitpid(child, NULL, WNOHANG) == 0) usleep(1000); /* its end is no edge */
   if (primitives[primitive].class) printf("%d %d %d\n", primitives[primitive].class, (int)child, (int)getpid());
