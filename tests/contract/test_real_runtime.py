@@ -149,11 +149,11 @@ def test_a_plan_switched_in_the_running_program_makes_epochs_and_files(tmp_path:
         while session.stats()["intervals"] < 50:
             session.follow(outer)
             time.sleep(0.002)
-        session.switch(outer, both)
+        session.switch(both)
         time.sleep(0.3)
         session.rotate(tmp_path / "second.trace")
         time.sleep(0.2)
-        session.switch(both, outer)
+        session.switch(outer)
         go_on.unlink()
         process.wait()
         session.stop()
