@@ -39,12 +39,22 @@ def nodes(tree: PathTree) -> list[tuple[str, ...]]:
 def test_wild_histories_match_the_reference(first: int) -> None:
     for seed in range(first, first + LOT):
         with named(seed):
-            check_wild(seed)
+            check(histories.random_history(seed))
 
 
-def check_wild(seed: int) -> None:
+@pytest.mark.parametrize("first", range(1000, 1200, LOT))
+def test_histories_without_sync_records_are_concatenated(first: int) -> None:
+    """Which of two segments comes first that coincide is open: one of them goes."""
+    for seed in range(first, first + LOT):
+        with named(seed):
+            history = histories.random_history(seed)
+            segments = [[*s[:4], "exec" if s[4] in ("blocked", "queue") else s[4]] for s in history["segments"]]
+            different = list({(s[1] or s[0], s[2], s[3]): s for s in segments}.values())
+            check({**history, "segments": different, "wakeups": [], "created": []})
+
+
+def check(history: histories.History) -> None:
     """Kind, thread and node of every nanosecond."""
-    history = histories.random_history(seed)
     trace = trace_from_dict(history)
     paths = critical_paths(trace)
     tree = build_path_tree(trace, paths, build_stacks(trace))
