@@ -23,21 +23,24 @@ print(run.factors[["factor", "share", "height", "score"]].head(10))
 
 # %% The tree: every node has its shares, its path, and its time in each interval.
 for node in run.tree.walk():
-    if node.share > 0.1:
+    if node.share > 0.1 and len(node.path) <= 8:
         print(f"{node.share:6.1%} of variance {node.mean_share:6.1%} of time  {' > '.join(node.path)}")
 
-# %% One function: how its time goes with the latency, wherever it is called from.
+# %% One function: where it takes most of its time, and how that goes with the latency.
 name = run.factors.factor[run.factors.kind == "variance"].iloc[0]
-times = sum(node.times for node in run.tree.find(name))
-print(name, np.corrcoef(times, run.intervals.latency_ns)[0, 1])
+for node in sorted(run.tree.find(name), key=lambda node: -node.mean_ns)[:3]:
+    print(f"{np.corrcoef(node.times, run.intervals.latency_ns)[0, 1]:6.3f}  {' > '.join(node.path[-3:])}")
 
 # %% Where the slowest interval's time went: pieces join end to end, those with home = False are other threads' work.
 slowest = run.intervals.latency_ns.idxmax()
 print(run.pieces[run.pieces.interval == slowest].groupby(["kind", "thread"], observed=True).duration_ns.sum())
 
-# %% What is behind one factor: call sites, wakers, intervals to look at.
+# %% What is behind one factor: callers, what it does, what it waits for, intervals to look at.
 for side in run.explain(name).sides:
-    print(side.function, [(part.name, round(part.share, 3)) for part in side.wakers[:3]])
+    for part in (*side.callers[:2], *side.inside[:2], *side.wakers[:2]):
+        print(f"{side.function}: {part.share:6.1%}  {part.name}")
+
+print(run.explain(name).exemplars)
 
 # %% A picture of the tree, and all tables for other tools.
 out = Path(sys.argv[2] if len(sys.argv) > 2 else "tables")

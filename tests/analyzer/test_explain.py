@@ -197,6 +197,11 @@ def test_golden_explanations(name: str, text) -> None:  # type: ignore[no-untype
     assert text() == golden.read_text(encoding="utf-8")
 
 
+def test_where_there_is_little_room_the_nearest_callers_stay() -> None:
+    report_ = report.render(explain(serving(), "flush"), width=52)
+    assert "... > [blocked] > writer  100.0 %" in report_
+
+
 def test_top_limits_the_lists_and_says_what_is_left_out() -> None:
     lines = report.render(explain(serving(), "lock"), top=1).splitlines()
     assert lines[lines.index("Called at") + 2].startswith("serve.c:6")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from vprof import load
 from vprof.paths import native
 
 PROGRAM = Path(__file__).parents[1] / "programs" / "requests"
@@ -61,6 +62,27 @@ def test_record_all_and_analyze_by_root(requests: Path, tmp_path: Path) -> None:
     specific = [factor["functions"] for factor in analysis["factors"] if factor["kind"] == "variance"]
     assert specific[0] == ["spin"]  # the leaf below transform
     assert ["transform"] in specific
+
+
+def test_a_factor_is_explained_by_intervals_that_can_be_looked_at(requests: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "run.trace"
+    assert vprof("record", "--sites", "all", "-o", trace, "--", requests).returncode == 0
+    done = vprof("analyze", trace, "--root", "handle_request", "--explain", "transform", "--format", "json")
+    found = json.loads(done.stdout)
+    [side] = found["sides"]
+    assert side["occurs"] == 400
+    assert side["callers"][0]["name"] == "main > handle_request"
+    assert side["inside"][0]["name"] == "spin"
+    [slowest] = [one for one in found["exemplars"] if one["which"] == "slowest"]
+    done = vprof("analyze", trace, "--root", "handle_request", "--path", slowest["interval"], "--format", "json")
+    assert json.loads(done.stdout)["latency_ns"] == slowest["latency_ns"]
+
+    run = load(trace, root="handle_request")
+    assert run.intervals.latency_ns[slowest["interval"]] == slowest["latency_ns"]
+    filled = run.pieces.groupby("interval", observed=True).duration_ns.sum()
+    assert filled.to_dict() == run.intervals.latency_ns.to_dict()
+    [transform] = run.tree.find("transform")
+    assert transform.times.max() == slowest["time_ns"]
 
 
 def test_globs_choose_the_sites(requests: Path, tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ SCHEMA = "vprof-explain/1"
 _ROWS = 8
 _SMALLEST = 0.01
 """Parts below this share of the factor are not listed in text."""
+_NUMBERS = 24
+"""Columns beside a name."""
 
 
 def print_explanation(explanation: Explanation, top: int | None = None) -> None:
@@ -92,14 +94,25 @@ def _parts(title: str, parts: list[Part], all_parts: list[Part], rows: int, cons
         return
     heading(console, title)
     shown = [part for part in parts if abs(part.share) >= _SMALLEST][:rows]
+    room = console.width - _NUMBERS
     table: list[Row] = [
-        (part.name or "(nothing with a probe)", percent(part.share), duration(part.mean_ns)) for part in shown
+        (_nearest(part.name, room) or "(nothing with a probe)", percent(part.share), duration(part.mean_ns))
+        for part in shown
     ]
     print_table(console, ("share", "mean time"), table)
     rest = [part for part in all_parts if part not in shown]
     if rest:
         share = percent(sum(part.share for part in rest))
         line(console, f"not shown: {len(rest)}, together {share} (--top, or --format json)", "dim")
+
+
+def _nearest(chain: str, width: int) -> str:
+    """The end of a chain of callers that fits: the nearest ones say most."""
+    links = chain.removeprefix("... > ").split(" > ")
+    while len(chain) > width and len(links) > 1:
+        del links[0]
+        chain = " > ".join(["...", *links])
+    return chain
 
 
 def _exemplars(explanation: Explanation, console: Console) -> None:
