@@ -41,6 +41,15 @@ def test_functions_of_one_trace_only_are_absent_in_the_other() -> None:
     assert both["(f,g)"] == 2 * np.mean((f - f.mean()) * (g - g.mean()))
 
 
+def test_call_graphs_meet_too() -> None:
+    a, b = run("f", [10], 0), run("g", [10], 0)
+    a = replace(a, program=replace(a.program, calls=[[1], [], []], call_graph=[[], [], []]))
+    program = merge([a, b]).program
+    by_name = {name: [program.functions[c] for c in program.calls[f]] for f, name in enumerate(program.functions)}
+    assert by_name[a.program.functions[0]] == [a.program.functions[1]]
+    assert program.call_graph == [[] for _ in program.functions]
+
+
 def test_traces_of_different_plans_are_not_combined() -> None:
     a = run("f", [10], 0)
     off = np.zeros(len(a.program.functions), np.bool_)

@@ -1,10 +1,14 @@
 """Which functions a factor switches on next."""
 
-import numpy as np
+from dataclasses import replace
 
+import numpy as np
+from hand import hand_trace
+
+from vprof.analysis import analyze
 from vprof.factors import Factor
 from vprof.model import Program
-from vprof.planner import expansions, next_functions
+from vprof.planner import expansions, naive_cost, next_functions, outermost_functions
 
 NAMES = ["main", "parse", "run", "read", "write", "memcpy"]
 MAIN, PARSE, RUN, READ, WRITE, MEMCPY = range(6)
@@ -49,3 +53,25 @@ def test_what_was_expanded_or_accepted_is_not_proposed_again() -> None:
     """So the drill-down ends, which the printed loop does not."""
     assert expansions(program({MAIN}), [factor(MAIN)], done={MAIN}) == []
     assert len(expansions(program({MAIN}), [factor(MAIN), factor(MAIN)])) == 1
+
+
+def test_decomposing_everything_takes_every_call_path() -> None:
+    """main, parse, run, their read twice and write once, and memcpy below each of these."""
+    assert naive_cost(program(set()), [MAIN]) == 9
+    assert naive_cost(program(set()), [PARSE, RUN]) == 8
+
+
+def test_the_cost_is_exact_however_large_and_leaves_out_what_a_pointer_may_call() -> None:
+    layers = [[2 * k + 2, 2 * k + 3] for k in range(300) for _ in range(2)] + [[], []]
+    n = len(layers)
+    flags = np.zeros(n, np.bool_)
+    with_candidates = [[*callees, 0] for callees in layers]
+    deep = Program([f"f{k}" for k in range(n)], [""] * n, with_candidates, flags.astype(np.int32), 0, flags, flags)
+    assert naive_cost(replace(deep, call_graph=layers), [0]) == 2**301 - 1
+    assert naive_cost(deep, [0]) == 1
+
+
+def test_the_outermost_functions_are_where_intervals_begin() -> None:
+    trace = hand_trace({"A": (1, 0, 1, 9)}, "1 A 0 9 exec", "1 f 0 4\n1 g@f:1 1 3\n1 h 5 8")
+    tree = analyze(trace).tree.paths
+    assert [trace.program.functions[f] for f in outermost_functions(tree)] == ["f", "h"]

@@ -25,6 +25,17 @@ def test_the_innermost_function_that_waited_is_named_most_time_first() -> None:
     ]
 
 
+def test_a_function_that_waits_at_two_lines_is_two_sites() -> None:
+    segments = "1 A 0 10 exec\n1 A 10 20 blocked\n1 A 20 30 exec\n1 A 30 70 blocked\n1 A 70 100 exec"
+    trace = hand_trace({"A": (1, 0, 1, 100)}, segments, "1 f 0 100\n1 lock@f.c:3 5 25\n1 lock@f.c:8 25 75")
+    analysis = analyze(trace)
+    assert [(wait.function, wait.site, wait.total_ns) for wait in analysis.unknown] == [
+        ("lock", "f.c:8", 40),
+        ("lock", "f.c:3", 10),
+    ]
+    assert "lock@f.c:8" in text.render(analysis).partition("Waits that nobody")[2]
+
+
 def test_a_waker_of_which_nothing_is_recorded_is_said() -> None:
     """Thread 2 ended the wait at 48, and nothing is known of it before 45."""
     assert analyze(waiting([[1, 2, 48]])).unknown[0] == UnknownWait("lock", True, 1, 15, 0.15)
