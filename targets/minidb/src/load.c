@@ -41,7 +41,7 @@ static void draw_request(struct txn *txn, const struct load *load, struct rng *r
   txn->account_count = txn_type_accounts(txn->type);
   draw_accounts(txn, load, rng);
   txn->amount = rng_between(rng, 1, 1000);
-  txn->work = pathology_deal(load->pathology, rng);
+  txn->work = pathology_deal(load->pathology, load->amount, rng);
 }
 
 static void note_latency(struct client *client, int64_t latency_ns) {

@@ -12,6 +12,7 @@
 struct load {
   struct engine *engine;
   const struct pathology *pathology;
+  unsigned amount; /* of planted work, in percent */
   uint64_t seed;
   size_t rows;
   size_t client_count;
@@ -27,7 +28,8 @@ void load_start(struct load *load);
  * given to release(); `*count` is their number. */
 int64_t *load_stop(struct load *load, size_t *count);
 
-/* A checksum of the first requests of every client: the same for the same seed, clients, rows and pathology. */
+/* A checksum of the first requests of every client: the same for the same seed, clients, rows, pathology and amount.
+ */
 uint64_t load_checksum(const struct load *load);
 
 #endif

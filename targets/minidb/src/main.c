@@ -35,6 +35,7 @@ int main(int argc, char **argv) {
   engine_start(&engine, options.workers, options.rows, options.seed);
   struct load load = {.engine = &engine,
                       .pathology = options.pathology,
+                      .amount = options.amount,
                       .seed = options.seed,
                       .rows = options.rows,
                       .client_count = options.clients};

@@ -14,15 +14,21 @@ static const char usage[] =
     "  --clients N       client threads in a closed loop (4)\n"
     "  --workers N       worker threads (4)\n"
     "  --pathology NAME  none, lock, wal or lru (none)\n"
+    "  --amount PERCENT  of the planted work (100)\n"
     "  --seed N          of the requests and the planted work (1)\n"
     "  --rows N          accounts in the table (20000)\n"
     "example: minidb --seconds 2 --pathology wal --seed 7\n";
 
 static const struct option long_options[] = {
-    {"seconds", required_argument, NULL, 's'}, {"clients", required_argument, NULL, 'c'},
-    {"workers", required_argument, NULL, 'w'}, {"rows", required_argument, NULL, 'r'},
-    {"seed", required_argument, NULL, 'e'},    {"pathology", required_argument, NULL, 'p'},
-    {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+    {"seconds", required_argument, NULL, 's'},
+    {"clients", required_argument, NULL, 'c'},
+    {"workers", required_argument, NULL, 'w'},
+    {"rows", required_argument, NULL, 'r'},
+    {"seed", required_argument, NULL, 'e'},
+    {"pathology", required_argument, NULL, 'p'},
+    {"amount", required_argument, NULL, 'a'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
 };
 
 _Noreturn static void fail(const char *option, const char *text, const char *wanted) {
@@ -76,6 +82,9 @@ static void parse_one(struct options *options, int option) {
     case 'p':
       options->pathology = parse_pathology(optarg);
       break;
+    case 'a':
+      options->amount = parse_number("amount", optarg, 0, 1000);
+      break;
     case 'h':
       fputs(usage, stdout);
       exit(0);
@@ -85,8 +94,13 @@ static void parse_one(struct options *options, int option) {
 }
 
 struct options options_parse(int argc, char **argv) {
-  struct options options = {
-      .seconds = 5, .clients = 4, .workers = 4, .rows = 20000, .seed = 1, .pathology = pathology_find("none")};
+  struct options options = {.seconds = 5,
+                            .clients = 4,
+                            .workers = 4,
+                            .rows = 20000,
+                            .seed = 1,
+                            .amount = 100,
+                            .pathology = pathology_find("none")};
   static char name[] = "minidb";
   argv[0] = name; /* getopt's messages begin with it */
   int option;

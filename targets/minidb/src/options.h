@@ -14,6 +14,7 @@ struct options {
   size_t rows;
   uint64_t seed;
   const struct pathology *pathology;
+  unsigned amount; /* of planted work, in percent */
 };
 
 /* The options, or the defaults. A mistake ends the program: one line on standard error, exit code 2. */

@@ -17,15 +17,17 @@ const struct pathology *pathology_find(const char *name) {
   return NULL;
 }
 
-static unsigned draw(const struct spread *spread, struct rng *rng) {
-  return rng_percent(rng, spread->percent) ? rng_between(rng, 1, spread->most) : 1;
+static unsigned draw(const struct spread *spread, unsigned amount, struct rng *rng) {
+  if (!rng_percent(rng, spread->percent)) return 1;
+  unsigned work = rng_between(rng, 1, spread->most) * amount / 100;
+  return work ? work : 1;
 }
 
-struct work pathology_deal(const struct pathology *pathology, struct rng *rng) {
+struct work pathology_deal(const struct pathology *pathology, unsigned amount, struct rng *rng) {
   struct work work;
-  work.audit_rounds = draw(&pathology->audit, rng);
-  work.compress_passes = draw(&pathology->compress, rng);
-  work.evict_sweeps = draw(&pathology->evict, rng);
+  work.audit_rounds = draw(&pathology->audit, amount, rng);
+  work.compress_passes = draw(&pathology->compress, amount, rng);
+  work.evict_sweeps = draw(&pathology->evict, amount, rng);
   work.cleanup_units = rng_percent(rng, 10) ? rng_between(rng, 1, 2000) : 1;
   return work;
 }

@@ -32,6 +32,7 @@ struct work {
 /* NULL if there is no such pathology. */
 const struct pathology *pathology_find(const char *name);
 
-struct work pathology_deal(const struct pathology *pathology, struct rng *rng);
+/* `amount` is in percent: 70 plants the same cause in the same transactions, with 0.7 of the work. */
+struct work pathology_deal(const struct pathology *pathology, unsigned amount, struct rng *rng);
 
 #endif
