@@ -26,6 +26,9 @@ from vprof.variance_tree import VarianceTree, build_variance_tree
 
 WARN_LOST = 0.01
 REFUSE_LOST = 0.10
+_RIVALS, _NEARLY = 20, 0.5
+"""How many other factors may turn out first in a resample, and what part of the smallest share they must have here."""
+_NOTHING_RANKED = statistics.NoBlocks("", np.zeros(0, np.int64))
 
 
 @dataclass(frozen=True)
@@ -48,11 +51,13 @@ class AnalysisOptions:
 
 @dataclass(frozen=True)
 class RankedFactor:
-    """A chosen factor with the 95 % interval of its share, or the reason why there is none."""
+    """A chosen factor with the 95 % interval of its share, or the reason why there is none; `first`: the part of the
+    resamples in which it is ranked first."""
 
     factor: Factor
     ci95: tuple[float, float] | None
     ci95_reason: str
+    first: float | None = None
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,7 @@ class Analysis:
     intervals. `next` are the functions to switch on, `expansions` why: of the k best factors that are no end points.
     `blocked_ns`: what the intervals waited for (unknown.py), by cause; `unknown` is where waits end without anybody
     known to have ended them, most time first.
+    `n_eff`: to how many blocks of equal weight the variance amounts, None: too few intervals, or nothing ranked.
     `lost`: what lost records took away. `naive_cost`: the call paths from the outermost functions of the intervals, all
     of which the naive strategy would measure. `types` and `type_trees` (in the order of its rows) only on request.
     """
@@ -85,6 +91,7 @@ class Analysis:
     ranking: list[Factor]
     factors: list[RankedFactor]
     events: list[tuple[str, int]]
+    n_eff: float | None
     no_ranking: str
     expansions: list[Expansion]
     next: list[str]
@@ -125,8 +132,10 @@ def analyze(trace: Trace, options: AnalysisOptions | None = None) -> Analysis:
     no_ranking = _why_not(tree, lost, options)
     ranking = [] if no_ranking else rank(trace, tree, options.specificity_exp)
     chosen = select(ranking, options.k, options.min_share)
-    ranked, events = _with_intervals(tree, chosen, iv.begin[rows], latency)
+    rivals = select(ranking, len(chosen) + _RIVALS, options.min_share * _NEARLY)
     worthwhile = select(ranking, len(ranking), options.min_share)
+    blocks = statistics.cut_blocks(iv.begin[rows], latency) if chosen else _NOTHING_RANKED
+    ranked = _with_intervals(tree, blocks, chosen, rivals, options.min_share)
     grow = expansions(trace.program, worthwhile)[: options.k]
     names = display_names(trace)
     return Analysis(
@@ -138,7 +147,8 @@ def analyze(trace: Trace, options: AnalysisOptions | None = None) -> Analysis:
         tail_quantile=whole.tail_quantile,
         ranking=ranking,
         factors=ranked,
-        events=[(trace.interval_ids[rows[i]], int(latency[i])) for i in events],
+        events=[(trace.interval_ids[rows[i]], int(latency[i])) for i in _events(blocks)],
+        n_eff=blocks.effective,
         no_ranking=no_ranking,
         expansions=grow,
         next=[names[f] for f in next_functions(grow)],
@@ -210,14 +220,20 @@ def _warnings(lost: statistics.Lost, options: AnalysisOptions, tree: PathTree) -
 
 
 def _with_intervals(
-    tree: VarianceTree, chosen: list[Factor], begin: Int64, latency: Int64
-) -> tuple[list[RankedFactor], Int64]:
-    """The factors, and the positions of the intervals that keep them from having 95 % intervals."""
-    none = np.zeros(0, np.int64)
-    if not chosen:
-        return [], none
-    blocks = statistics.cut_blocks(begin, latency)
+    tree: VarianceTree,
+    blocks: statistics.Blocks | statistics.NoBlocks,
+    chosen: list[Factor],
+    rivals: list[Factor],
+    min_share: float,
+) -> list[RankedFactor]:
+    """`rivals`: the factors that could be ranked first in a resample, the chosen ones among them."""
     if isinstance(blocks, statistics.NoBlocks):
-        return [RankedFactor(f, None, blocks.reason) for f in chosen], blocks.events
+        return [RankedFactor(f, None, blocks.reason) for f in chosen]
     shares = statistics.ShareIntervals(tree, blocks)
-    return [RankedFactor(f, shares.of(f), "") for f in chosen], none
+    first = dict(zip(map(id, rivals), shares.firsts(rivals, min_share), strict=True))
+    return [RankedFactor(f, shares.of(f), "", first[id(f)]) for f in chosen]
+
+
+def _events(blocks: statistics.Blocks | statistics.NoBlocks) -> list[int]:
+    """Positions of the intervals that keep the shares from having 95 % intervals."""
+    return blocks.events.tolist() if isinstance(blocks, statistics.NoBlocks) else []

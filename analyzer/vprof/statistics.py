@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from vprof.factors import Factor
 from vprof.model import Bool, Int32, Int64
@@ -22,9 +23,11 @@ MIN_BLOCKS = 30
 MAX_BLOCKS = 1000
 BLOCK_TIMES = 10
 """A block spans at least this many autocorrelation times."""
+CAUTION = 3
 MIN_EFFECTIVE = 30
 MAX_BLOCK_SHARE = 0.20
 RESAMPLES = 1000
+LEVEL = 0.95
 _BATCH = 64
 """Places of a factor whose block sums are held at once."""
 
@@ -100,10 +103,12 @@ def split_by_type(latency_ns: Int64, type_: Int32, names: list[str]) -> TypeSpli
 
 @dataclass(frozen=True)
 class Blocks:
-    """Wall-clock blocks of the run: each interval's block, and how many blocks there are."""
+    """Wall-clock blocks of the run: each interval's block, how many blocks there are, and to how many blocks of equal
+    weight the variance amounts (n_eff)."""
 
     of: NDArray[np.int64]
     count: int
+    effective: float
 
 
 @dataclass(frozen=True)
@@ -112,25 +117,46 @@ class NoBlocks:
 
     reason: str
     events: Int64
+    effective: float | None = None
 
 
 def cut_blocks(begin_ns: Int64, latency_ns: Int64) -> Blocks | NoBlocks:
-    """Blocks of equal wall-clock length; intervals are sorted by begin and their latencies vary."""
+    """Blocks of equal wall-clock length; intervals are sorted by begin and their latencies vary.
+
+    The autocorrelation time counts with CAUTION standard errors added: else just the runs in which it was estimated
+    too short would be the ones with enough blocks (bench/README.md, Coverage).
+    """
     centred = latency_ns - latency_ns.mean()
-    tau = max(autocorrelation_time(centred), autocorrelation_time(centred**2 - (centred**2).mean()))
+    times = [autocorrelation_time(x) for x in (centred, centred**2 - (centred**2).mean())]
+    tau = max(time + CAUTION * error for time, error in times)
     count = min(MAX_BLOCKS, int(len(latency_ns) / (BLOCK_TIMES * tau)))
     if count < MIN_BLOCKS:
-        needed = int(np.ceil(MIN_BLOCKS * BLOCK_TIMES * tau))
+        needed = _needed(times, len(latency_ns))
         return NoBlocks(f"too few intervals: {len(latency_ns)}, about {needed} needed", np.zeros(0, np.int64))
     span = int(begin_ns[-1] - begin_ns[0]) + 1
     block = (begin_ns - begin_ns[0]).astype(np.float64) / span * count
-    blocks = Blocks(np.minimum(block.astype(np.int64), count - 1), count)
-    sums = np.bincount(blocks.of, centred**2, count)
-    effective = sums.sum() ** 2 / (sums**2).sum()
+    of = np.minimum(block.astype(np.int64), count - 1)
+    sums = np.bincount(of, centred**2, count)
+    effective = _effective(np.sqrt(sums))
     if effective >= MIN_EFFECTIVE and sums.max() <= MAX_BLOCK_SHARE * sums.sum():
-        return blocks
+        return Blocks(of, count, effective)
     few = events(centred**2)
-    return NoBlocks(f"driven by {len(few)} event{'s' * (len(few) > 1)} (n_eff {effective:.0f})", few)
+    return NoBlocks(f"driven by {len(few)} event{'s' * (len(few) > 1)} (n_eff {effective:.0f})", few, effective)
+
+
+def _needed(times: list[tuple[float, float]], n: int) -> int:
+    """How many intervals give enough blocks, if the autocorrelation times are those found in n: errors get smaller."""
+    needed = float(MIN_BLOCKS * BLOCK_TIMES)
+    for _ in range(10):
+        tau = max(time + CAUTION * error * (n / needed) ** 0.5 for time, error in times)
+        needed = MIN_BLOCKS * BLOCK_TIMES * tau
+    return int(np.ceil(needed))
+
+
+def _effective(influence: Float) -> float:
+    """How many blocks of equal influence would carry as much: (sum x^2)^2 / sum x^4."""
+    squares = influence**2
+    return float(squares.sum() ** 2 / (squares**2).sum()) if squares.any() else float(len(influence))
 
 
 def events(squares: Float) -> Int64:
@@ -140,16 +166,19 @@ def events(squares: Float) -> Int64:
     return order[: int(np.searchsorted(largest, largest[-1] / 2)) + 1]
 
 
-def autocorrelation_time(x: Float) -> float:
-    """Integrated autocorrelation time in intervals, at least 1 (window of five times itself, after Sokal)."""
+def autocorrelation_time(x: Float) -> tuple[float, float]:
+    """Integrated autocorrelation time in intervals, at least 1, and its standard error (Sokal: a window of five times
+    itself)."""
     n = len(x)
     spectrum = np.fft.rfft(x, 2 * n)
     rho = np.fft.irfft(spectrum * np.conj(spectrum))[:n]
     if rho[0] <= 0:
-        return 1.0
+        return 1.0, 0.0
     tau = 2 * np.cumsum(rho / rho[0]) - 1
-    window = np.flatnonzero(np.arange(n) >= 5 * tau)
-    return max(1.0, float(tau[window[0] if len(window) else n - 1]))
+    closed = np.flatnonzero(np.arange(n) >= 5 * tau)
+    window = int(closed[0]) if len(closed) else n - 1
+    time = max(1.0, float(tau[window]))
+    return time, float(time * np.sqrt(2 * (2 * window + 1) / n))
 
 
 class ShareIntervals:
@@ -162,23 +191,46 @@ class ShareIntervals:
         weights = np.bincount((picks + offsets).ravel(), minlength=RESAMPLES * blocks.count)
         self._weights = weights.reshape(RESAMPLES, blocks.count).astype(np.float64)
         self._n = self._weights @ np.bincount(blocks.of, minlength=blocks.count)
-        self._variance = self._covariances([(0, 0)])
+        self._variance, self._squares = self._covariances([(0, 0)])
 
     def of(self, factor: Factor) -> tuple[float, float]:
-        low, high = np.quantile(self.samples(factor), [0.025, 0.975])
+        """Its interval: quantiles of the resampled shares, as far out as Student's t with the blocks that count.
+
+        Few blocks, or blocks of unequal influence, make plain quantiles too narrow (Hesterberg 2015, expanded
+        percentiles); a block's influence is its part of the contribution less the share's part of its variance.
+        """
+        shares, products = self._resampled(factor)
+        freedom = max(1.0, _effective(products - factor.share * self._squares) - 1)
+        outside = stats.norm.cdf(np.sqrt((freedom + 1) / freedom) * stats.t.ppf((1 - LEVEL) / 2, freedom))
+        low, high = np.quantile(shares, [outside, 1 - outside])
         return float(low), float(high)
 
     def samples(self, factor: Factor) -> Float:
         """Its share in every resample; the same resamples for all factors, so that they can be compared."""
-        times = 1 if factor.kind == "variance" else 2
-        contribution = np.zeros(RESAMPLES)
-        for i in range(0, len(factor.instances), _BATCH):
-            contribution += times * self._covariances(factor.instances[i : i + _BATCH])
-        shares: Float = contribution / self._variance
-        return shares
+        return self._resampled(factor)[0]
 
-    def _covariances(self, pairs: list[tuple[int, int]]) -> Float:
-        """Sum of Cov(a, b) over the pairs, in every resample."""
+    def firsts(self, factors: list[Factor], min_share: float) -> list[float]:
+        """Of each, in how many of the resamples (0 to 1) it is ranked first: the highest score of those that hold
+        `min_share` there."""
+        shares = np.array([self.samples(factor) for factor in factors])
+        specificity = np.array([[factor.specificity] for factor in factors])
+        scores = np.where(shares >= min_share, specificity * shares, -np.inf)
+        first = np.where(scores.max(axis=0) > -np.inf, scores.argmax(axis=0), len(factors))
+        counts = np.bincount(first, minlength=len(factors))[: len(factors)]
+        return [float(count) / RESAMPLES for count in counts]
+
+    def _resampled(self, factor: Factor) -> tuple[Float, Float]:
+        """Its shares, and per block its sum of products: of deviations from the means."""
+        times = 1 if factor.kind == "variance" else 2
+        contribution, products = np.zeros(RESAMPLES), np.zeros(self._blocks.count)
+        for i in range(0, len(factor.instances), _BATCH):
+            covariances, some = self._covariances(factor.instances[i : i + _BATCH])
+            contribution += times * covariances
+            products += times * some
+        return contribution / self._variance, products
+
+    def _covariances(self, pairs: list[tuple[int, int]]) -> tuple[Float, Float]:
+        """Sum of Cov(a, b) over the pairs, in every resample; sum of their products in every block."""
         products = np.zeros(self._blocks.count)
         left, right = (np.zeros((self._blocks.count, len(pairs))) for _ in range(2))
         for j, pair in enumerate(pairs):
@@ -188,7 +240,7 @@ class ShareIntervals:
         n = self._n[:, None]
         means = (self._weights @ left / n) * (self._weights @ right / n)
         total: Float = self._weights @ products / self._n - means.sum(axis=1)
-        return total
+        return total, products
 
     def _block_sums(self, x: Float) -> Float:
         return np.bincount(self._blocks.of, x, self._blocks.count).astype(np.float64)

@@ -25,19 +25,23 @@ def test_variance_splits_into_within_and_between_types() -> None:
 def test_autocorrelation_time_of_noise_and_of_a_slow_process() -> None:
     rng = np.random.default_rng(5)
     noise = rng.normal(size=20000)
-    assert statistics.autocorrelation_time(noise) == pytest.approx(1, abs=0.2)
+    assert statistics.autocorrelation_time(noise)[0] == pytest.approx(1, abs=0.2)
     slow = np.empty(20000)
     slow[0] = 0
     for i in range(1, len(slow)):
         slow[i] = 0.9 * slow[i - 1] + noise[i]
-    assert statistics.autocorrelation_time(slow) == pytest.approx(19, rel=0.3)  # (1 + 0.9) / (1 - 0.9)
+    time, error = statistics.autocorrelation_time(slow)
+    assert time == pytest.approx(19, rel=0.3)  # (1 + 0.9) / (1 - 0.9)
+    assert abs(time - 19) < 3 * error < 19
 
 
 def test_too_few_intervals_give_no_confidence_interval() -> None:
     latency = np.arange(100) % 7
     answer = statistics.cut_blocks(np.arange(100), latency)
     assert isinstance(answer, statistics.NoBlocks)
-    assert answer.reason == "too few intervals: 100, about 300 needed"
+    assert (answer.reason, answer.effective) == ("too few intervals: 100, about 458 needed", None)
+    enough = statistics.cut_blocks(np.arange(550), np.arange(550) % 7)
+    assert isinstance(enough, statistics.Blocks)
 
 
 def test_rare_stalls_are_named_instead_of_an_interval() -> None:
@@ -69,6 +73,19 @@ def test_a_share_s_interval_covers_the_truth() -> None:
         assert interval is not None
         covered += interval[0] <= 0.8 <= interval[1]
     assert covered >= 34
+
+
+def test_how_often_a_factor_is_first_is_said_with_its_interval() -> None:
+    """a varies twice as much as b; c as much as b, give or take."""
+    rng = np.random.default_rng(3)
+    clear = two_functions(*(100 + (s * rng.normal(size=1500)).astype(int) for s in (20, 10)))
+    assert {f.factor.name: f.first for f in clear.factors} == {"a": 1.0, "b": 0.0}
+    even = two_functions(*(100 + (s * rng.normal(size=1500)).astype(int) for s in (20, 20)))
+    first = [f.first for f in even.factors]
+    assert None not in first and min(first) > 0.01, "either may be"
+    assert sum(first) == pytest.approx(1)
+    few = two_functions(rng.integers(1, 90, 50), rng.integers(1, 50, 50))
+    assert {(f.ci95, f.first) for f in few.factors} == {(None, None)}
 
 
 def test_the_report_is_the_same_every_time() -> None:

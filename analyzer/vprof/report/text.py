@@ -128,8 +128,10 @@ def _factors(analysis: Analysis, console: Console) -> None:
         f = ranked.factor
         low_high = f"{percent(ranked.ci95[0])} .. {percent(ranked.ci95[1])}" if ranked.ci95 else "-"
         title = f"{i}. {_title(f.kind, f.functions)}"
-        rows.append((title, percent(f.share), low_high, str(f.height), f"{f.score:.3g}"))
-    print_table(console, ("share", "95 % interval", "height", "score"), rows)
+        rows.append((title, percent(f.share), low_high, percent(ranked.first), str(f.height), f"{f.score:.3g}"))
+    print_table(console, ("share", "95 % interval", "first", "height", "score"), rows)
+    if analysis.n_eff is not None and analysis.factors[0].ci95:
+        line(console, f"first: ranked first in so many resamples of the run (n_eff {analysis.n_eff:.0f})", "dim")
     for reason in sorted({r.ci95_reason for r in analysis.factors if r.ci95_reason}):
         line(console, f"no 95 % interval: {reason}", "dim")
     if analysis.events:
