@@ -1,0 +1,105 @@
+"""`vprof diff`: see the command's help."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from vprof.errors import UsageError
+
+METRICS = ("variance", "mean", "cv", "p50", "p99", "p99.9", "max", "l2", "throughput")
+VERDICTS = ("better", "worse", "traded", "no-difference", "no-verdict")
+FAILED = 3
+"""Exit code of a verdict that --fail-on names."""
+_BEFORE = "vprof.before"
+
+
+class _TwoSides(click.Command):
+    """Remembers how many traces stand before `--`, which click drops; options may stand on either side of it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--" in args:
+            at = args.index("--")
+            values, _, _ = self.make_parser(ctx).parse_args(list(args[:at]))
+            before = values.get("traces")
+            ctx.meta[_BEFORE] = len(before) if isinstance(before, tuple | list) else 0
+            args = args[:at] + args[at + 1 :]
+        return super().parse_args(ctx, args)
+
+
+@click.command(name="diff", cls=_TwoSides)
+@click.argument("traces", nargs=-1, metavar="BEFORE... -- AFTER...", type=click.Path(path_type=Path))
+@click.option(
+    "--metric", default="variance", show_default=True, type=click.Choice(METRICS), help="The metric that decides."
+)
+@click.option(
+    "--root", metavar="F", help="Each outermost call of function F is an interval, instead of annotated ones."
+)
+@click.option("--no-factors", is_flag=True, help="Compare latencies only, which is faster.")
+@click.option(
+    "--min-share",
+    default=0.05,
+    show_default=True,
+    type=float,
+    help="Smallest share of the variance, on one side, of a factor.",
+)
+@click.option(
+    "--fail-on",
+    multiple=True,
+    type=click.Choice(VERDICTS),
+    help=f"Exit code {FAILED} if this is the verdict. May be given several times.",
+)
+@click.option(
+    "--format",
+    "fmt",
+    default="text",
+    show_default=True,
+    type=click.Choice(("text", "json")),
+    help="Form of the report.",
+)
+@click.pass_context
+def command(
+    ctx: click.Context,
+    traces: tuple[Path, ...],
+    metric: str,
+    root: str | None,
+    no_factors: bool,
+    min_share: float,
+    fail_on: tuple[str, ...],
+    fmt: str,
+) -> None:
+    """Compare runs before a change with runs after it: did the fix work?
+
+    One trace is one run. What differs between runs of the same program is the measure of what counts as a difference,
+    so a verdict needs three runs of each side. Alternate the sides when recording: a drift of the machine then hits
+    both.
+
+    One metric decides, with 5 % false alarms: better, worse or no-difference; the others are corrected for their
+    number. Better becomes traded where mean latency or throughput got worse: what only pads latencies is no fix.
+
+    \b
+    Examples:
+      vprof diff before*.trace -- after*.trace
+      vprof diff before*.trace -- after*.trace --metric p99 --no-factors
+      vprof diff main*.trace -- branch*.trace --fail-on worse --fail-on traded
+    """
+    from vprof.diff import diff
+    from vprof.load_runs import load_runs
+    from vprof.report import diff as report
+
+    count = ctx.meta.get(_BEFORE, 0)
+    if not 0 < count < len(traces):
+        raise UsageError("give traces of both sides with -- between them: vprof diff BEFORE... -- AFTER...")
+    repeated = {path for path in traces if traces.count(path) > 1}
+    if repeated:
+        raise UsageError(f"{min(repeated)} is given twice: each run counts once")
+    before, after = load_runs(traces[:count], traces[count:], root, factors=not no_factors)
+    result = diff(before, after, metric, min_share)
+    if fmt == "json":
+        click.echo(report.render_json(result), nl=False)
+    else:
+        report.print_diff(result)
+    if result.verdict in fail_on:
+        sys.exit(FAILED)

@@ -1,0 +1,143 @@
+"""The reports of `vprof diff`: the verdict first, then metrics and factors; or JSON, schema `vprof-diff/1`
+(analyzer/SCHEMA.md)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from vprof.diff import NOT_ASKED, Change, Diff, Side, sentence
+from vprof.diff_factors import FactorChange
+from vprof.report.tables import PLAIN_WIDTH, Row, heading, line, print_table, to_terminal, to_text
+from vprof.report.units import duration, percent
+
+SCHEMA = "vprof-diff/1"
+_MOST_FACTORS = 15
+
+
+def print_diff(result: Diff) -> None:
+    """The report on standard output."""
+    to_terminal(lambda console: _show(result, console))
+
+
+def render(result: Diff, width: int = PLAIN_WIDTH) -> str:
+    """The report as text without colour."""
+    return to_text(lambda console: _show(result, console), width)
+
+
+def _show(result: Diff, console: Console) -> None:
+    console.print(Text(sentence(result)), style="bold", highlight=False, soft_wrap=True)
+    _metrics(result, console)
+    _factors(result, console)
+    if result.remarks:
+        heading(console, "Remarks")
+    for remark in result.remarks:
+        line(console, remark, "yellow")
+
+
+def _metrics(result: Diff, console: Console) -> None:
+    heading(console, f"Metrics ({result.decides.metric.name} decides)")
+    rows = [_metric_row(change) for change in (result.decides, *result.others)]
+    print_table(console, ("before", "after", "ratio", "95 % interval", "p", "found"), rows)
+    line(console, "before, after: geometric means over runs; p: Holm's correction for all but the first", "dim")
+    for reason in dict.fromkeys(c.reason for c in (result.decides, *result.others) if c.reason):
+        line(console, reason, "dim")
+    for name, side in (("before", result.before), ("after", result.after)):
+        counts = ", ".join(map(str, side.counts))
+        line(console, f"intervals of each run {name}: {counts}", "dim")
+
+
+def _metric_row(change: Change) -> Row:
+    p = change.p if change.p_holm is None else change.p_holm
+    values = (_value(change, v) for v in (change.before, change.after))
+    ratio = "-" if change.ratio is None else f"{change.ratio:.3f}"
+    interval = f"{change.ci95[0]:.3f} .. {change.ci95[1]:.3f}" if change.ci95 else "-"
+    return (change.metric.name, *values, ratio, interval, "-" if p is None else f"{p:.2g}", change.found)
+
+
+def _value(change: Change, value: float | None) -> str:
+    if value is None:
+        return "-"
+    if change.metric.unit == "ns2":
+        number, unit = duration(value**0.5).split()
+        digits = len(number.partition(".")[2])
+        scale = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
+        return f"{value / scale**2:.{digits}f} {unit}2"
+    if change.metric.unit == "ns":
+        return duration(value)
+    return f"{value:.4g}{change.metric.unit and ' ' + change.metric.unit}"
+
+
+def _factors(result: Diff, console: Console) -> None:
+    if result.no_factors == NOT_ASKED:
+        return
+    heading(console, "Factors (of the variance before)")
+    if not result.factors:
+        line(console, result.no_factors or "none is large enough (--min-share)")
+        return
+    rows: list[Row] = []
+    for f in result.factors[:_MOST_FACTORS]:
+        low_high = f"{percent(f.ci95[0])} .. {percent(f.ci95[1])}" if f.ci95 else "-"
+        rows.append((_title(f), percent(f.before), percent(f.after), percent(f.change), low_high, f.found))
+    print_table(console, ("before", "after", "change", "95 % interval", "found"), rows)
+    if len(result.factors) > _MOST_FACTORS:
+        line(console, f"not shown: {len(result.factors) - _MOST_FACTORS} that changed less (--format json)", "dim")
+
+
+def _title(f: FactorChange) -> str:
+    return f.functions[0] if f.kind == "variance" else f"{f.functions[0]} with {f.functions[1]}"
+
+
+def render_json(result: Diff) -> str:
+    """Schema `vprof-diff/1`."""
+    report = {
+        "schema": SCHEMA,
+        "verdict": result.verdict,
+        "sentence": sentence(result),
+        "metric": result.decides.metric.name,
+        "metrics": [_metric(change) for change in (result.decides, *result.others)],
+        "guards": [change.metric.name for change in result.guards],
+        "before": _side(result.before),
+        "after": _side(result.after),
+        "factors": [_factor(f) for f in result.factors],
+        "no_factors": result.no_factors,
+        "remarks": result.remarks,
+    }
+    return json.dumps(report, indent=1) + "\n"
+
+
+def _metric(change: Change) -> dict[str, Any]:
+    return {
+        "metric": change.metric.name,
+        "unit": change.metric.unit,
+        "more_is_better": change.metric.more_is_better,
+        "before": change.before,
+        "after": change.after,
+        "ratio": change.ratio,
+        "ci95": list(change.ci95) if change.ci95 else None,
+        "p": change.p,
+        "p_holm": change.p_holm,
+        "found": change.found,
+        "reason": change.reason,
+    }
+
+
+def _side(side: Side) -> list[dict[str, Any]]:
+    rows = zip(side.paths, side.counts, side.excluded, side.metrics, strict=True)
+    return [{"trace": str(p), "intervals": n, "excluded": out, "metrics": m} for p, n, out, m in rows]
+
+
+def _factor(f: FactorChange) -> dict[str, Any]:
+    return {
+        "kind": f.kind,
+        "functions": f.functions,
+        "before_ns2": f.before_ns2,
+        "after_ns2": f.after_ns2,
+        "change": f.change,
+        "ci95": list(f.ci95) if f.ci95 else None,
+        "p_holm": f.p_holm,
+        "found": f.found,
+    }
