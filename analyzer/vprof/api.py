@@ -92,7 +92,8 @@ class Run:
 
         Columns: factor ("f", or "a|b" for a covariance: what `--explain` takes), kind, share, contribution_ns2, height,
         specificity, score, instances (places in the tree), chosen (one of the k that `vprof analyze` prints), ci95_low,
-        ci95_high (NaN: not chosen, or there is no interval).
+        ci95_high, first (the part of the resamples in which it is ranked first); these are NaN where a factor is not
+        chosen or has no interval.
         """
         chosen = {ranked.factor.name: ranked for ranked in self.analysis.factors}
         rows = []
@@ -112,6 +113,7 @@ class Run:
                     "chosen": ranked is not None,
                     "ci95_low": low,
                     "ci95_high": high,
+                    "first": np.nan if ranked is None or ranked.first is None else ranked.first,
                 }
             )
         return pd.DataFrame(rows, columns=_FACTOR_COLUMNS)
@@ -176,6 +178,7 @@ _FACTOR_COLUMNS = [
     "chosen",
     "ci95_low",
     "ci95_high",
+    "first",
 ]
 
 

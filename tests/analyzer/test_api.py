@@ -59,6 +59,7 @@ def test_factors_have_their_intervals_where_there_are_any() -> None:
     work = run.factors.iloc[0]
     assert (work.factor, work.chosen) == ("work", True)
     assert work.ci95_low <= work.share <= work.ci95_high
+    assert work["first"] == 1
 
 
 def test_the_tree_can_be_walked_and_searched() -> None:
