@@ -1,4 +1,4 @@
-"""One program, plain and instrumented: does it do the same, and does vprof record what it did?
+"""Programs compiled together, plain and instrumented: does each do the same, and does vprof record what it did?
 
 program ─┬─ compiler ──────> output, exit code                                      ─┐
          └─ vprof-cc ──┬──── dormant, attached, probes flipping, all on: the same? ──┴─> findings
@@ -12,7 +12,8 @@ import secrets
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,9 +22,9 @@ import oracle
 
 from programs import HERE, Program
 from vprof.errors import VprofError
-from vprof.metadata import read_program
+from vprof.metadata import Unit, read_program
 from vprof.plan import Plan
-from vprof.session import Session
+from vprof.session import Session, end_with_parent
 from vprof.trace import load_binary
 
 PREFIX = Path(os.environ.get("VPROF_PREFIX", sys.prefix))
@@ -34,12 +35,23 @@ _LOG_FULL = 123  # fuzz.h
 _NOTHING, _ALL = Plan.of([]), Plan.of(["*"])
 
 
-class InvalidError(Exception):
-    """The program is no fair one: the real compiler refuses it, or it does not end well by itself."""
+@dataclass(frozen=True)
+class Verdict:
+    kind: str
+    """same, different, skipped (it runs too long), invalid (it is no fair program: the generator's fault)."""
+    lines: tuple[str, ...] = ()
 
 
-class SkippedError(Exception):
+class _UnfairError(Exception):
+    """The real compiler refuses the program, or it does not end well by itself."""
+
+
+class _SlowError(Exception):
     """It runs too long."""
+
+
+class _RefusedError(Exception):
+    """vprof-cc fails."""
 
 
 @dataclass(frozen=True)
@@ -52,27 +64,39 @@ class Ran:
         return f"exit code {self.status}, output {(self.stdout + self.stderr)[-200:]!r}"
 
 
-def findings(program: Program, folder: Path) -> list[str]:
-    """What differs, one line each; none if all is well. `folder` is empty, and full of the program's files after."""
+def verdicts(program: Program, folder: Path, seeds: Iterable[int]) -> dict[int, Verdict]:
+    """What becomes of each of the seeds, which are some of the program's.
+
+    `folder` is empty, and full of the program's files after. Raises subprocess.TimeoutExpired if a compiler hangs.
+    """
     for name, text in program.files.items():
         (folder / name).write_text(text)
-    _compile(program, folder, [PLAIN_CXX if program.cxx else PLAIN], "plain", InvalidError)
-    plain = _run(folder, "plain", {})
-    if plain.status == _LOG_FULL:
-        raise SkippedError("it makes more calls than its log holds")
-    if plain.status < 0 or plain.status > 127:
-        raise InvalidError(f"the plain program ends with {plain}")
     try:
-        said = _compile(
-            program, folder, [PREFIX / "bin" / ("vprof-c++" if program.cxx else "vprof-cc")], "probed", _RefusedError
-        )
+        # What the programs print does not depend on optimisation, and this is the quickest to compile.
+        _compile(program, folder, PLAIN_CXX if program.cxx else PLAIN, ["-O0"], "plain", _UnfairError)
+        wrapper = PREFIX / "bin" / ("vprof-c++" if program.cxx else "vprof-cc")
+        said = _compile(program, folder, wrapper, [], "probed", _RefusedError)
+    except _UnfairError as failure:
+        return dict.fromkeys(seeds, Verdict("invalid", (str(failure),)))
     except _RefusedError as failure:
-        return [f"vprof-cc fails: {failure}"]
-    return [*([f"vprof-cc says {said!r}"] if said else []), *_unchanged(folder), *_compared(program, folder, plain)]
+        return dict.fromkeys(seeds, Verdict("different", (f"vprof-cc fails: {failure}",)))
+    units = read_program(folder / "probed")
+    lines = (*([f"vprof-cc says {said!r}"] if said else []), *_unchanged(units))
+    if lines:
+        return dict.fromkeys(seeds, Verdict("different", lines))
+    places = oracle.comparable(program, units)
+    with _session(folder) as session:
+        return {seed: _verdict(program, folder, seed, session, places) for seed in seeds}
 
 
-class _RefusedError(Exception):
-    pass
+def _verdict(program: Program, folder: Path, seed: int, session: Session, places: set[oracle.Place]) -> Verdict:
+    try:
+        found = tuple(_differences(program, folder, seed, session, places))
+    except _UnfairError as reason:
+        return Verdict("invalid", (str(reason),))
+    except _SlowError as reason:
+        return Verdict("skipped", (str(reason),))
+    return Verdict("different" if found else "same", found)
 
 
 _kept = tempfile.TemporaryDirectory(prefix="fuzz-log-")
@@ -86,59 +110,82 @@ def log_object() -> Path:
     return made
 
 
-def _compile(program: Program, folder: Path, command: list[Path | str], output: str, failure: type[Exception]) -> str:
-    words = [*command, *program.flags, *program.units, log_object(), "-o", output]
+def _compile(
+    program: Program,
+    folder: Path,
+    compiler: Path | str,
+    options: list[str],
+    output: str,
+    failure: type[Exception],
+) -> str:
+    words = [compiler, *program.flags, *options, *program.units, log_object(), "-o", output]
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=COMPILE_SECONDS)
     if done.returncode:
         raise failure(done.stderr[:1500] or f"exit code {done.returncode}")
     return done.stderr
 
 
-def _run(folder: Path, name: str, env: dict[str, str], meanwhile: Callable[[], object] | None = None) -> Ran:
-    """Runs a program to its end; `meanwhile` is called again and again until then."""
+def _run(folder: Path, name: str, seed: int, env: dict[str, str], meanwhile: Callable[[], object] | None = None) -> Ran:
+    """Runs the program of one seed to its end; `meanwhile` is called again and again until then."""
     process = subprocess.Popen(
-        [f"./{name}"],
+        [f"./{name}", str(seed)],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, **env},
+        preexec_fn=end_with_parent,
     )
     try:
-        while meanwhile and process.poll() is None:
+        deadline = time.monotonic() + RUN_SECONDS
+        while meanwhile and process.poll() is None and time.monotonic() < deadline:
             meanwhile()
         stdout, stderr = process.communicate(timeout=RUN_SECONDS)
     except subprocess.TimeoutExpired:
-        raise SkippedError(f"{name} runs longer than {RUN_SECONDS} s") from None
+        raise _SlowError(f"{name} runs longer than {RUN_SECONDS} s") from None
     finally:
         process.kill()
         process.communicate()
     return Ran(stdout, stderr, process.returncode)
 
 
-def _unchanged(folder: Path) -> Iterator[str]:
-    for unit in read_program(folder / "probed"):
+def _run_plain(folder: Path, seed: int) -> Ran:
+    plain = _run(folder, "plain", seed, {})
+    if plain.status == _LOG_FULL:
+        raise _SlowError("it makes more calls than its log holds")
+    if plain.status < 0 or plain.status > 127:
+        raise _UnfairError(f"the plain program ends with {plain}")
+    return plain
+
+
+def _unchanged(units: list[Unit]) -> Iterator[str]:
+    for unit in units:
         if unit.status != "instrumented":
             yield f"{Path(unit.unit).name} is compiled unchanged: {unit.reason}"
 
 
-def _compared(program: Program, folder: Path, plain: Ran) -> Iterator[str]:
-    ran = _run(folder, "probed", {})
+def _differences(
+    program: Program, folder: Path, seed: int, session: Session, places: set[oracle.Place]
+) -> Iterator[str]:
+    plain = _run_plain(folder, seed)
+    env = {"VPROF_SESSION": str(session.directory)}
+    ran = _run(folder, "probed", seed, {})
     if ran != plain:
         yield f"dormant: {ran}, plain: {plain}"
-    with _session(folder) as session:
-        env = {"VPROF_SESSION": str(session.directory)}
-        for name, meanwhile in (("attached", lambda: session.follow(_NOTHING)), ("flipping", _flips(session))):
-            ran = _run(folder, "probed", env, meanwhile)
-            if ran != plain:
-                yield f"{name}: {ran}, plain: {plain}"
-        session.flip("on", session.sites.numbers(_ALL))
-        session.rotate(folder / "run.trace")
-        ran = _run(folder, "probed", {**env, "FUZZ_LOG": "log"})
+    session.flip("off", session.sites.numbers(_ALL))
+    for name, meanwhile in (("attached", lambda: session.follow(_NOTHING)), ("flipping", _flips(session))):
+        ran = _run(folder, "probed", seed, env, meanwhile)
         if ran != plain:
-            yield f"all on: {ran}, plain: {plain}"
-        session.stop()
-    yield from _misrecorded(program, folder)
+            yield f"{name}: {ran}, plain: {plain}"
+    session.flip("on", session.sites.numbers(_ALL))
+    trace, log = folder / f"{seed}.trace", folder / f"{seed}.log"
+    session.rotate(trace)
+    ran = _run(folder, "probed", seed, {**env, "FUZZ_LOG": log.name})
+    session.rotate(None)
+    if ran != plain:
+        yield f"all on: {ran}, plain: {plain}"
+    if places:
+        yield from _misrecorded(trace, log, places, nested="-DFUZZ_ENTRIES" not in program.flags)
 
 
 def _session(folder: Path) -> Session:
@@ -147,7 +194,11 @@ def _session(folder: Path) -> Session:
     command = [PREFIX / "lib/vprof/vprof-collector", "--session", directory, "--output", "-", "--hold"]
     sizes = ["--slots", "16", "--ring-bytes", str(1 << 20)]
     collector = subprocess.Popen(
-        [*map(str, command), *sizes], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*map(str, command), *sizes],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=end_with_parent,
     )
     assert collector.stdout
     if collector.stdout.readline().strip() != "ready":
@@ -166,18 +217,14 @@ def _flips(session: Session) -> Callable[[], object]:
     return flip
 
 
-def _misrecorded(program: Program, folder: Path) -> Iterator[str]:
+def _misrecorded(file: Path, log: Path, places: set[oracle.Place], nested: bool) -> Iterator[str]:
     """Where trace and log differ."""
-    places = oracle.comparable(program, read_program(folder / "probed"))
-    if not places:
-        return
     try:
-        trace = load_binary(folder / "run.trace")
+        trace = load_binary(file)
     except VprofError as error:
         yield f"the trace is unreadable: {error}"
         return
     if trace.loss.get("dropped"):
         yield f"records were dropped: {trace.loss}"
         return
-    log, found = oracle.logged(folder / "log", places), oracle.recorded(trace, places)
-    yield from oracle.differences(log, found, nested="-DFUZZ_ENTRIES" not in program.flags)
+    yield from oracle.differences(oracle.logged(log, places), oracle.recorded(trace, places), nested)

@@ -15,12 +15,15 @@ import tempfile
 import time
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
 
 import compare
+from compare import Verdict
 
-from programs import LANGUAGES, UnusableError, program
+from programs import LANGUAGES, UnusableError, program, together
 
 _TOLD_SECONDS = 30
 
@@ -29,30 +32,28 @@ _TOLD_SECONDS = 30
 class Outcome:
     language: str
     seed: int
-    kind: str
-    """same, different, skipped (it runs too long), invalid (the generator's fault)."""
-    lines: tuple[str, ...] = ()
+    verdict: Verdict
 
 
-def try_seed(language: str, seed: int, folder: Path | None = None) -> Outcome:
-    """Compares the program of one seed, in a temporary folder unless one is given."""
+def try_seeds(language: str, seeds: list[int], folder: Path | None = None) -> list[Outcome]:
+    """Compares the programs of seeds that are compiled together, in a temporary folder unless one is given."""
     try:
+        source = program(language, together(language, seeds[0]))
         if folder:
-            found = compare.findings(program(language, seed), folder)
+            found = compare.verdicts(source, folder, seeds)
         else:
             with tempfile.TemporaryDirectory(prefix="fuzz-") as scratch:
-                found = compare.findings(program(language, seed), Path(scratch))
-    except (compare.SkippedError, UnusableError) as reason:
-        return Outcome(language, seed, "skipped", (str(reason),))
+                found = compare.verdicts(source, Path(scratch), seeds)
+    except UnusableError as reason:
+        found = dict.fromkeys(seeds, Verdict("skipped", (str(reason),)))
     except subprocess.TimeoutExpired as reason:
-        return Outcome(language, seed, "different", (f"the compiler does not end: {reason.cmd[0]}",))
-    except compare.InvalidError as reason:
-        return Outcome(language, seed, "invalid", (str(reason),))
-    return Outcome(language, seed, "different" if found else "same", tuple(found))
+        found = dict.fromkeys(seeds, Verdict("different", (f"the compiler does not end: {reason.cmd[0]}",)))
+    return [Outcome(language, seed, verdict) for seed, verdict in found.items()]
 
 
-def _try(job: tuple[str, int]) -> Outcome:
-    return try_seed(*job)
+def grouped(language: str, seeds: range) -> list[list[int]]:
+    """The seeds, those that are compiled together in one list."""
+    return [list(group) for _, group in groupby(seeds, lambda seed: together(language, seed))]
 
 
 def run(language: str, seeds: range, jobs: int) -> list[Outcome]:
@@ -61,10 +62,11 @@ def run(language: str, seeds: range, jobs: int) -> list[Outcome]:
     told = time.monotonic()
     compare.log_object()
     with ThreadPool(jobs) as pool:  # the work is done by other programs
-        for outcome in pool.imap_unordered(_try, [(language, seed) for seed in seeds]):
-            outcomes.append(outcome)
-            if outcome.kind != "same":
-                print(told_of(outcome), flush=True)
+        for group in pool.imap_unordered(partial(try_seeds, language), grouped(language, seeds)):
+            outcomes += group
+            for outcome in group:
+                if outcome.verdict.kind != "same":
+                    print(told_of(outcome), flush=True)
             if time.monotonic() - told > _TOLD_SECONDS:
                 told = time.monotonic()
                 print(summary(language, outcomes), flush=True)
@@ -75,11 +77,12 @@ def told_of(outcome: Outcome) -> str:
     again = (
         f"{sys.executable} {Path(__file__)} {outcome.language} --seed {outcome.seed} --keep /tmp/fuzz-{outcome.seed}"
     )
-    return "\n  ".join([f"{outcome.language} {outcome.seed}: {outcome.kind}", *outcome.lines[:4], f"again: {again}"])
+    head = f"{outcome.language} {outcome.seed}: {outcome.verdict.kind}"
+    return "\n  ".join([head, *outcome.verdict.lines[:4], f"again: {again}"])
 
 
 def summary(language: str, outcomes: list[Outcome]) -> str:
-    kinds = Counter(outcome.kind for outcome in outcomes)
+    kinds = Counter(outcome.verdict.kind for outcome in outcomes)
     counts = ", ".join(f"{kinds[kind]} {kind}" for kind in ("same", "different", "skipped", "invalid"))
     return f"{language}: {len(outcomes)} seeds: {counts}"
 
@@ -96,13 +99,15 @@ def main() -> int:
     if given.seed is not None:
         if given.keep:
             given.keep.mkdir(exist_ok=True)
-        outcomes = [try_seed(language, given.seed, given.keep) for language in given.languages]
+        outcomes = [one for language in given.languages for one in try_seeds(language, [given.seed], given.keep)]
         print("\n".join(told_of(outcome) for outcome in outcomes))
-        return any(outcome.kind != "same" for outcome in outcomes)
+        return any(outcome.verdict.kind != "same" for outcome in outcomes)
     seeds = range(given.first, given.first + given.count)
     results = {language: run(language, seeds, given.jobs) for language in given.languages}
     print("\n".join(summary(language, outcomes) for language, outcomes in results.items()))
-    return any(outcome.kind in ("different", "invalid") for outcomes in results.values() for outcome in outcomes)
+    return any(
+        outcome.verdict.kind in ("different", "invalid") for outcomes in results.values() for outcome in outcomes
+    )
 
 
 if __name__ == "__main__":
