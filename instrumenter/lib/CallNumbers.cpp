@@ -104,41 +104,65 @@ struct Call {
   bool can_be_numbered;
 };
 
-std::vector<Call> callsOf(const clang::FunctionDecl &function, Targets &targets) {
-  const clang::SourceManager &sources = function.getASTContext().getSourceManager();
+struct CallsOfBlock {
   std::vector<Call> calls;
+  std::vector<Target> unlisted;   ///< of calls in bounds of arrays and the like, where no text can be put
+  std::set<unsigned> unresolved;  ///< lines of a template's calls whose callees only its instantiations know
+};
+
+CallsOfBlock callsOf(const clang::FunctionDecl &function, Targets &targets) {
+  const clang::ASTContext &context = function.getASTContext();
+  const auto lineOf = [&](const clang::Expr &call) {
+    return placeOf(context.getSourceManager(), call.getBeginLoc()).second;
+  };
+  CallsOfBlock block;
+  std::set<const clang::Stmt *> listed;
   const auto wanted = [&](const clang::CallExpr &call) { return targets.of(call).has_value(); };
   for (WrittenCall &written : writtenCalls(function, wanted)) {
     const clang::CallExpr &call = *written.expression;
-    const unsigned line = placeOf(sources, call.getBeginLoc()).second;
-    calls.push_back({std::move(written), *targets.of(call), line, looksLikeCall(call) && isInText(call, function)});
+    listed.insert(&call);
+    block.calls.push_back(
+        {std::move(written), *targets.of(call), lineOf(call), looksLikeCall(call) && isInText(call, function)});
   }
-  return calls;
+  walk(function.getBody(), [&](const clang::Stmt &statement, const clang::Stmt &, bool) {
+    const auto *call = llvm::dyn_cast<clang::CallExpr>(&statement);
+    if (!call || listed.count(call)) return;
+    if (const std::optional<Target> target = targets.of(*call)) block.unlisted.push_back(*target);
+    for (const Callee &callee : calleesOf(*call, context))
+      if (callee.kind == Callee::kDependent) block.unresolved.insert(lineOf(*call));
+  });
+  return block;
 }
 
-/// What is called where no number can be put: by macros and operators, and by code that C++ implies or the library
-/// has, of which only the lines are known.
+/// What is called where no number can be put: by macros and operators, by calls that are not listed, and by code that
+/// C++ implies or the library has. Of the last two only the lines are known.
 struct Hidden {
   std::set<unsigned> families;
   std::set<std::string> types;
 
-  Hidden(const Function &function, const std::vector<Call> &calls, const Targets &targets) {
+  Hidden(const Function &function, const CallsOfBlock &block, const Targets &targets) {
+    const std::vector<Call> &calls = block.calls;
+    const auto is_all_of = [&](unsigned line, auto &&matches) {
+      return !block.unresolved.count(line) &&
+             llvm::any_of(calls, [&](const Call &call) { return call.line == line && matches(call.target); });
+    };
     for (const auto *list : {&function.calls, &function.virtuals})
       for (const auto &[symbol, line] : *list)
-        if (llvm::none_of(calls, [&, id = symbol, at = line](const Call &call) {
-              return call.target.symbol == id && call.line == at;
-            }))
+        if (!is_all_of(line, [id = symbol](const Target &target) { return target.symbol == id; }))
           families.insert(targets.familyOf(symbol));
     for (const auto &[type, line] : function.indirect)
-      if (llvm::none_of(calls, [&, text = type, at = line](const Call &call) {
-            return !call.target.symbol && call.target.type == text && call.line == at;
-          }))
+      if (!is_all_of(line, [&text = type](const Target &target) { return !target.symbol && target.type == text; }))
         types.insert(type);
     for (const Call &call : calls)
-      if (!call.can_be_numbered && call.target.symbol)
-        families.insert(call.target.family);
-      else if (!call.can_be_numbered)
-        types.insert(call.target.type);
+      if (!call.can_be_numbered) hide(call.target);
+    for (const Target &target : block.unlisted) hide(target);
+  }
+
+  void hide(const Target &target) {
+    if (target.symbol)
+      families.insert(target.family);
+    else
+      types.insert(target.type);
   }
 
   bool covers(const Target &target) const { return families.count(target.family) || types.count(target.type); }
@@ -177,10 +201,11 @@ void keepToldApart(std::vector<const Call *> &calls, const Hidden &hidden) {
 }
 
 /// Those before which a number is set, in source order.
-std::vector<const Call *> toNumber(const Function &function, const std::vector<Call> &all, const Targets &targets) {
+std::vector<const Call *> toNumber(const Function &function, const CallsOfBlock &block, const Targets &targets) {
+  const std::vector<Call> &all = block.calls;
   std::set<const Call *> sharing, overwritten;
   std::vector<const Call *> calls = withoutInner(all, sharing);
-  keepToldApart(calls, Hidden(function, all, targets));
+  keepToldApart(calls, Hidden(function, block, targets));
   for (const Call *call : calls)
     for (size_t outer : llvm::ArrayRef(call->written.around).drop_front(call->written.conditional))
       overwritten.insert(&all[outer]);
@@ -194,8 +219,8 @@ void numberCalls(Unit &unit, const clang::ASTContext &context) {
   Targets targets(unit, context);
   for (Function &function : unit.functions) {
     if (!function.site) continue;
-    const std::vector<Call> calls = callsOf(*function.decl, targets);
-    for (const Call *call : toNumber(function, calls, targets))
+    const CallsOfBlock block = callsOf(*function.decl, targets);
+    for (const Call *call : toNumber(function, block, targets))
       if (call->target.symbol && function.numbered.size() < kMaxCallNumber)
         function.numbered.push_back({*call->target.symbol, call->line, call->written.expression});
       else

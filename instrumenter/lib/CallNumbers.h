@@ -2,9 +2,10 @@
 // function with a probe (runtime/PROBE_ABI.md "Call numbers").
 //
 // A function is numbered at all of its places or at none, since a call without a number carries that of an earlier one;
-// methods that override one another count as one function. Left out are functions that operators, macros, implied or
-// inlined library code call as well, and callees that can lead to no probe. A call through a pointer that may lead to
-// a numbered function takes the number back.
+// methods that override one another count as one function. Left out are functions that operators, macros, bounds of
+// arrays, implied or inlined library code call as well, or a template in calls that only its instantiations resolve,
+// and callees that can lead to no probe. A call through a pointer that may lead to a numbered function takes the number
+// back.
 //
 // Also without a number: unevaluated and constant expressions, and a call with a numbered call of another function
 // among its arguments, which would overwrite its number. Calls of one function inside each other's arguments share one.

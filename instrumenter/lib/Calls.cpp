@@ -101,6 +101,10 @@ void addImplied(const clang::Stmt &statement, std::vector<const clang::Stmt *> &
 }
 
 bool isUnevaluated(const clang::Stmt &statement) {
+  if (const auto *call = llvm::dyn_cast<clang::CallExpr>(&statement)) {
+    const clang::FunctionDecl *decl = call->getDirectCallee();
+    return decl && call->isUnevaluatedBuiltinCall(decl->getASTContext());
+  }
   if (const auto *type = llvm::dyn_cast<clang::CXXTypeidExpr>(&statement))
     return type->isTypeOperand() || !type->isPotentiallyEvaluated();
   if (const auto *size = llvm::dyn_cast<clang::UnaryExprOrTypeTraitExpr>(&statement))
@@ -113,6 +117,15 @@ struct Step {
   const clang::Stmt *at;  ///< the written statement that implies it, or null
 };
 
+/// What a choice at compile time chose, null if it is none or was not made yet.
+const clang::Expr *chosen(const clang::Stmt &statement) {
+  if (const auto *selection = llvm::dyn_cast<clang::GenericSelectionExpr>(&statement))
+    return selection->isResultDependent() ? nullptr : selection->getResultExpr();
+  if (const auto *choice = llvm::dyn_cast<clang::ChooseExpr>(&statement))
+    return choice->isConditionDependent() ? nullptr : choice->getChosenSubExpr();
+  return nullptr;
+}
+
 /// Pushes children so that the first is on top.
 void pushChildren(const Step &step, std::vector<Step> &todo) {
   const clang::Stmt &statement = *step.statement;
@@ -121,6 +134,8 @@ void pushChildren(const Step &step, std::vector<Step> &todo) {
   std::vector<const clang::Stmt *> children, implied;
   if (const auto *lambda = llvm::dyn_cast<clang::LambdaExpr>(&statement))
     children.assign(lambda->capture_init_begin(), lambda->capture_init_end());
+  else if (const clang::Expr *expression = chosen(statement))
+    children = {expression};
   else if (range)
     children = {range->getInit(), range->getRangeInit(), range->getBody()};
   else

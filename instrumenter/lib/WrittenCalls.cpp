@@ -76,7 +76,9 @@ class Finder : public clang::RecursiveASTVisitor<Finder> {
 
 std::vector<WrittenCall> writtenCalls(const clang::FunctionDecl &function, const Wanted &wanted) {
   Finder finder(wanted, function.getASTContext());
-  finder.TraverseStmt(const_cast<clang::CompoundStmt *>(blockOf(function)));
+  // A function-try-block is under the probe with its handlers, but for constructors and destructors.
+  const bool is_block = llvm::isa<clang::CXXConstructorDecl, clang::CXXDestructorDecl>(function);
+  finder.TraverseStmt(is_block ? const_cast<clang::CompoundStmt *>(blockOf(function)) : function.getBody());
   return std::move(finder.calls);
 }
 

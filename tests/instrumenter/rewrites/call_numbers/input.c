@@ -42,8 +42,11 @@ static int under_conditions(int n) {
   return get(__builtin_choose_expr(1, one(7), one(8)));
 }
 
+// No text is put into a bound.
+static int bound(int n) { int values[1 + get(n)]; values[0] = get(1) + one(n) + one(2); return values[0] + get(2); }
+
 int main(void) {
   printf("%d\n", places(1));
-  printf("%d\n", pointers(3) + behind(2) + behind_macro(1) + library() + under_conditions(1));
+  printf("%d\n", pointers(3) + behind(2) + behind_macro(1) + library() + under_conditions(1) + bound(3));
   return 0;
 }

@@ -82,6 +82,13 @@ static int instances(T call) {
   return sum + only(2).operator*() + *only(3) +
          call(2);
 }
+// Which function an overloaded name is, only an instantiation knows: not numbered, nor are other calls of it.
+template <typename T>
+static int resolved_late(T i) {
+  return place(1) + place(i) + argument() + argument();
+}
+static int in_handler(int n) try { return place(n) ? throw n : n; } catch (int thrown) { return place(thrown); }
+
 static int twice_inside() { return place(place(place(1)) + *only(argument()) + *only(2)) + place(2); }
 
 int main() {
@@ -94,6 +101,6 @@ int main() {
   std::printf("%d\n", dependent(square));
   std::printf("%d %d %d\n", family(square, Big()), through(nullptr, place), implied());
   std::printf("%d %d\n", instances([](int x) { return argument() - x; }), twice_inside());
-  std::printf("%d\n", instances(place));
+  std::printf("%d %d\n", instances(place), resolved_late(2) + in_handler(3));
   return 0;
 }

@@ -42,8 +42,11 @@ static int under_conditions(int n) { __VPROF_PROBE_CALLS(8)
   return get(__builtin_choose_expr(1, (__VPROF_CALL_NUMBER(7), one(7)), one(8)));
 }
 
-int main(void) { __VPROF_PROBE(9) 
+// No text is put into a bound.
+static int bound(int n) { __VPROF_PROBE_CALLS(9)  int values[1 + get(n)]; values[0] = get(1) + (__VPROF_CALL_NUMBER(1), one(n)) + (__VPROF_CALL_NUMBER(2), one(2)); return values[0] + get(2); }
+
+int main(void) { __VPROF_PROBE(10) 
   printf("%d\n", places(1));
-  printf("%d\n", pointers(3) + behind(2) + behind_macro(1) + library() + under_conditions(1));
+  printf("%d\n", pointers(3) + behind(2) + behind_macro(1) + library() + under_conditions(1) + bound(3));
   return 0;
 }

@@ -82,9 +82,16 @@ static int instances(T call) { __VPROF_PROBE_CALLS(16)
   return sum + (__VPROF_CALL_NUMBER(2), only(2)).operator*() + *(__VPROF_CALL_NUMBER(3), only(3)) +
          call(2);
 }
-static int twice_inside() { __VPROF_PROBE_CALLS(17)  return (__VPROF_CALL_NUMBER(1), place(place(place(1)) + *(__VPROF_CALL_NUMBER(2), only(argument())) + *(__VPROF_CALL_NUMBER(3), only(2)))) + (__VPROF_CALL_NUMBER(4), place(2)); }
+// Which function an overloaded name is, only an instantiation knows: not numbered, nor are other calls of it.
+template <typename T>
+static int resolved_late(T i) { __VPROF_PROBE_CALLS(17) 
+  return place(1) + place(i) + (__VPROF_CALL_NUMBER(1), argument()) + (__VPROF_CALL_NUMBER(2), argument());
+}
+static int in_handler(int n) { __VPROF_PROBE_CALLS(18) try { return (__VPROF_CALL_NUMBER(1), place(n)) ? throw n : n; } catch (int thrown) { return (__VPROF_CALL_NUMBER(2), place(thrown)); } }
 
-int main() { __VPROF_PROBE_CALLS(18) 
+static int twice_inside() { __VPROF_PROBE_CALLS(19)  return (__VPROF_CALL_NUMBER(1), place(place(place(1)) + *(__VPROF_CALL_NUMBER(2), only(argument())) + *(__VPROF_CALL_NUMBER(3), only(2)))) + (__VPROF_CALL_NUMBER(4), place(2)); }
+
+int main() { __VPROF_PROBE_CALLS(20) 
   Chain chain;
   (__VPROF_CALL_NUMBER(1), chain.add(1).add(2).add(3));
   (__VPROF_CALL_NUMBER(2), chain.add(4));
@@ -93,7 +100,7 @@ int main() { __VPROF_PROBE_CALLS(18)
   std::printf("%d %d %d\n", chain.sum, (__VPROF_CALL_NUMBER(3), shape.area()) + (__VPROF_CALL_NUMBER(4), shape.area()), values());
   std::printf("%d\n", dependent(square));
   std::printf("%d %d %d\n", family(square, Big()), through(nullptr, place), implied());
-  std::printf("%d %d\n", (__VPROF_CALL_NUMBER(5), instances([](int x) { __VPROF_PROBE(19)  return argument() - x; })), twice_inside());
-  std::printf("%d\n", (__VPROF_CALL_NUMBER(6), instances(place)));
+  std::printf("%d %d\n", (__VPROF_CALL_NUMBER(5), instances([](int x) { __VPROF_PROBE(21)  return argument() - x; })), twice_inside());
+  std::printf("%d %d\n", (__VPROF_CALL_NUMBER(6), instances(place)), resolved_late(2) + in_handler(3));
   return 0;
 }

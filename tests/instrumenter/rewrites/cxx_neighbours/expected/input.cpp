@@ -38,7 +38,7 @@ static std::pair<int, int> *work(int n) { __VPROF_PROBE(3) __VPROF_RETURNED(std:
 }
 
 static int digraphs(int n) <% __VPROF_PROBE_CALLS(4) return(__VPROF_CALL_NUMBER(1), ::twice(n))+(n<(__VPROF_CALL_NUMBER(2), ::twice(n)));%>
-static int tried(int n) { __VPROF_PROBE_CALLS(5) try{return(__VPROF_CALL_NUMBER(1), ::twice(n))+(__VPROF_CALL_NUMBER(2), ::twice(2));}catch(...){return::twice(3);} }
+static int tried(int n) { __VPROF_PROBE_CALLS(5) try{return(__VPROF_CALL_NUMBER(1), ::twice(n))+(__VPROF_CALL_NUMBER(2), ::twice(2));}catch(...){return(__VPROF_CALL_NUMBER(3), ::twice(3));} }
 
 int main() { __VPROF_PROBE(6) 
   int sum = digraphs(1) + tried(1);
