@@ -160,6 +160,12 @@ bool isHeader(const std::string &path, const std::string &language) {
   return language.empty() ? suffixes.count(suffixOf(path)) != 0 : language.find("-header") != std::string::npos;
 }
 
+/// -c and -S have nothing to do for it.
+bool isLinkerInput(const std::string &path, const std::string &language) {
+  static const std::set<std::string> suffixes = {"o", "a", "so", "lo", "obj"};
+  return language.empty() && suffixes.count(suffixOf(path)) != 0;
+}
+
 /// Reads the arguments from left to right.
 class Parser {
  public:
@@ -221,6 +227,7 @@ class Parser {
     line_.inputs.push_back(position_);
     header_ |= isHeader(path, language_);
     const std::string language = language_.empty() ? languageBySuffix(path, cxx_) : language_;
+    compiled_ += !isLinkerInput(path, language_);
     if (language != "c" && language != "c++")
       line_.others.push_back(position_);
     else
@@ -231,14 +238,14 @@ class Parser {
     line_.dependencies &= !dependency_file_;
     if (no_object_ || header_ || line_.inputs.empty()) return Mode::kPassThrough;
     if (!compile_) return Mode::kLink;
-    const bool several = line_.sources.size() + line_.others.size() > 1;
-    if (several && !line_.output.empty()) return Mode::kPassThrough;  // one output for all: an error, mostly
+    if (compiled_ > 1 && !line_.output.empty()) return Mode::kPassThrough;  // one output for all: an error, mostly
     return line_.sources.empty() ? Mode::kPassThrough : Mode::kCompile;
   }
 
   CommandLine &line_;
   const bool cxx_;
   size_t position_ = 0;
+  size_t compiled_ = 0;  ///< inputs with something to do for -c
   std::string language_;
   bool only_inputs_ = false, no_object_ = false, compile_ = false, header_ = false, dependency_file_ = false;
 };

@@ -7,6 +7,7 @@
 //   VPROF_DESCRIPTOR               JSON file of the target's descriptor
 //   VPROF_EMIT_TREE                as --emit-tree
 //   VPROF_DISABLE=1                only the real compiler
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -45,6 +46,16 @@ Arguments command(const Tools &tools, const Arguments &arguments) {
   Arguments result = tools.compiler;
   result.insert(result.end(), arguments.begin(), arguments.end());
   return result;
+}
+
+/// Then the real compiler does nothing but say so.
+bool isInputMissing(const CommandLine &line) {
+  std::vector<size_t> indices = line.others;
+  for (const Source &source : line.sources) indices.push_back(source.index);
+  return std::any_of(indices.begin(), indices.end(), [&](size_t index) {
+    std::error_code ignored;
+    return line.arguments[index] != "-" && !std::filesystem::exists(line.arguments[index], ignored);
+  });
 }
 
 std::string stemOf(const std::string &path) {
@@ -110,7 +121,7 @@ int main(int argc, char **argv) {
   const char *disable = std::getenv("VPROF_DISABLE");
   if (disable && std::string(disable) == "1") return replaceProcess(command(tools, arguments));
   const CommandLine line = parseCommandLine(arguments, kCxx);
-  if (line.mode == Mode::kPassThrough) return replaceProcess(command(tools, arguments));
+  if (line.mode == Mode::kPassThrough || isInputMissing(line)) return replaceProcess(command(tools, arguments));
   if (line.sources.empty()) return replaceProcess(command(tools, linkArguments(line, arguments, tools)));
   return endLike(build(line, tools));
 }
