@@ -1,13 +1,14 @@
 // vprof-rewrite: reads one translation unit and writes its instrumented text below a directory.
 //
-//   vprof-rewrite [--spare-lambdas] --out DIR --prelude FILE --object PATH [--descriptor JSON] [--emit-tree DIR]
-//   [--gcc-text FILE] -- COMPILER ARGUMENTS...
+//   vprof-rewrite [--spare-lambdas] [--messages] --out DIR --prelude FILE --object PATH [--descriptor JSON]
+//   [--emit-tree DIR] [--gcc-text FILE] -- COMPILER ARGUMENTS...
 //
 // Writes DIR/manifest (pairs of lines: file as the compiler names it, file that replaces it) and the files it names;
 // the replacement of the prelude's FILE is the unit's prelude. With --gcc-text, the unit as gcc reads it
-// (CompilerText.h), also DIR/text: the same instrumented. Called by vprof-cc, once per unit. Exit code 0: written; 1:
-// the unit cannot be instrumented, standard error has the reason in one line; 2: wrong usage; 3: the descriptor is
-// wrong, standard error says how.
+// (CompilerText.h), also DIR/text: the same instrumented. With --messages, if COMPILER is this clang, DIR/messages:
+// what it says about the unit, unless that cannot be known. Called by vprof-cc, once per unit. Exit code 0: written; 1:
+// the unit cannot be instrumented, standard output has the reason in one line; 2: wrong usage; 3: the descriptor is
+// wrong, standard output says how.
 #include <cstdio>
 
 #include "CallGraph.h"
@@ -32,7 +33,7 @@ enum ExitCode { kWritten = 0, kCannotInstrument = 1, kUsage = 2, kWrongDescripto
 
 struct Options {
   std::string out, prelude, object, descriptor, emit_tree, gcc_text;
-  bool spare_lambdas = false;
+  bool spare_lambdas = false, messages = false;
   std::vector<std::string> command;
 
   bool complete() const { return !out.empty() && !prelude.empty() && !object.empty() && !command.empty(); }
@@ -52,10 +53,12 @@ Options parseOptions(int argc, char **argv) {
                                                       {"--emit-tree", &options.emit_tree},
                                                       {"--gcc-text", &options.gcc_text}};
   int i = 1;
-  if (i < argc && std::string(argv[i]) == "--spare-lambdas") {
-    options.spare_lambdas = true;
-    ++i;
-  }
+  for (const auto &[name, value] :
+       {std::pair("--spare-lambdas", &options.spare_lambdas), {"--messages", &options.messages}})
+    if (i < argc && std::string(argv[i]) == name) {
+      *value = true;
+      ++i;
+    }
   for (; i + 1 < argc && names.count(argv[i]); i += 2) *names.at(argv[i]) = argv[i + 1];
   if (i < argc && std::string(argv[i]) == "--") options.command.assign(argv + i + 1, argv + argc);
   return options;
@@ -160,12 +163,17 @@ Outcome rewrite(const Options &options) {
     job.descriptor = std::move(*read);
   }
   const std::vector<std::string> command =
-      vprof::parseCommand(options.gcc_text.empty() ? options.command : vprof::clangCommand(options.command));
+      options.gcc_text.empty() ? options.command : vprof::clangCommand(options.command);
   vprof::FirstError errors;
-  const bool parsed = vprof::parse(command, std::make_unique<Action>(job), errors);
+  vprof::Messages messages;
+  const bool heard = options.messages && !vprof::namesPlugin(command);
+  const bool parsed = vprof::parse(vprof::parseCommand(command, /*silent=*/!heard), std::make_unique<Action>(job),
+                                   errors, heard ? &messages : nullptr);
   if (job.outcome.code != kWritten) return job.outcome;
   if (!parsed) return {kCannotInstrument, "clang cannot parse it: " + errors.where + ": " + errors.message};
-  return job.hooked ? checkHooks(command, options) : Outcome();
+  if (messages.known && !vprof::writeFile(options.out + "/messages", messages.text))
+    return {kCannotInstrument, "cannot write below " + options.out};
+  return job.hooked ? checkHooks(vprof::parseCommand(command, /*silent=*/true), options) : Outcome();
 }
 
 }  // namespace
@@ -174,6 +182,6 @@ int main(int argc, char **argv) {
   const Options options = parseOptions(argc, argv);
   const Outcome outcome =
       options.complete() ? rewrite(options) : Outcome{kUsage, "usage: see vprof-cc, which calls this"};
-  if (outcome.code != kWritten) std::fprintf(stderr, "%s\n", outcome.message.c_str());
+  if (outcome.code != kWritten) std::printf("%s\n", outcome.message.c_str());
   return outcome.code;
 }

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <optional>
 
 #include "Commands.h"
@@ -28,6 +29,12 @@ std::string firstError(const std::string &text) {
   const size_t error = text.find("error: ");
   if (error == std::string::npos) return firstLine(text);
   return firstLine(text.substr(text.rfind('\n', error) + 1));
+}
+
+std::optional<std::string> readFile(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
 /// Options that make clang read the rewritten text. There are none for gcc, which is given it as a unit.
@@ -81,12 +88,13 @@ class Compilation {
   std::string rewrite(bool spare_lambdas) {
     Arguments command = {tools_.rewriter()};
     if (spare_lambdas) command.push_back("--spare-lambdas");
+    if (tools_.is_rewriters_clang) command.push_back("--messages");
     command = join(command, {"--out", scratch_, "--prelude", tools_.prelude(), "--object", unit_.identity});
     if (!tools_.descriptor.empty()) command = join(command, {"--descriptor", tools_.descriptor});
     if (!tools_.emit_tree.empty()) command = join(command, {"--emit-tree", tools_.emit_tree});
     if (!commands_.text.empty()) command = join(command, {"--gcc-text", commands_.text});
     command.push_back("--");
-    const Result result = vprof::run(join(command, commands_.parse), Capture::kErrors);
+    const Result result = vprof::run(join(command, commands_.parse), Capture::kOutput);
     if (result.ok() && !commands_.text.empty()) keepTimestamp();
     if (result.ok()) return "";
     if (result.code == kRewriterWrongDescriptor) {
@@ -118,13 +126,20 @@ class Compilation {
     return std::nullopt;
   }
 
-  /// Silence means that there is nothing to say about the original either. Otherwise the rewritten text is compiled
-  /// without warnings (-Werror must not see ours), and what is said, and the verdict, are those on the original.
+  /// What the rewriter's parse of the original had to say is printed, if it is the compiler's own. If not, silence
+  /// about the rewritten text means that there is nothing to say about the original either. Otherwise the rewritten
+  /// text is compiled without warnings (-Werror must not see ours), and what is said, and the verdict, are those on the
+  /// original.
   Result compileRewritten() {
     Arguments rewritten = commands_.rewritten;
     if (tools_.family == Family::kClang) rewritten = withOptions(rewritten, remapOptions(scratch_));
+    const std::optional<std::string> messages = readFile(scratch_ + "/messages");
+    if (messages) rewritten = withOptions(rewritten, {"-Xclang", "-w"});  // but the driver's
     const Result first = vprof::run(rewritten, Capture::kErrors);
-    if (first.ok() && first.captured.empty() && silent_) return first;
+    if (first.ok() && first.captured.empty() && silent_) {
+      if (messages) std::fputs(messages->c_str(), stderr);
+      return first;
+    }
     if (!first.ok()) {
       const Result second = vprof::run(withOptions(rewritten, {"-w"}), Capture::kErrors);
       if (!second.ok()) return second;

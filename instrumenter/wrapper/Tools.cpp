@@ -21,14 +21,17 @@ std::vector<std::string> splitWords(const std::string &text) {
   return words;
 }
 
-Family familyOf(std::vector<std::string> compiler) {
-  compiler.insert(compiler.end(), {"-E", "-dM", "-x", "c", "/dev/null"});
-  const std::string macros = run(compiler, Capture::kOutput).captured;
-  const auto defines = [&](const std::string &name) {
-    return macros.find("#define " + name + " ") != std::string::npos;
-  };
-  if (defines("__clang__")) return Family::kClang;
-  return defines("__GNUC__") && !defines("__INTEL_COMPILER") ? Family::kGcc : Family::kOther;
+/// Asks the compiler who it is.
+void identify(Tools &tools) {
+  std::vector<std::string> command = tools.compiler;
+  command.insert(command.end(), {"-E", "-dM", "-x", "c", "/dev/null"});
+  const std::string macros = run(command, Capture::kOutput).captured;
+  const auto defines = [&](const std::string &text) { return macros.find("#define " + text) != std::string::npos; };
+  tools.is_rewriters_clang = defines("__clang_version__ \"" VPROF_CLANG_VERSION " ");
+  if (defines("__clang__ "))
+    tools.family = Family::kClang;
+  else
+    tools.family = defines("__GNUC__ ") && !defines("__INTEL_COMPILER ") ? Family::kGcc : Family::kOther;
 }
 
 }  // namespace
@@ -43,10 +46,12 @@ Tools findTools(bool cxx) {
   namespace fs = std::filesystem;
   Tools tools;
   tools.compiler = splitWords(environment(cxx ? "VPROF_REAL_CXX" : "VPROF_REAL_CC"));
-  if (tools.compiler.empty())
+  if (tools.compiler.empty()) {
     tools.compiler = {cxx ? VPROF_DEFAULT_CXX : VPROF_DEFAULT_CC};
-  else
-    tools.family = familyOf(tools.compiler);
+    tools.is_rewriters_clang = VPROF_DEFAULT_IS_REWRITERS;
+  } else {
+    identify(tools);
+  }
   std::error_code ignored;
   const fs::path prefix = fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path();
   tools.library = prefix / "lib/vprof";
