@@ -32,6 +32,8 @@ from corpus_projects import Project
 from corpus_run import Run
 from corpus_table import Result, lines, merged, read, save
 
+import vprof
+
 PLAIN_RUNS = 3
 
 
@@ -72,6 +74,7 @@ def examine(project: Project, folder: Path, prefix: Path, plain_runs: int = PLAI
         new_failures={"off": differences(runs, off), "on": differences(runs, on)},
         load=os.getloadavg()[1],
         machine=_machine(plain.cc),
+        head=_head(),
     )
 
 
@@ -150,6 +153,18 @@ def _machine(compiler: Path) -> str:
     said = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
     kernel = ".".join(platform.release().split(".")[:2])
     return f"{os.cpu_count()} CPUs, {platform.freedesktop_os_release()['PRETTY_NAME']}, kernel {kernel}, {said}"
+
+
+def _head() -> str:
+    """The commit of vprof, "+" behind it if what is installed may have more than that; its version outside of git."""
+    git = ["git", "-C", str(Path(__file__).parents[2])]
+    commit = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    if commit.returncode:
+        return vprof.__version__
+    changed = subprocess.run(
+        [*git, "diff", "--quiet", "HEAD", "--", "analyzer", "instrumenter", "runtime"], check=False
+    )
+    return commit.stdout.strip() + ("+" if changed.returncode else "")
 
 
 def keep(result: Result, table: Path, known: dict[str, Project]) -> None:

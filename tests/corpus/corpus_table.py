@@ -10,6 +10,7 @@ from typing import Any
 
 HEAD = (
     "project",
+    "vprof at",
     "build",
     "units",
     "sites",
@@ -27,7 +28,8 @@ HEAD = (
 @dataclass
 class Result:
     """One project by one compiler; `plain`, `off` and `on` as in corpus.py. `new_failures` are tests that no plain run
-    failed, `machine` says in words what it was measured on, `load` is the load average at the end."""
+    failed, `machine` says in words what it was measured on, `load` is the load average at the end, `head` is
+    vprof's commit."""
 
     project: str
     version: str
@@ -47,6 +49,7 @@ class Result:
     new_failures: dict[str, list[str]]
     load: float
     machine: str
+    head: str
 
 
 def read(file: Path) -> list[Result]:
@@ -78,6 +81,7 @@ def row(result: Result) -> tuple[str, ...]:
     on = (result.off, result.on)
     return (
         f"{result.project} {result.version}",
+        result.head,
         f"{result.system}, {result.compiler}",
         f"{result.units}, {unchanged} unchanged" if unchanged else str(result.units),
         f"{result.sites:,}",

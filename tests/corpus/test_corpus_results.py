@@ -31,6 +31,7 @@ def result(project: str, compiler: str = "clang-19", machine: str = "this one", 
         new_failures={"off": [], "on": []},
         load=1.0,
         machine=machine,
+        head="1234567",
     )
 
 
