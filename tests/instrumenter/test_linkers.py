@@ -18,6 +18,7 @@ static int behind __attribute__((section("vprof_switch_a"), used)) = 2;
 static int other __attribute__((section("aaa"), used)) = 3;
 int work(int n) { int sum = before + behind + other - 6; for (int i = 0; i <= n; i++) sum += i; return sum; }
 """
+LLVM_PROGRAMS = "/usr/lib/llvm-19/bin"
 LINKERS = ["-fuse-ld=bfd", "-fuse-ld=gold", "-fuse-ld=lld"]
 
 
@@ -47,6 +48,18 @@ def test_no_other_data_on_pages_of_switch_bytes(pair: Workshop, options: str, li
     pair.cc(*options.split(), linker, "main.c", "work.c", "-o", "program")
     assert set(pair.site_names("program").values()) == {"main", "work"}
     assert foreign_on_switch_pages(pair, "program") == []
+
+
+@pytest.mark.parametrize("family", ["gcc"], indirect=True)
+@pytest.mark.parametrize("linker", LINKERS)
+@pytest.mark.parametrize("options", ["", "-shared -fPIC -O2", "-static", "-Wl,--gc-sections"])
+def test_nor_where_gcc_calls_the_linker(pair: Workshop, options: str, linker: str) -> None:
+    found = [f"-B{LLVM_PROGRAMS}"] if linker.endswith("lld") else []  # by gcc, under the name ld.lld
+    pair.cc(*found, *options.split(), linker, "main.c", "work.c", "-o", "program")
+    assert set(pair.site_names("program").values()) == {"main", "work"}
+    assert foreign_on_switch_pages(pair, "program") == []
+    if "-shared" not in options:
+        assert pair.run("./program").stdout == "6\n"
 
 
 @pytest.mark.parametrize("lto", ["-flto", "-flto=thin"])
