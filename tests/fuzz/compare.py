@@ -30,7 +30,7 @@ from vprof.trace import load_binary
 PREFIX = Path(os.environ.get("VPROF_PREFIX", sys.prefix))
 PLAIN = os.environ.get("VPROF_REAL_CC", "clang-19")
 PLAIN_CXX = os.environ.get("VPROF_REAL_CXX", "clang++-19")
-RUN_SECONDS, COMPILE_SECONDS = 10, 240
+RUN_SECONDS, COMPILE_SECONDS = 30, 1800
 _LOG_FULL = 123  # fuzz.h
 _NOTHING, _ALL = Plan.of([]), Plan.of(["*"])
 
