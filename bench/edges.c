@@ -1,8 +1,11 @@
 /* edges PRIMITIVE PAIRS: nanoseconds of CPU per uncontended acquire and release, the median over bursts of 20,000.
+ * edges handoff MEANS COUNT: nanoseconds of CPU of the process per hand-over between two threads on one CPU, each of
+ * which sleeps until the other acts: one context switch each; the median over bursts of 1,000.
  * edges contend PRIMITIVE THREADS ROUNDS WORK: threads contend for one lock and keep the ground truth themselves: who
  * released before each acquire that had to wait. Prints `TID begin end RELEASER`, times of CLOCK_MONOTONIC in ns; WORK
  * is the length of a hold in turns of an empty loop. */
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -82,6 +85,86 @@ static void measure(const struct primitive *p, long pairs) {
   printf("%.2f\n", bursts[n / 2]);
 }
 
+/* Hand-overs: the side of thread 0 and of thread 1. */
+static sem_t turn_of[2];
+static pthread_cond_t turned = PTHREAD_COND_INITIALIZER;
+static int turn, pipe_to[2][2];
+
+static void semaphore_give(int to) {
+  sem_post(&turn_of[to]);
+}
+static void semaphore_take(int self) {
+  sem_wait(&turn_of[self]);
+}
+static void condition_give(int to) {
+  pthread_mutex_lock(&mutex);
+  turn = to;
+  pthread_mutex_unlock(&mutex);
+  pthread_cond_signal(&turned);
+}
+static void condition_take(int self) {
+  pthread_mutex_lock(&mutex);
+  while (turn != self) pthread_cond_wait(&turned, &mutex);
+  pthread_mutex_unlock(&mutex);
+}
+static void pipe_give(int to) {
+  const char byte = 0;
+  if (write(pipe_to[to][1], &byte, 1) != 1) abort();
+}
+static void pipe_take(int self) {
+  char byte;
+  if (read(pipe_to[self][0], &byte, 1) != 1) abort();
+}
+
+static const struct means {
+  const char *name;
+  void (*give)(int to);
+  void (*take)(int self);
+} means[] = {{"semaphore", semaphore_give, semaphore_take},
+             {"condition", condition_give, condition_take},
+             {"pipe", pipe_give, pipe_take}};
+
+static const struct means *hand_over;
+static long hand_overs;
+
+static void *answer(void *unused) {
+  for (long i = 0; i < hand_overs; ++i) {
+    hand_over->take(1);
+    hand_over->give(0);
+  }
+  return unused;
+}
+
+static void measure_hand_overs(const struct means *m, long count) {
+  enum { BURST = 1000, MOST = 1000 };
+  static double bursts[MOST];
+  cpu_set_t all, one;
+  sched_getaffinity(0, sizeof all, &all);
+  int cpu = 0;
+  while (!CPU_ISSET(cpu, &all)) ++cpu;
+  CPU_ZERO(&one);
+  CPU_SET(cpu, &one);
+  sched_setaffinity(0, sizeof one, &one);
+  for (int i = 0; i < 2; ++i)
+    if (sem_init(&turn_of[i], 0, 0) != 0 || pipe(pipe_to[i]) != 0) exit(1);
+  hand_over = m;
+  const long full = count / BURST < MOST ? count / BURST : MOST;
+  hand_overs = full * BURST / 2;
+  pthread_t other;
+  pthread_create(&other, NULL, answer, NULL);
+  for (long n = 0; n < full; ++n) {
+    const uint64_t start = now(CLOCK_PROCESS_CPUTIME_ID);
+    for (int i = 0; i < BURST / 2; ++i) {
+      m->give(1);
+      m->take(0);
+    }
+    bursts[n] = (double)(now(CLOCK_PROCESS_CPUTIME_ID) - start) / BURST;
+  }
+  pthread_join(other, NULL);
+  qsort(bursts, (size_t)full, sizeof *bursts, compare);
+  printf("%.1f\n", bursts[full / 2]);
+}
+
 /* The holder's number, and the last one's: written only while the lock is held. */
 static volatile int last_releaser;
 static const struct primitive *contended;
@@ -117,6 +200,14 @@ static void *contend(void *unused) {
 
 int main(int argc, char **argv) {
   const int contends = argc == 6 && strcmp(argv[1], "contend") == 0;
+  if (argc == 4 && strcmp(argv[1], "handoff") == 0) {
+    for (size_t i = 0; i < sizeof means / sizeof *means; ++i)
+      if (strcmp(argv[2], means[i].name) == 0) {
+        measure_hand_overs(&means[i], atol(argv[3]));
+        return 0;
+      }
+    return 2;
+  }
   if (!contends && argc != 3) return 2;
   pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE);
   sem_init(&semaphore, 0, 1);

@@ -3,7 +3,8 @@
     python bench/edges.py --lib build/lib/vprof
 
 Pairs: an uncontended acquire and release, instructions (callgrind) and nanoseconds of CPU, without libvprof, with it
-but no session, and with a session; interleaved, medians. Contention: threads that keep the ground truth themselves
+but no session, and with a session; interleaved, medians. Hand-overs: two threads on one CPU that wake each other, so
+that each costs a context switch; nanoseconds of CPU of both. Contention: threads that keep the ground truth themselves
 (edges.c); of the time that was recorded as blocked, the share whose waker is wrong or unknown, and the share of waits
 whose time is flagged.
 """
@@ -17,6 +18,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +31,10 @@ from vprof.records import BLOCKED, OBJECT, PEER, PEER_TIME_UNKNOWN, PEER_UNKNOWN
 
 PRIMITIVES = ("mutex", "read", "write", "spin", "semaphore")
 """Of edges.c."""
+MEANS = ("semaphore", "condition", "pipe")
+"""Of edges.c, to hand over."""
+HOLDS = (20, 200, 2000, 200_000)
+"""Turns of an empty loop, about a nanosecond each."""
 JOIN = 4
 CLOCK_ERROR_NS = 300
 """Between the trace's clock and the program's: far less than a hold and the look at the clock behind it take."""
@@ -59,8 +65,8 @@ def instructions(program: Path, primitive: str, session: Path | None) -> float:
     return (counts[1] - counts[0]) / 20_000
 
 
-def nanoseconds(program: Path, primitive: str, session: Path | None) -> float:
-    command = [program, primitive, "2000000"]
+def nanoseconds(program: Path, session: Path | None, *arguments: str) -> float:
+    command = [program, *arguments]
     return float(subprocess.run(command, env=environment(session), capture_output=True, text=True, check=True).stdout)
 
 
@@ -73,12 +79,27 @@ def pairs(programs: dict[str, Path], lib: Path, rounds: int) -> None:
             times: dict[str, list[float]] = {name: [] for name in programs}
             for _ in range(rounds):
                 for name, program in programs.items():
-                    times[name].append(nanoseconds(program, primitive, paths[name]))
+                    times[name].append(nanoseconds(program, paths[name], primitive, "2000000"))
             cells = [
                 f"{instructions(programs[name], primitive, paths[name]):8.0f} {statistics.median(times[name]):7.2f}"
                 for name in programs
             ]
             print(f"{primitive:<20} {cells[0]:>16} {cells[1]:>16} {cells[2]:>16}")
+        session.stop()
+
+
+def hand_overs(programs: dict[str, Path], lib: Path, rounds: int) -> None:
+    print(f"\n{'hand-over':<20} {'plain':>16} {'dormant':>16} {'session':>16}   (ns of CPU: median, least)")
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        session = Session(lib, Path(folder))
+        paths = {"plain": None, "dormant": None, "session": session.path}
+        for means in MEANS:
+            times: dict[str, list[float]] = {name: [] for name in programs}
+            for _ in range(rounds):
+                for name, program in programs.items():
+                    times[name].append(nanoseconds(program, paths[name], "handoff", means, "20000"))
+            cells = [f"{statistics.median(times[name]):8.0f} {min(times[name]):7.0f}" for name in programs]
+            print(f"{means:<20} {cells[0]:>16} {cells[1]:>16} {cells[2]:>16}")
         session.stop()
 
 
@@ -92,31 +113,41 @@ def recorded_waits(trace: Path) -> tuple[dict[int, int], Records, Int64]:
     return tids, records, rows[records.aux[rows] != JOIN]
 
 
-def contention(program: Path, lib: Path, primitive: str, work: int) -> None:
+@dataclass(frozen=True)
+class Contention:
+    """Of the waits that were recorded: how many; shares of their time, and of their number, by what is recorded."""
+
+    waits: int
+    wrong: float
+    unknown: float
+    flagged: float
+
+
+def contention(program: Path, lib: Path, primitive: str, work: int) -> Contention:
     """Of each recorded wait the program knows the truth: the acquire that ended with it, by thread and time."""
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         session = Session(lib, Path(folder))
-        rounds = max(200, min(20_000, 20_000_000 // work))
+        rounds = max(200, min(200_000, 40_000_000 // work))
         command = [program, "contend", primitive, "4", str(rounds), str(work)]
         run = subprocess.run(command, env=environment(session.path), capture_output=True, text=True, check=True)
         session.stop()
-        truth = np.array([line.split() for line in run.stdout.splitlines()], np.int64)
-        tids, records, rows = recorded_waits(Path(folder) / "run.trace")
-        wrong = flagged = blocked = unknown = 0
-        for row in rows.tolist():
-            mine = truth[truth[:, 0] == tids[records.uids[records.thread[row]]]]
-            at = min(int(np.searchsorted(mine[:, 2], records.t[row] - CLOCK_ERROR_NS)), len(mine) - 1)
-            length = int(min(mine[at, 2] - mine[at, 1], records.ticks[row] - int(records.word[row])))
-            peer, flags = int(records.low(np.array([row + 2]))[0]), int(records.aux[row + 2])
-            blocked += length
-            flagged += bool(flags & PEER_TIME_UNKNOWN)
-            unknown += length * bool(flags & PEER_UNKNOWN)
-            wrong += length * (not flags & PEER_UNKNOWN and tids.get(peer) != mine[at, 3])
-    count = max(1, len(rows))
-    print(
-        f"{primitive:<10} {work:>8} {len(rows):>7} {wrong / max(1, blocked):>12.2%} {unknown / max(1, blocked):>14.2%} "
-        f"{flagged / count:>14.2%}"
-    )
+        truth = np.array(run.stdout.split(), np.int64).reshape(-1, 4)
+        return judge(truth, *recorded_waits(Path(folder) / "run.trace"))
+
+
+def judge(truth: Int64, tids: dict[int, int], records: Records, rows: Int64) -> Contention:
+    wrong = flagged = blocked = unknown = 0
+    for row in rows.tolist():
+        mine = truth[truth[:, 0] == tids[records.uids[records.thread[row]]]]
+        at = min(int(np.searchsorted(mine[:, 2], records.t[row] - CLOCK_ERROR_NS)), len(mine) - 1)
+        length = int(min(mine[at, 2] - mine[at, 1], records.ticks[row] - int(records.word[row])))
+        peer, flags = int(records.low(np.array([row + 2]))[0]), int(records.aux[row + 2])
+        blocked += length
+        flagged += bool(flags & PEER_TIME_UNKNOWN)
+        unknown += length * bool(flags & PEER_UNKNOWN)
+        wrong += length * (not flags & PEER_UNKNOWN and tids.get(peer) != mine[at, 3])
+    time, count = max(1, blocked), max(1, len(rows))
+    return Contention(len(rows), wrong / time, unknown / time, flagged / count)
 
 
 def main() -> None:
@@ -128,11 +159,14 @@ def main() -> None:
         lib = options.lib.resolve()
         programs = build(lib, Path(folder))
         pairs(programs, lib, options.rounds)
+        hand_overs(programs, lib, options.rounds)
         heads = ("waits", "wrong waker", "unknown waker", "time flagged")
         print(f"\n{'4 threads':<10} {'hold':>8} {heads[0]:>7} {heads[1]:>12} {heads[2]:>14} {heads[3]:>14}")
         for primitive in ("mutex", "write", "semaphore"):
-            for work in (20, 2000, 200_000):
-                contention(programs["session"], lib, primitive, work)
+            for work in HOLDS:
+                found = contention(programs["session"], lib, primitive, work)
+                shares = f"{found.wrong:>12.2%} {found.unknown:>14.2%} {found.flagged:>14.2%}"
+                print(f"{primitive:<10} {work:>8} {found.waits:>7} {shares}")
 
 
 if __name__ == "__main__":

@@ -21,10 +21,12 @@ Arguments linkArguments(const CommandLine &line, Arguments arguments, const Tool
     if (runtime != arguments.end()) arguments.insert(runtime, search);
     return arguments;
   }
-  Arguments runtime = {"-L" + tools.library, search, "-Wl,--push-state,--no-as-needed", "-lvprof", "-Wl,--pop-state"};
+  Arguments runtime = {"-L" + tools.library, "-Wl,--push-state,--no-as-needed", "-lvprof", "-Wl,--pop-state"};
   if (isStatic(arguments)) {
     const std::string wrappers = tools.library + "/vprof_wrap";
     runtime.insert(runtime.begin(), {wrappers + ".o", "-Wl,@" + wrappers + ".options"});
+  } else {
+    runtime.push_back(search);  // a static PIE that has a search path ends at its start (glibc)
   }
   const auto only_inputs = std::find(arguments.begin(), arguments.end(), "--");
   arguments.insert(only_inputs, runtime.begin(), runtime.end());

@@ -42,10 +42,7 @@ int acquire(ObjectClass cls, const void *object, Trust trust, Attempt attempt, B
 template <typename End>
 auto release(ObjectClass cls, const void *object, End end) {
   if (!attached()) return end();
-  const Release release = begin_release(cls, object_id(object));
-  const auto result = end();
-  finish_release(release);
-  return result;
+  return release_by(cls, object_id(object), end);
 }
 
 // The primitives that return -1 and set errno; `would_block` is what `attempt` sets it to then. errno stays what it was

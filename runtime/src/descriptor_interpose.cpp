@@ -100,12 +100,8 @@ static int change_lock(int fd, int command, void *lock, int (*real)(int, int, vo
   const auto *range = static_cast<const struct flock *>(lock);
   const uint64_t object = enter_locked_file(fd);
   if (object == 0) return real(fd, command, lock);
-  if (range->l_type == F_UNLCK) {
-    const Release release = begin_release(ObjectClass::kFileLock, object);
-    const int rc = real(fd, command, lock);
-    finish_release(release);
-    return rc;
-  }
+  if (range->l_type == F_UNLCK)
+    return release_by(ObjectClass::kFileLock, object, [=] { return real(fd, command, lock); });
   if (command == F_SETLK || command == F_OFD_SETLK) return real(fd, command, lock);
   const long attempt = command == F_SETLKW ? F_SETLK : F_OFD_SETLK;
   return attempt_or_wait(

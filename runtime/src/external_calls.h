@@ -251,12 +251,7 @@ VPROF_CALL(waitid, idtype_t kind, id_t child, siginfo_t *status, int flags) {
 VPROF_CALL(flock, int file, int operation) {
   const uint64_t object = enter_locked_file(file);
   if (object == 0 || (operation & LOCK_NB)) return make();
-  if (operation & LOCK_UN) {
-    const Release release = begin_release(ObjectClass::kFileLock, object);
-    const int result = make();
-    finish_release(release);
-    return result;
-  }
+  if (operation & LOCK_UN) return release_by(ObjectClass::kFileLock, object, make);
   const auto now = [=] {
     return static_cast<int>(vprof_raw_syscall(SYS_flock, long{file}, long{operation | LOCK_NB}));
   };

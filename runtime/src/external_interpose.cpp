@@ -50,15 +50,6 @@ namespace {
 #define VPROF_EXTERNAL_VARIADIC(type, name, parameters, arguments)
 #include "external_functions.def"
 
-#ifdef VPROF_STATIC
-// No sites: a static program has those of its own functions only.
-bool is_on(Site) {
-  return false;
-}
-uint32_t site_number(Site) {
-  return 0;
-}
-#else
 bool is_on(Site site) {
   return __builtin_expect(__atomic_load_n(&vprof_external_switches[site], __ATOMIC_RELAXED) == 1, 0);
 }
@@ -68,7 +59,6 @@ uint32_t site_number(Site site) {
   memcpy(&base, __start_vprof_switch + 8, sizeof base);
   return base + static_cast<uint32_t>(&vprof_external_switches[site] - __start_vprof_switch);
 }
-#endif
 
 }  // namespace
 

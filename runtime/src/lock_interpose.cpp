@@ -140,10 +140,8 @@ VPROF_INTERPOSE(int, pthread_rwlock_unlock, (pthread_rwlock_t * lock), (lock)) {
   if (!attached()) return real_pthread_rwlock_unlock(lock);
   const uint64_t name = object_id(lock);
   const bool is_writer = __atomic_load_n(&lock->__data.__cur_writer, __ATOMIC_RELAXED) != 0;
-  const Release release = begin_release(ObjectClass::kReadWriteLock, is_writer ? name : read_side(name));
-  const int rc = real_pthread_rwlock_unlock(lock);
-  finish_release(release);
-  return rc;
+  return release_by(ObjectClass::kReadWriteLock, is_writer ? name : read_side(name),
+                    [=] { return real_pthread_rwlock_unlock(lock); });
 }
 
 }  // namespace vprof

@@ -101,6 +101,23 @@ inline void finish_release(const Release &release) {
   finish_release_of_waited(release);
 }
 
+// The real release is `end`. Of an object that nobody has ever waited for nothing is kept meanwhile but its place.
+template <typename End>
+auto release_by(ObjectClass cls, uint64_t object, End end) {
+  const uint64_t key = table_key(cls, object);
+  const std::atomic<uint64_t> *home = &g_session.arena->objects.home(key)->key;
+  if (__builtin_expect(home->load(std::memory_order_acquire) == 0, 1)) {
+    const auto result = end();
+    if (__builtin_expect(home->load(std::memory_order_acquire) != 0, 0))
+      finish_release_of_waited({key, home, 0, nullptr});
+    return result;
+  }
+  const Release release = begin_release_of_waited(key, home);
+  const auto result = end();
+  finish_release(release);
+  return result;
+}
+
 // A release on a slow path: always takes the time. `remember`: also for an object nobody has waited for yet.
 void release_with_time(ObjectClass cls, uint64_t object, bool remember);
 

@@ -68,7 +68,16 @@ def calls_by_caller(trace: Trace) -> Counter[tuple[str, str]]:
     return found
 
 
-@pytest.mark.parametrize("options", [["-O1"], ["-O2", "-D_FORTIFY_SOURCE=2"], ["-O1", "-D_FILE_OFFSET_BITS=64"]])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["-O1"],
+        ["-O2", "-D_FORTIFY_SOURCE=2"],
+        ["-O1", "-D_FILE_OFFSET_BITS=64"],
+        ["-O1", "-static"],
+        ["-O2", "-static-pie", "-fPIE"],
+    ],
+)
 def test_external_calls_are_leaves_below_their_callers(tmp_path: Path, options: list[str]) -> None:
     trace = record(build(tmp_path, *options), FUNCTIONS + EXTERNAL)
     assert calls_by_caller(trace) == {
