@@ -27,7 +27,7 @@ from runtime import HERE, Session
 from vprof.chunks import read_chunks
 from vprof.clock import Clock
 from vprof.model import Int64
-from vprof.records import BLOCKED, OBJECT, PEER, PEER_TIME_UNKNOWN, PEER_UNKNOWN, Records, read_records
+from vprof.records import BLOCKED, PEER_TIME_UNKNOWN, PEER_UNKNOWN
 
 PRIMITIVES = ("mutex", "read", "write", "spin", "semaphore")
 """Of edges.c."""
@@ -103,14 +103,31 @@ def hand_overs(programs: dict[str, Path], lib: Path, rounds: int) -> None:
         session.stop()
 
 
-def recorded_waits(trace: Path) -> tuple[dict[int, int], Records, Int64]:
-    """Thread numbers of the kernel by uid, the records, and the rows of BLOCKED records of locks."""
+@dataclass(frozen=True)
+class RecordedWait:
+    uid: int
+    end_ns: int
+    ticks: int
+    peer: int
+    flags: int
+
+
+def recorded_waits(trace: Path) -> tuple[dict[int, int], list[RecordedWait]]:
+    """Thread numbers of the kernel by uid, and the waits for locks."""
     file = read_chunks(trace)
     clock = Clock.of(file.of("session")[0]["clock"], file.of("anchor"))
     tids = {int(event["uid"]): int(event["tid"]) for event in file.of("thread")}
-    records = read_records(file.chunks, list(tids), clock)
-    rows = records.rows(BLOCKED, OBJECT, PEER)
-    return tids, records, rows[records.aux[rows] != JOIN]
+    waits = []
+    for chunk in file.chunks:
+        head = chunk.words[:, 0]
+        kind, object_class = head >> np.uint64(60), head >> np.uint64(48) & np.uint64(0xFFF)
+        for row in np.flatnonzero((kind == BLOCKED) & (object_class != JOIN)).tolist():
+            (first, began), _, (peer_head, peer) = chunk.words[row : row + 3].tolist()
+            ahead = (first - chunk.base_ticks) % (1 << 48)
+            ended = chunk.base_ticks + (ahead - (1 << 48) if ahead >> 47 else ahead)
+            flags = peer_head >> 48 & 0xFFF
+            waits.append(RecordedWait(chunk.uid, clock.one(ended), ended - began, peer & 0xFFFFFFFF, flags))
+    return tids, waits
 
 
 @dataclass(frozen=True)
@@ -135,19 +152,18 @@ def contention(program: Path, lib: Path, primitive: str, work: int) -> Contentio
         return judge(truth, *recorded_waits(Path(folder) / "run.trace"))
 
 
-def judge(truth: Int64, tids: dict[int, int], records: Records, rows: Int64) -> Contention:
+def judge(truth: Int64, tids: dict[int, int], waits: list[RecordedWait]) -> Contention:
     wrong = flagged = blocked = unknown = 0
-    for row in rows.tolist():
-        mine = truth[truth[:, 0] == tids[records.uids[records.thread[row]]]]
-        at = min(int(np.searchsorted(mine[:, 2], records.t[row] - CLOCK_ERROR_NS)), len(mine) - 1)
-        length = int(min(mine[at, 2] - mine[at, 1], records.ticks[row] - int(records.word[row])))
-        peer, flags = int(records.low(np.array([row + 2]))[0]), int(records.aux[row + 2])
+    for wait in waits:
+        mine = truth[truth[:, 0] == tids[wait.uid]]
+        at = min(int(np.searchsorted(mine[:, 2], wait.end_ns - CLOCK_ERROR_NS)), len(mine) - 1)
+        length = int(min(mine[at, 2] - mine[at, 1], wait.ticks))
         blocked += length
-        flagged += bool(flags & PEER_TIME_UNKNOWN)
-        unknown += length * bool(flags & PEER_UNKNOWN)
-        wrong += length * (not flags & PEER_UNKNOWN and tids.get(peer) != mine[at, 3])
-    time, count = max(1, blocked), max(1, len(rows))
-    return Contention(len(rows), wrong / time, unknown / time, flagged / count)
+        flagged += bool(wait.flags & PEER_TIME_UNKNOWN)
+        unknown += length * bool(wait.flags & PEER_UNKNOWN)
+        wrong += length * (not wait.flags & PEER_UNKNOWN and tids.get(wait.peer) != mine[at, 3])
+    time, count = max(1, blocked), max(1, len(waits))
+    return Contention(len(waits), wrong / time, unknown / time, flagged / count)
 
 
 def main() -> None:

@@ -34,6 +34,7 @@ from fault_lab import (
     said,
     start,
     start_collector,
+    told_lost,
 )
 
 from vprof.chunks import TraceFile
@@ -144,7 +145,7 @@ def random_ends(lab: Lab, short: bool) -> Outcome:
             outcome.lost += max(0, 2 * calls - found)
             outcome.expect(found <= 2 * calls + 2, f"{found} records of {calls} calls")
             outcome.trials += 1
-        for contradiction in contradictions(trace):
+        for contradiction in contradictions(trace, told_lost(trace)):
             outcome.expect(False, contradiction)
     return outcome
 

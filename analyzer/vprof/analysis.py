@@ -7,7 +7,7 @@ Reports (vprof/report/) are views of `Analysis`; they compute nothing themselves
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from vprof.path_tree import PathTree, build_path_tree, display_names
 from vprof.per_interval import IntervalDetail, details
 from vprof.planner import Expansion, expansions, naive_cost, next_functions, outermost_functions
 from vprof.stacks import MAX_DEPTH, build_stacks
-from vprof.unknown import UnknownWait, blocked_time, unknown_waits
+from vprof.unknown import BlockedSums, UnknownWait
 from vprof.variance_tree import VarianceTree, build_variance_tree
 
 WARN_LOST = 0.01
@@ -114,27 +114,50 @@ def analyze(trace: Trace, options: AnalysisOptions | None = None) -> Analysis:
     """Raises VprofError with a diagnosis when there is no interval to analyze."""
     options = options or AnalysisOptions()
     iv = trace.intervals
-    rows: Int64 = np.flatnonzero(~iv.ignore)
-    excluded = {reason: n for reason, n in trace.excluded.items() if n}
-    if len(rows) < len(iv.ignore):
-        excluded["ignored"] = len(iv.ignore) - len(rows)
-    if not len(rows):
-        raise VprofError(diagnose(excluded))
+    rows = rows_of(trace)
     latency = iv.end[rows] - iv.begin[rows]
     paths = critical_paths(trace)
     stacks = build_stacks(trace)
     full_tree = build_path_tree(trace, paths, stacks)
     path_tree = without_wakers(full_tree) if options.own else full_tree
-    whole = _tree_of("", path_tree, rows, latency, options.tail)
-    tree = whole.tree
-    types = statistics.split_by_type(latency, iv.type[rows], trace.types) if options.by_type else None
+    blocks = statistics.blocks_of(iv.begin[rows], latency)
+    whole = _tree_of("", path_tree, rows, latency, options.tail, blocks)
+    blocked = BlockedSums()
+    blocked.add(trace, paths, stacks)
+    analysis = conclude(trace, options, rows, whole, blocks, blocked)
+    return replace(
+        analysis,
+        type_trees=_trees_by_type(trace, analysis.types, path_tree, rows, latency, options.tail),
+        per_interval=_details(trace, paths, full_tree, rows) if options.intervals else {},
+    )
+
+
+def rows_of(trace: Trace) -> Int64:
+    """The intervals to analyze. Raises VprofError with a diagnosis when there is none."""
+    rows: Int64 = np.flatnonzero(~trace.intervals.ignore)
+    if not len(rows):
+        raise VprofError(diagnose(_excluded(trace)))
+    return rows
+
+
+def conclude(
+    trace: Trace,
+    options: AnalysisOptions,
+    rows: Int64,
+    whole: TypedTree,
+    blocks: statistics.Blocks | statistics.NoBlocks | None,
+    blocked: BlockedSums,
+) -> Analysis:
+    """From the tree over the intervals `rows` to everything but what needs single times."""
+    iv, tree = trace.intervals, whole.tree
+    latency = iv.end[rows] - iv.begin[rows]
     lost = statistics.lost(latency, trace.excluded_latencies)
     no_ranking = _why_not(tree, lost, options)
     ranking = [] if no_ranking else rank(trace, tree, options.specificity_exp)
     chosen = select(ranking, options.k, options.min_share)
     rivals = select(ranking, len(chosen) + _RIVALS, options.min_share * _NEARLY)
     worthwhile = select(ranking, len(ranking), options.min_share)
-    blocks = statistics.cut_blocks(iv.begin[rows], latency) if chosen else _NOTHING_RANKED
+    blocks = blocks if chosen and blocks else _NOTHING_RANKED
     ranked = _with_intervals(tree, blocks, chosen, rivals, options.min_share)
     grow = expansions(trace.program, worthwhile)[: options.k]
     names = display_names(trace)
@@ -142,7 +165,7 @@ def analyze(trace: Trace, options: AnalysisOptions | None = None) -> Analysis:
         trace=trace,
         options=options,
         summary=statistics.summarize(latency),
-        excluded=excluded,
+        excluded=_excluded(trace),
         tree=tree,
         tail_quantile=whole.tail_quantile,
         ranking=ranking,
@@ -153,14 +176,18 @@ def analyze(trace: Trace, options: AnalysisOptions | None = None) -> Analysis:
         expansions=grow,
         next=[names[f] for f in next_functions(grow)],
         lost=lost,
-        warnings=_warnings(lost, options, path_tree),
-        unknown=unknown_waits(trace, paths, stacks),
-        blocked_ns=blocked_time(trace, paths, stacks),
-        naive_cost=naive_cost(trace.program, outermost_functions(path_tree)),
-        types=types,
-        type_trees=_trees_by_type(trace, types, path_tree, rows, latency, options.tail) if types else [],
-        per_interval=_details(trace, paths, full_tree, rows) if options.intervals else {},
+        warnings=_warnings(lost, options, tree.paths),
+        unknown=blocked.unknown(trace),
+        blocked_ns=blocked.by_cause(),
+        naive_cost=naive_cost(trace.program, outermost_functions(tree.paths)),
+        types=statistics.split_by_type(latency, iv.type[rows], trace.types) if options.by_type else None,
     )
+
+
+def _excluded(trace: Trace) -> dict[str, int]:
+    excluded = {reason: n for reason, n in trace.excluded.items() if n}
+    ignored = int(np.count_nonzero(trace.intervals.ignore))
+    return {**excluded, "ignored": ignored} if ignored else excluded
 
 
 def diagnose(excluded: dict[str, int]) -> str:
@@ -177,16 +204,24 @@ def diagnose(excluded: dict[str, int]) -> str:
     return f"all {total} intervals of this trace are excluded ({counts}): record again with this cause removed"
 
 
-def _tree_of(type_: str, paths: PathTree, rows: Int64, latency: Int64, quantile: float) -> TypedTree:
+def _tree_of(
+    type_: str,
+    paths: PathTree,
+    rows: Int64,
+    latency: Int64,
+    quantile: float,
+    blocks: statistics.Blocks | statistics.NoBlocks | None = None,
+) -> TypedTree:
     tail = statistics.tail_of(latency, quantile)
-    tree = build_variance_tree(paths, rows, latency, tail[1] if tail else None)
+    of = blocks.of if isinstance(blocks, statistics.Blocks) else None
+    tree = build_variance_tree(paths, rows, latency, tail[1] if tail else None, of)
     return TypedTree(type_, tree, tail[0] if tail else None)
 
 
 def _trees_by_type(
-    trace: Trace, types: statistics.TypeSplit, paths: PathTree, rows: Int64, latency: Int64, quantile: float
+    trace: Trace, types: statistics.TypeSplit | None, paths: PathTree, rows: Int64, latency: Int64, quantile: float
 ) -> list[TypedTree]:
-    if len(types.rows) < 2:
+    if types is None or len(types.rows) < 2:
         return []
     names = np.array([statistics.type_name(name) for name in trace.types])[trace.intervals.type[rows]]
     chosen = [(row.type, names == row.type) for row in types.rows]

@@ -15,7 +15,9 @@ import numpy as np
 
 from vprof.callgraph import CallGraph, probed_children
 from vprof.invocations import Calls
-from vprof.model import NONE, Int32, Int64
+from vprof.kernels import kernel
+from vprof.lookup import distinct
+from vprof.model import NONE, Int32
 
 _NUMBERS = 1 << 10
 """Call numbers of one caller (runtime/TRACE_FORMAT.md section 2)."""
@@ -24,32 +26,56 @@ UNKNOWN = ""
 """The site of a call that nobody numbered: its caller alone tells it apart."""
 
 
-def call_sites(graph: CallGraph, calls: Calls, function: Int32) -> tuple[list[str], Int32]:
-    """The names of all call sites, the first one UNKNOWN, and the site of each call."""
-    names = {UNKNOWN: 0}
-    site = np.zeros(len(function), np.int32)
-    rows = np.flatnonzero((calls.call != 0) & (calls.parent != NONE))
-    if len(rows) == 0:
-        return [UNKNOWN], site
-    caller = function[calls.parent[rows]].astype(np.int64)
-    triples, which = _distinct(caller, calls.call[rows].astype(np.int64), function[rows], len(graph.names))
-    found = [_place(graph, *triple) for triple in triples]
-    site[rows] = np.array([names.setdefault(place, len(names)) for place in found], np.int32)[which]
-    return list(names), site
+class CallSites:
+    """Grows with every window of calls. `names` of the call sites, the first one UNKNOWN; `nested`: (caller, callee) of
+    calls that lay directly in another; `entries`: functions with calls that lay in none."""
+
+    def __init__(self, graph: CallGraph) -> None:
+        self.names = [UNKNOWN]
+        self.nested: set[tuple[int, int]] = set()
+        self.entries: set[int] = set()
+        self._graph = graph
+        self._numbers = {UNKNOWN: 0}
+        self._sites: dict[int, int] = {}
+
+    def of(self, calls: Calls, function: Int32) -> Int32:
+        """The site of each call."""
+        keys, which = distinct(_keys(calls.parent, function, calls.call, len(self._graph.names)))
+        for key in keys.tolist():
+            if key not in self._sites:
+                self._sites[key] = self._meet(key)
+        found: Int32 = np.array([self._sites[key] for key in keys.tolist()], np.int32)[which]
+        return found
+
+    def _meet(self, key: int) -> int:
+        rest, callee = divmod(key, len(self._graph.names))
+        caller, number = divmod(rest, _NUMBERS)
+        if caller == len(self._graph.names):
+            self.entries.add(callee)
+            return 0
+        self.nested.add((caller, callee))
+        place = _place(self._graph, caller, number, callee)
+        if place not in self._numbers:
+            self._numbers[place] = len(self.names)
+            self.names.append(place)
+        return self._numbers[place]
 
 
-def _distinct(caller: Int64, call: Int64, callee: Int32, functions: int) -> tuple[list[tuple[int, int, int]], Int64]:
-    """Each (caller, call number, callee) once, and for every row the position of its own."""
-    keys, which = np.unique((caller * _NUMBERS + call) * functions + callee, return_inverse=True)
-    rest, callees = np.divmod(keys, functions)
-    callers, numbers = np.divmod(rest, _NUMBERS)
-    return list(zip(callers.tolist(), numbers.tolist(), callees.tolist(), strict=True)), which
+@kernel
+def _keys(parent, function, call, functions):  # type: ignore[no-untyped-def]
+    """(caller, call number, callee) of each call as one number. A call that lies in none has the caller
+    `functions`."""
+    keys = np.empty(len(parent), np.int64)
+    for i in range(len(parent)):
+        caller = functions if parent[i] == NONE else np.int64(function[parent[i]])
+        keys[i] = (caller * _NUMBERS + np.int64(call[i])) * functions + np.int64(function[i])
+    return keys
 
 
 def _place(graph: CallGraph, caller: int, number: int, callee: int) -> str:
     """The file and line of a numbered call; UNKNOWN if the number was not set for this callee."""
     numbered = graph.numbered[caller].get(number)
-    if numbered is None or not _leads_to(graph, caller, numbered[0], callee):
+    if number == 0 or numbered is None or not _leads_to(graph, caller, numbered[0], callee):
         return UNKNOWN
     line = numbered[1]
     same = [n for n, (f, at) in sorted(graph.numbered[caller].items()) if at == line and f == numbered[0]]

@@ -6,6 +6,7 @@ file -> header check -> every complete chunk up to the first damaged one -> even
 from __future__ import annotations
 
 import json
+import mmap
 import struct
 import zlib
 from dataclasses import dataclass, field
@@ -25,15 +26,19 @@ _CHUNK_MAGIC = b"VPCK"
 _RECORDS, _EVENT, _METADATA = 1, 2, 3
 _PADDING = 16
 _RECORD_BYTES = 16
+_WORD_BYTES = 8
+RELEASE_BYTES = 1 << 26
+"""How much of a file is read before its pages are given back."""
 
 
 @dataclass(frozen=True)
 class RecordChunk:
-    """Records of one thread, as they lie in the mapped file: rows of two words."""
+    """Records of one thread, as they lie in the mapped file: rows of two words, the first at word `at` of the file."""
 
     uid: int
     base_ticks: int
     words: NDArray[np.uint64]
+    at: int = 0
 
 
 @dataclass
@@ -47,10 +52,18 @@ class TraceFile:
     metadata: dict[int, bytes] = field(default_factory=dict)
     chunks: list[RecordChunk] = field(default_factory=list)
     stopped: str = ""
+    words: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    """The whole file as words."""
+    mapping: mmap.mmap | None = None
 
     def of(self, event: str) -> list[dict[str, Any]]:
         """The events of one name, in file order."""
         return [entry for entry in self.events if entry["event"] == event]
+
+    def release(self) -> None:
+        """Gives back the memory of the pages read so far; they come again from the file when they are read again."""
+        if self.mapping is not None:
+            self.mapping.madvise(mmap.MADV_DONTNEED)
 
 
 class _DamagedError(Exception):
@@ -60,19 +73,25 @@ class _DamagedError(Exception):
 def read_chunks(path: Path) -> TraceFile:
     """Maps a trace and sorts out its chunks. Raises TraceError when it is no trace, empty, or of a newer version."""
     try:
-        size = path.stat().st_size
-        content = np.memmap(path, np.uint8, "r") if size else np.zeros(0, np.uint8)
+        with path.open("rb") as opened:
+            size = path.stat().st_size
+            mapping = mmap.mmap(opened.fileno(), size, access=mmap.ACCESS_READ) if size else None
     except OSError as error:
         raise TraceError(f"{path}: {error.strerror or error}") from None
+    content = np.frombuffer(mapping if mapping else b"", np.uint8)
     file = _header(path, content)
-    at, index = _HEADER.size, 0
-    while at < len(content):
+    file.mapping, file.words = mapping, content[: size // 8 * 8].view("<i8")
+    at, index, released = _HEADER.size, 0, 0
+    while at < size:
         try:
             at = _take_chunk(file, content, at, index)
         except _DamagedError as reason:
             file.stopped = f"read up to byte {at} of {size}: {reason}"
             break
         index += 1
+        if at - released > RELEASE_BYTES:
+            file.release()
+            released = at
     return file
 
 
@@ -119,15 +138,16 @@ def _take_chunk(file: TraceFile, content: NDArray[np.uint8], at: int, index: int
         raise _DamagedError("the file ends inside a chunk")
     if payload_crc != zlib.crc32(payload.data):
         raise _DamagedError(f"chunk {index} is damaged")
-    _store(file, kind, subject, base, payload)
+    _store(file, kind, subject, base, payload, start)
     return int(start + length + -length % _PADDING)
 
 
-def _store(file: TraceFile, kind: int, subject: int, base: int, payload: NDArray[np.uint8]) -> None:
+def _store(file: TraceFile, kind: int, subject: int, base: int, payload: NDArray[np.uint8], start: int) -> None:
     if kind == _RECORDS:
         if len(payload) % _RECORD_BYTES:
             raise _DamagedError("a chunk of records has half a record")
-        file.chunks.append(RecordChunk(subject, base, payload.view("<u8").reshape(-1, 2)))
+        at = start // _WORD_BYTES
+        file.chunks.append(RecordChunk(subject, base, payload.view("<u8").reshape(-1, 2), at))
     elif kind == _EVENT:
         file.events.append(_event(bytes(payload)))
     elif kind == _METADATA:

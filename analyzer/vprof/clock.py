@@ -1,4 +1,4 @@
-"""Ticks to nanoseconds, and times that never stand still (ALGORITHMS section 2, "Time").
+"""Ticks to nanoseconds (ALGORITHMS section 2, "Time").
 
 A trace has anchors (ticks, CLOCK_MONOTONIC) about every second; between two anchors the clock is a straight line,
 outside them the nearest line goes on. The conversion never decreases: larger ticks give no smaller nanoseconds.
@@ -7,12 +7,23 @@ outside them the nearest line goes on. The conversion never decreases: larger ti
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from vprof.columns import groups
-from vprof.model import Bool, Int32, Int64
+from vprof.columns import i64
+from vprof.kernels import helper
+from vprof.model import Int64
+
+
+class Lines(NamedTuple):
+    """A clock for kernels: line k begins at (ticks[k], ns[k]); no time on it is later than limit[k]."""
+
+    ticks: Int64
+    ns: Int64
+    slope: NDArray[np.float64]
+    limit: Int64
 
 
 @dataclass(frozen=True)
@@ -47,15 +58,19 @@ class Clock:
             ticks, ns = [start, start + 1], [origin, origin + 1]
         return cls(np.array(ticks, np.int64), np.array(ns, np.int64), remark)
 
+    def lines(self) -> Lines:
+        """Rounding must not carry a time past the anchor that follows it: that is the limit."""
+        slope = np.diff(self.ns) / np.diff(self.ticks)
+        limit = np.r_[self.ns[1:-1], np.iinfo(np.int64).max]
+        return Lines(i64(self.ticks), i64(self.ns), slope, i64(limit))
+
     def to_ns(self, ticks: Int64) -> Int64:
         """Nanoseconds of each tick value."""
+        lines = self.lines()
         k = np.searchsorted(self.ticks[1:-1], ticks, "right")
-        slope = np.diff(self.ns) / np.diff(self.ticks)
-        out: Int64 = np.floor((ticks - self.ticks[k]) * slope[k] + 0.5).astype(np.int64)
+        out: Int64 = np.floor((ticks - self.ticks[k]) * lines.slope[k] + 0.5).astype(np.int64)
         out += self.ns[k]
-        # Rounding must not carry a time past the anchor that follows it.
-        limit = np.r_[self.ns[1:-1], np.iinfo(np.int64).max]
-        np.minimum(out, limit[k], out=out)
+        np.minimum(out, lines.limit[k], out=out)
         return out
 
     def one(self, ticks: int) -> int:
@@ -63,20 +78,18 @@ class Clock:
         return int(self.to_ns(np.array([ticks], np.int64))[0])
 
 
-def settle(thread: Int32, carries: Bool, t: Int64) -> int:
-    """Makes the times of each thread strictly increasing in record order, in place; returns how many went backwards.
+@helper
+def line_at(lines, ticks, k):  # type: ignore[no-untyped-def]
+    """The line that a tick value lies on. The search begins at line k: times that are near each other cost nothing."""
+    while k > 0 and ticks < lines.ticks[k]:
+        k -= 1
+    while k + 2 < len(lines.ticks) and ticks >= lines.ticks[k + 1]:
+        k += 1
+    return k
 
-    `carries` marks the records whose time is the thread's own; others are left as they are. Equal times move up by
-    the least step and do not count: that is the resolution of a nanosecond, not a fault of the clock. REQUIRES:
-    grouped by thread.
-    """
-    rows = np.flatnonzero(carries)
-    owner, wanted = thread[rows], t[rows]
-    backwards = 0
-    for mine in groups(owner):
-        backwards += int(np.count_nonzero(wanted[mine][1:] < np.maximum.accumulate(wanted[mine])[:-1]))
-        # Strictly increasing is: never decreasing after each time went down by its position.
-        steps = np.arange(mine.stop - mine.start)
-        wanted[mine] = np.maximum.accumulate(wanted[mine] - steps) + steps
-    t[rows] = wanted
-    return backwards
+
+@helper
+def ns_on(lines, ticks, k):  # type: ignore[no-untyped-def]
+    """Nanoseconds of a tick value on line k, as `Clock.to_ns` gives them."""
+    ns = np.int64(np.floor((ticks - lines.ticks[k]) * lines.slope[k] + 0.5)) + lines.ns[k]
+    return min(ns, lines.limit[k])

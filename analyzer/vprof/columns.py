@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vprof.model import Int8, Int32, Int64
 
@@ -17,6 +18,10 @@ def i64(column: Any) -> Int64:
 
 def i32(column: Any) -> Int32:
     return np.require(column, np.int32, ["C", "W"])
+
+
+def floats(column: Any) -> NDArray[np.float64]:
+    return np.asarray(column, np.float64)
 
 
 def i8(column: Any) -> Int8:

@@ -225,7 +225,8 @@ def _walk(x, interval, thread, e, lo, wait, pieces, waits, count):  # type: igno
     home = wait == NONE
     segments = x.segments
     while e > lo:
-        pieces, waits = roomy(pieces, count[0], _ROOM), roomy(waits, count[1], _ROOM)
+        if _are_full(pieces, waits, count):
+            pieces, waits = roomy(pieces, count[0], _ROOM), roomy(waits, count[1], _ROOM)
         s = _last_before(x, thread, e)
         before = s
         if s != NONE and (segments[S_TE, s] < e or (home and not _counts_at_home(segments, s, interval))):
@@ -246,6 +247,12 @@ def _walk(x, interval, thread, e, lo, wait, pieces, waits, count):  # type: igno
         if home and e > lo and segments[S_TASK_AT_START, s] != NONE:
             thread, e = _follow_task(x, interval, thread, s, e, lo, pieces, waits, count)
     return pieces, waits
+
+
+@helper
+def _are_full(pieces, waits, count):  # type: ignore[no-untyped-def]
+    """Whether a step of the walk may need more room."""
+    return count[0] + _ROOM > len(pieces) or count[1] + _ROOM > len(waits)
 
 
 @helper

@@ -6,33 +6,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vprof.clock import Clock
 from vprof.intervals import Labels
 from vprof.lookup import latest
 from vprof.model import NONE, Bool, Created, Int32, Int64, Wakeups
 from vprof.records import (
-    BLOCKED,
     CREATED,
     DEQUEUE,
     ENQUEUE,
     INTERVAL_BEGIN,
-    OBJECT,
     ON_BEHALF,
     PEER,
     PEER_UNKNOWN,
     Records,
 )
 from vprof.segments import Cut, Waits
-
-
-def read_waits(records: Records, clock: Clock) -> Waits:
-    """BLOCKED records with their peers. A peer that never wrote a record is a thread of `records.uids` all the same."""
-    rows = records.rows(BLOCKED, OBJECT, PEER)
-    begin = clock.to_ns(records.word[rows].astype(np.int64))
-    class_ = records.aux[rows].astype(np.int8)
-    return Waits.of(
-        records.thread[rows], begin, records.t[rows], _peers(records, rows + 2), records.t[rows + 2], class_
-    )
 
 
 def _peers(records: Records, rows: Int64) -> Int32:

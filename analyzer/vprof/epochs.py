@@ -11,7 +11,7 @@ from vprof.chunks import TraceFile
 from vprof.clock import Clock
 from vprof.intervals import FLIP, OTHER_PLAN, Instances
 from vprof.invocations import Calls
-from vprof.model import NONE, Bool
+from vprof.model import NONE, Bool, Int64
 
 FOREVER = np.iinfo(np.int64).max
 
@@ -46,15 +46,15 @@ def _numbers(ranges: list[list[int]]) -> list[int]:
     return [number for first, count in ranges for number in range(first, first + count)]
 
 
-def choose(epochs: list[Epoch], instances: Instances, calls: Calls) -> Epoch:
-    """The epoch with the most finished intervals, then with the most calls, then the later one."""
+def choose(epochs: list[Epoch], instances: Instances, entered: Int64) -> Epoch:
+    """The epoch with the most finished intervals, then with the most calls (`entered`, by epoch), then the later
+    one."""
 
-    def weight(epoch: Epoch) -> tuple[int, int, int]:
-        finished = np.count_nonzero(epoch.holds(instances) & instances.finished)
-        entered = np.count_nonzero((calls.start >= epoch.start) & (calls.start <= epoch.end))
-        return int(finished), int(entered), epoch.start
+    def weight(row: int) -> tuple[int, int, int]:
+        finished = np.count_nonzero(epochs[row].holds(instances) & instances.finished)
+        return int(finished), int(entered[row]), epochs[row].start
 
-    return max(epochs, key=weight)
+    return epochs[max(range(len(epochs)), key=weight)]
 
 
 def overlaps_flip(epochs: list[Epoch], instances: Instances) -> Bool:

@@ -102,9 +102,11 @@ def label(records: Records, instances: Instances) -> tuple[Labels, NDArray[np.ui
 
 @dataclass(frozen=True)
 class Selection:
-    """The intervals to analyze, and what became of the others. `number[instance]` is the model's interval number."""
+    """The intervals to analyze, and what became of the others. `number[instance]` is the model's interval number,
+    `instance[number]` the way back for those to analyze."""
 
     intervals: Intervals
+    instance: Int64
     ids: list[str]
     number: Int32
     excluded: dict[str, int]
@@ -142,6 +144,7 @@ def select(instances: Instances, foreign_ids: NDArray[np.uint64], reasons: dict[
             end=instances.end[rows],
             ignore=np.zeros(len(rows), np.bool_),
         ),
+        instance=rows,
         ids=_names(instances.id, np.concatenate([rows, others])) + [f"{id_}#0" for id_ in foreign_ids],
         number=number,
         excluded={reason: count for reason, count in excluded.items() if count},

@@ -25,7 +25,7 @@ class Lives:
     def copy(self) -> Lives:
         return Lives(self.first.copy(), self.last.copy())
 
-    def extend(self, thread: Int32, start: Int64, end: Int64) -> None:
+    def extend(self, thread: Int32 | Int64, start: Int64, end: Int64) -> None:
         """Every thread was alive at its starts and ends."""
         np.minimum.at(self.first, thread, start)
         np.maximum.at(self.last, thread, end)

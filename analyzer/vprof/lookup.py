@@ -1,4 +1,5 @@
-"""Joining two tables on a key and the latest time: which begin does this end belong to, which label held then."""
+"""Joining two tables on a key and the latest time: which begin does this end belong to, which label held then; and the
+distinct values of a column."""
 
 from __future__ import annotations
 
@@ -7,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vprof.model import Int64
+from vprof.kernels import helper, kernel
+from vprof.model import NONE, Int64
 
 
 def latest(key: NDArray[Any], t: Int64, asked_key: NDArray[Any], asked_t: Int64) -> Int64:
@@ -23,3 +25,39 @@ def latest(key: NDArray[Any], t: Int64, asked_key: NDArray[Any], asked_t: Int64)
     answer = np.empty(len(keys), np.int64)
     answer[order] = found
     return answer[len(key) :]
+
+
+@kernel
+def distinct(key):  # type: ignore[no-untyped-def]
+    """Each value once, in the order of first sight, and for every row the position of its own."""
+    slots, found, n = np.full(1024, NONE, np.int64), np.empty(512, np.int64), 0
+    which = np.empty(len(key), np.int64)
+    for i in range(len(key)):
+        slot = _slot(key[i], found, slots)
+        if slots[slot] == NONE:
+            if n == len(found):
+                found, slots = _doubled(found)
+                slot = _slot(key[i], found, slots)
+            slots[slot], found[n] = n, key[i]
+            n += 1
+        which[i] = slots[slot]
+    return found[:n].copy(), which
+
+
+@helper
+def _slot(key, found, slots):  # type: ignore[no-untyped-def]
+    """Where the key is, or is to be put."""
+    mixed = key * 0x1E3779B97F4A7C15
+    slot = (mixed ^ (mixed >> 29)) & (len(slots) - 1)
+    while slots[slot] != NONE and found[slots[slot]] != key:
+        slot = (slot + 1) & (len(slots) - 1)
+    return slot
+
+
+@helper
+def _doubled(found):  # type: ignore[no-untyped-def]
+    larger, slots = np.empty(2 * len(found), np.int64), np.full(4 * len(found), NONE, np.int64)
+    for k in range(len(found)):
+        larger[k] = found[k]
+        slots[_slot(found[k], larger, slots)] = k
+    return larger, slots

@@ -11,9 +11,8 @@ from vprof.chunks import TraceFile
 from vprof.clock import Clock
 from vprof.edges import Handovers
 from vprof.intervals import LOSS, Instances, Labels
-from vprof.model import NONE, Bool, Int64
+from vprof.model import NONE, Bool, Int64, Losses
 from vprof.records import COUNT, LOST, Records
-from vprof.segments import Waits
 
 
 @dataclass(frozen=True)
@@ -40,25 +39,45 @@ class Ranges:
         return hit
 
 
-def totals(file: TraceFile, records: Records) -> dict[str, int | float]:
+def totals(file: TraceFile, losses: Losses) -> dict[str, int | float]:
     """Records `written` by the program, and those of them that were `dropped`."""
-    marks = records.rows(LOST, COUNT)
-    dropped = int(records.word[marks + 1].sum()) + sum(int(event["count"]) for event in file.of("loss"))
-    return {"written": len(records.kind) + dropped, "dropped": dropped}
+    dropped = sum(losses.values())
+    return {"written": sum(len(chunk.words) for chunk in file.chunks) + dropped, "dropped": dropped}
 
 
-def contradictions(file: TraceFile) -> list[str]:
-    """What a trace says about its own records that cannot be true: one line each.
+def losses_of(file: TraceFile, records: Records) -> Losses:
+    """From `loss` events and LOST records. One that goes on at the end of a file is told there, and again, as a whole,
+    by the thread or at the end of the next file."""
+    marks = records.rows(LOST, COUNT).tolist()
+    told = [(int(event["uid"]), int(event["from"]), int(event["count"])) for event in file.of("loss")]
+    told += [
+        (records.uids[records.thread[mark]], int(records.word[mark]), int(records.word[mark + 1])) for mark in marks
+    ]
+    losses: Losses = {}
+    for uid, start, count in told:
+        key = (file.session, uid, start)
+        losses[key] = max(count, losses.get(key, 0))
+    return losses
+
+
+def told_lost(records: Records) -> Counter[int]:
+    """How many records each thread (by uid) tells of as lost."""
+    told: Counter[int] = Counter()
+    for mark in records.rows(LOST, COUNT).tolist():
+        told[records.uids[records.thread[mark]]] += int(records.word[mark + 1])
+    return told
+
+
+def contradictions(file: TraceFile, told_lost: Counter[int]) -> list[str]:
+    """What a trace says about its own records that cannot be true: one line each. `told_lost`: by thread (uid).
 
     Every record that a thread wrote is stored or dropped; none is in the file that was not stored; no more are told as
     lost than were dropped.
     """
     found: Counter[int] = Counter()
-    told: Counter[int] = Counter()
+    told = told_lost.copy()
     for chunk in file.chunks:
         found[chunk.uid] += len(chunk.words)
-        counts = chunk.words[:, 0] >> np.uint64(60) == COUNT
-        told[chunk.uid] += int(chunk.words[counts, 1].sum())
     for loss in file.of("loss"):
         told[loss["uid"]] += int(loss["count"])
     lines = []
@@ -89,14 +108,13 @@ def read_lost(file: TraceFile, records: Records, clock: Clock) -> Ranges:
     )
 
 
-def visited(labels: Labels, waits: Waits, given: Handovers, threads: int) -> Bool:
+def visited(labels: Labels, wakers: Bool, given: Handovers) -> Bool:
     """The threads that critical paths may visit: they worked for some interval, woke somebody or made a task.
 
     What other threads lost cannot matter to an interval.
     """
-    found = np.zeros(threads, np.bool_)
+    found = wakers.copy()
     found[labels.thread[labels.instance != NONE]] = True
-    found[waits.waker[waits.waker != NONE]] = True
     found[given.created.creator] = True
     return found
 

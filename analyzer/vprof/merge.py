@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from vprof.errors import UsageError
-from vprof.model import NONE, Created, Int64, Intervals, Invocations, Program, Segments, Trace, Wakeups
+from vprof.model import NONE, Created, Int64, Intervals, Invocations, Losses, Program, Segments, Trace, Wakeups
 
 
 def merge(traces: Sequence[Trace]) -> Trace:
@@ -56,7 +56,7 @@ def merge(traces: Sequence[Trace]) -> Trace:
         has_sync=any(t.has_sync for t in traces),
         excluded=_total([t.excluded for t in traces]),
         excluded_latencies=np.concatenate([t.excluded_latencies for t in traces]),
-        loss=_total([t.loss for t in traces]),
+        **_losses(traces),
         notes=[f"trace {i + 1}: {note}" for i, t in enumerate(traces) for note in t.notes],
     )
 
@@ -77,6 +77,17 @@ def _total(counts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return total
 
 
+def _losses(traces: Sequence[Trace]) -> dict[str, Any]:
+    """`loss` and `losses` of all. What two files of a session tell of the same loss counts once: the larger."""
+    losses: Losses = {}
+    for trace in traces:
+        for key, count in trace.losses.items():
+            losses[key] = max(count, losses.get(key, 0))
+    twice = sum(sum(t.losses.values()) for t in traces) - sum(losses.values())
+    loss = _total([t.loss for t in traces])
+    return {"loss": {key: count - twice for key, count in loss.items()}, "losses": losses}
+
+
 def _names(lists: list[list[str]]) -> tuple[list[str], list[Int64]]:
     """All names once, and for each list the new number of each old one."""
     number: dict[str, int] = {}
@@ -84,8 +95,13 @@ def _names(lists: list[list[str]]) -> tuple[list[str], list[Int64]]:
     return list(number), maps
 
 
+def function_numbers(programs: list[Program]) -> tuple[list[str], list[Int64]]:
+    """Names and places of all functions once, and for each program the new number of each of its functions."""
+    return _names([[f"{n}\0{p}" for n, p in zip(q.functions, q.places, strict=True)] for q in programs])
+
+
 def _programs(programs: list[Program]) -> tuple[Program, list[Int64]]:
-    keys, maps = _names([[f"{n}\0{p}" for n, p in zip(q.functions, q.places, strict=True)] for q in programs])
+    keys, maps = function_numbers(programs)
     n = len(keys)
     height = np.zeros(n, np.int32)
     on, complete, switchable = (np.ones(n, np.int8) * NONE for _ in range(3))

@@ -143,6 +143,10 @@ class Program:
         return self.switchable is None or bool(self.switchable[f])
 
 
+Losses = dict[tuple[str, int, int], int]
+"""Records lost by (session, thread uid, since when in ticks)."""
+
+
 @dataclass
 class Trace:
     """One loaded trace, ready for analysis."""
@@ -165,6 +169,8 @@ class Trace:
     """Latencies of intervals left out because of loss (their ends are known)."""
     loss: dict[str, int | float] = field(default_factory=dict)
     """Records written, dropped; see ALGORITHMS section 8."""
+    losses: Losses = field(default_factory=dict)
+    """Each loss by itself: files of one session may tell of the same one."""
     spoiled: list[tuple[int, int, int, str]] = field(default_factory=list)
     """(thread or NONE for all, from, to, reason): times in which calls may be missing (lost records, flips, another
     plan). The reader has applied them to `intervals`; intervals made from calls (`--root`) must keep clear of them,

@@ -16,8 +16,9 @@ SATURATED = 4095
 
 
 @kernel
-def nest(thread: Int32, depth: Int32, start: Int64, end: Int64) -> tuple[Int64, int]:
-    """Corrects `start` in place so that rows of a thread nest; returns the span of each row, and the corrections.
+def nest(thread: Int32, depth: Int32, start: Int64, end: Int64, since: int, until: int) -> tuple[Int64, int]:
+    """Corrects `start` in place so that rows of a thread nest; returns the span of each row, and the corrections of
+    those that end in [since, until).
 
     A row and those inside it are `span` neighbours, itself the last. A correction of one nanosecond is rounding and
     does not count. REQUIRES: grouped by thread, in post-order, `end` never decreasing per thread. Of two rows where one
@@ -43,7 +44,7 @@ def nest(thread: Int32, depth: Int32, start: Int64, end: Int64) -> tuple[Int64, 
             top -= 1
         if top:
             began = max(began, end[pending[top - 1]])
-        if abs(began - start[i]) > 1:
+        if abs(began - start[i]) > 1 and since <= end[i] < until:
             corrected += 1
         start[i] = began
         pending[top] = i
@@ -53,18 +54,20 @@ def nest(thread: Int32, depth: Int32, start: Int64, end: Int64) -> tuple[Int64, 
 
 @kernel
 def preorder(thread: Int32, span: Int64) -> tuple[Int64, Int64]:
-    """Rows in pre-order (outer before inner, else by time), and the row around each or -1, as post-order numbers."""
+    """The post-order rows in pre-order (outer before inner, else by time), and the pre-order row around each of these,
+    or -1."""
     n = len(thread)
     order = np.empty(n, np.int64)
     parent = np.full(n, -1, np.int64)
-    open_rows = np.empty(n, np.int64)
+    open_rows, places = np.empty(n, np.int64), np.empty(n, np.int64)
     top = 0
     for i in range(n - 1, -1, -1):
         while top and open_rows[top - 1] - span[open_rows[top - 1]] >= i:
             top -= 1
+        place = i - span[i] + 1 + top
         if top:
-            parent[i] = open_rows[top - 1]
-        order[i - span[i] + 1 + top] = i
-        open_rows[top] = i
+            parent[place] = places[top - 1]
+        order[place] = i
+        open_rows[top], places[top] = i, place
         top += 1
     return order, parent

@@ -11,7 +11,7 @@ parent is the sum of its children, per interval, in whole nanoseconds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -39,6 +39,7 @@ from vprof.stacks import (
     PSEUDO,
     T_LABEL,
     T_PARENT,
+    Forest,
     Stacks,
     child_of,
     roomy_trie,
@@ -85,7 +86,33 @@ class PathTree:
 
 
 def build_path_tree(trace: Trace, paths: Paths, stacks: Stacks) -> PathTree:
-    """`stacks`: the trace's, of `build_stacks`. Its trie grows."""
+    """`stacks`: the trace's, of `build_stacks`. Their forest grows."""
+    interval, node, ns = place(trace, paths, stacks).T
+    forest = stacks.forest
+    has_own = np.zeros(len(forest.nodes), np.bool_)
+    has_own[node] = True
+    shape = _shape(forest.nodes, has_own)
+    node = shape.leaf[node]
+    order = _by_interval_and_node(interval, node)
+    own = Times(i32(interval[order]), i32(node[order]), i64(ns[order]))
+    total = _sum_upwards(i64(np.stack((own.interval, own.node, own.ns))), i64(shape.parent))
+    total = total[_by_interval_and_node(total[:, 0], total[:, 1])]
+    return _named(trace, forest, shape, own, Times(i32(total[:, 0]), i32(total[:, 1]), i64(total[:, 2])))
+
+
+def tree_of(trace: Trace, forest: Forest, has_own: Bool) -> tuple[PathTree, Int64, Bool]:
+    """The tree without the times of single intervals. `has_own` marks the nodes of the forest with time of their own.
+
+    Also by node: the one of the forest, and whether it is the own time of that one.
+    """
+    shape = _shape(forest.nodes, has_own)
+    empty = np.zeros(0, np.int64)
+    none = Times(i32(empty), i32(empty), empty)
+    return _named(trace, forest, shape, none, none), shape.origin, shape.is_body
+
+
+def place(trace: Trace, paths: Paths, stacks: Stacks) -> Int64:
+    """Rows (interval, node of the forest, ns), by interval."""
     p, w = paths.pieces, paths.waits
     pieces = i64(np.stack((p.interval, p.kind, p.thread, p.start, p.stop, p.wait)))
     waits = i64(np.stack((w.parent, w.thread, w.start, w.stop, w.anchored)))
@@ -95,52 +122,75 @@ def build_path_tree(trace: Trace, paths: Paths, stacks: Stacks) -> PathTree:
         np.zeros((_GRAFTS, 3), np.int64),
         np.empty(MAX_DEPTH + 1, np.int64),
     )
-    times, trie = _place(pieces, waits, stacks.timeline, near, *scratch, stacks.trie)
-    return _finish(trace, replace(stacks, trie=trie), times)
+    times: Int64
+    times, stacks.forest.trie = _place(pieces, waits, stacks.timeline, near, *scratch, stacks.forest.trie)
+    return times
 
 
-def _finish(trace: Trace, stacks: Stacks, times: Int64) -> PathTree:
-    """Prunes nodes without time, gives inner nodes' own time a leaf, sums upwards and names the nodes.
+@dataclass(frozen=True)
+class Times:
+    interval: Int32
+    node: Int32
+    ns: Int64
 
-    `times`: rows (interval, trie node, ns).
+
+@dataclass(frozen=True)
+class _Shape:
+    """Nodes with time, and a leaf of its own (`is_body`) for the own time of a node that has others below it.
+
+    `origin` is the node of the trie; `leaf[origin]` the node for its own time.
     """
-    parent, label, depth = stacks.trie.nodes[: stacks.trie.used[0]].T
-    interval, node, ns = times.T
-    used = _with_ancestors(node, parent)
-    renumber = np.cumsum(used) - 1
-    parent, label, depth = np.where(parent[used] == NONE, NONE, renumber[parent[used]]), label[used], depth[used]
-    node = renumber[node]
+
+    parent: Int64
+    label: Int64
+    origin: Int64
+    is_body: Bool
+    leaf: Int64
+    folded: bool
+
+
+def _shape(nodes: Int64, has_own: Bool) -> _Shape:
+    used = _with_ancestors(np.flatnonzero(has_own), nodes[:, T_PARENT])
+    number = np.cumsum(used) - 1
+    origin = np.flatnonzero(used)
+    parent, label, depth = nodes[used].T
+    parent = np.where(parent == NONE, NONE, number[parent])
     has_child = np.zeros(len(parent), np.bool_)
     has_child[parent[1:]] = True
-    split = np.unique(node[has_child[node]])
-    body = np.arange(len(parent))
-    body[split] = len(parent) + np.arange(len(split))
-    node = body[node]
-    parent = np.r_[parent, split]
-    label = np.r_[label, np.full(len(split), L_BODY)]
-    order = _by_interval_and_node(interval, node)
-    interval, node, ns = interval[order], node[order], ns[order]
-    total = _sum_upwards(i64(np.stack((interval, node, ns))), i64(parent))
-    total = total[_by_interval_and_node(total[:, 0], total[:, 1])]
-    function = stacks.label_function[label]
-    function[0] = NONE
-    site = stacks.label_site[label]
-    site[0] = NONE
-    pseudo = i32(np.where(label < len(PSEUDO), label, NONE))
+    split = np.flatnonzero(has_child & has_own[origin])
+    leaf = number.copy()
+    leaf[origin[split]] = len(parent) + np.arange(len(split))
+    return _Shape(
+        np.r_[parent, split],
+        np.r_[label, np.full(len(split), L_BODY)],
+        np.r_[origin, origin[split]],
+        np.arange(len(parent) + len(split)) >= len(parent),
+        leaf,
+        bool(depth.max() == MAX_DEPTH),
+    )
+
+
+def _named(trace: Trace, forest: Forest, shape: _Shape, own: Times, total: Times) -> PathTree:
+    function = np.array(forest.function, np.int32)[shape.label]
+    number = {name: n for n, name in enumerate(trace.sites)}
+    sites = np.array([*(number[name] for name in forest.site_names), NONE], np.int32)
+    site = sites[np.array(forest.site)[shape.label]]
+    function[0] = site[0] = NONE
+    pseudo = i32(np.where(shape.label < len(PSEUDO), shape.label, NONE))
     return PathTree(
-        i32(parent),
+        i32(shape.parent),
         function,
         site,
         pseudo,
-        _inner(parent, function),
-        _names(trace, parent, function, site, pseudo),
-        i32(interval),
-        i32(node),
-        ns,
-        i32(total[:, 0]),
-        i32(total[:, 1]),
-        i64(total[:, 2]),
-        bool(depth.max() == MAX_DEPTH),
+        _inner(shape.parent, function),
+        _names(trace, shape.parent, function, site, pseudo),
+        own.interval,
+        own.node,
+        own.ns,
+        total.interval,
+        total.node,
+        total.ns,
+        shape.folded,
     )
 
 
@@ -212,7 +262,9 @@ def _sum_upwards(own, parent):  # type: ignore[no-untyped-def]
             touched = _add(x, own[2, k], sums, touched)
             x = parent[x]
         if k + 1 == own.shape[1] or own[0, k + 1] != own[0, k]:
-            out = _flush(own[0, k], sums, touched, out, n)
+            if n + touched > len(out):
+                out = roomy(out, n, touched)
+            _flush(own[0, k], sums, touched, out, n)
             n, touched = n + touched, 0
     return out[:n]
 
@@ -229,13 +281,11 @@ def _add(node, ns, sums, touched):  # type: ignore[no-untyped-def]
 
 @helper
 def _flush(interval, sums, touched, out, n):  # type: ignore[no-untyped-def]
-    """Moves one interval's times to `out` from row n on; returns `out`, larger if need be."""
-    out = roomy(out, n, touched)
+    """Moves one interval's times to `out` from row n on."""
     for j in range(touched):
         x = sums[j, 1]
         out[n + j, 0], out[n + j, 1], out[n + j, 2] = interval, x, sums[x, 0]
         sums[x, 0] = 0
-    return out
 
 
 @kernel
@@ -244,54 +294,63 @@ def _place(pieces, waits, timeline, near, below, grafts, path, trie):  # type: i
 
     Returns rows (interval, node, ns), by interval, and the trie.
     """
-    sums, touched = np.zeros((len(trie.nodes), 2), np.int64), 0
+    # Tables are passed one by one: taking them out of a tuple costs more than what is done with them.
+    first, steps, frames = timeline.first, timeline.steps, timeline.frames
+    times, innermost = steps[0], steps[1]
+    nodes, slots, used = trie.nodes, trie.slots, trie.used
+    sums, touched = np.zeros((len(nodes), 2), np.int64), 0
     out, n = np.zeros((1024, 3), np.int64), 0
     for k in range(pieces.shape[1]):
         kind, thread, wait = pieces[1, k], pieces[2, k], pieces[5, k]
         t, stop = pieces[3, k], pieces[4, k]
         home = wait == NONE
         if home and kind == P_EXEC:
-            touched = _add_steps(timeline, thread, t, stop, near, sums, touched)
+            touched = _add_steps(first, times, innermost, frames, thread, t, stop, near, sums, touched)
             t = stop
         while t < stop:
-            trie = roomy_trie(trie)
+            if used[0] + MAX_DEPTH > len(nodes):
+                trie = roomy_trie(trie)
+                nodes, slots = trie.nodes, trie.slots
+                sums = roomy(sums, len(sums), len(nodes) - len(sums))
             node, until = 0, stop
             if not home:
-                _update(wait, t, below, waits, timeline, near, grafts, path, trie)
+                _update(wait, t, below, waits, first, times, innermost, frames, near, grafts, path, nodes, slots, used)
                 node, until = below[wait, B_NODE], min(until, below[wait, B_UNTIL])
             if kind == P_EXEC or kind >= P_PREEMPTED:
-                step = step_at(timeline, thread, t, near)
-                until = min(until, _step_end(timeline, thread, step))
-                node = _graft(node, _frame(timeline, thread, step), grafts, path, trie)
+                step = step_at(first, times, thread, t, near)
+                until = min(until, _step_end(first, times, thread, step))
+                frame = _frame(first, innermost, frames, thread, step)
+                node = _graft(node, frame, grafts, path, nodes, slots, used)
                 if kind != P_EXEC:
-                    node = child_of(node, L_PREEMPTED + kind - P_PREEMPTED, trie)
+                    node = child_of(node, L_PREEMPTED + kind - P_PREEMPTED, nodes, slots, used)
             else:
                 if home:
-                    node = _anchor(timeline, thread, t, stop, near)
-                node = child_of(node, _label(kind), trie)
-            sums = roomy(sums, len(sums), len(trie.nodes) - len(sums))
+                    node = _anchor(first, times, innermost, frames, thread, t, stop, near)
+                node = child_of(node, _label(kind), nodes, slots, used)
             touched = _add(node, until - t, sums, touched)
             t = until
         if k + 1 == pieces.shape[1] or pieces[0, k + 1] != pieces[0, k]:
-            out = _flush(pieces[0, k], sums, touched, out, n)
+            if n + touched > len(out):
+                out = roomy(out, n, touched)
+            _flush(pieces[0, k], sums, touched, out, n)
             n, touched = n + touched, 0
     return out[:n], trie
 
 
 @helper
-def _add_steps(timeline, thread, t, stop, near, sums, touched):  # type: ignore[no-untyped-def]
+def _add_steps(first, times, innermost, frames, thread, t, stop, near, sums, touched):  # type: ignore[no-untyped-def]
     """[t, stop] of a home thread that executes: most of the time of most traces."""
-    step, last = step_at(timeline, thread, t, near), timeline.first[thread + 1] - 1
+    step, last = step_at(first, times, thread, t, near), first[thread + 1] - 1
     while t < stop:
-        until = min(stop, timeline.steps[0, step + 1]) if step < last else stop
-        touched = _add(_frame(timeline, thread, step), until - t, sums, touched)
+        until = min(stop, times[step + 1]) if step < last else stop
+        touched = _add(_frame(first, innermost, frames, thread, step), until - t, sums, touched)
         t = until
         step += 1
     return touched
 
 
 @helper
-def _update(wait, t, below, waits, timeline, near, grafts, path, trie):  # type: ignore[no-untyped-def]
+def _update(wait, t, below, waits, first, times, innermost, frames, near, grafts, path, nodes, slots, used):  # type: ignore[no-untyped-def]
     """Brings the wait's row of `below` up to time t: its `[blocked]` node, from when and until when that holds.
 
     Remembered per wait, and pieces come in order of time: so a chain of n waits inside each other costs n, not n * n.
@@ -308,12 +367,13 @@ def _update(wait, t, below, waits, timeline, near, grafts, path, trie):  # type:
     while w != NONE:
         thread = waits[1, w]
         if waits[4, w]:
-            stack = _anchor(timeline, thread, waits[2, w], waits[3, w], near)
+            stack = _anchor(first, times, innermost, frames, thread, waits[2, w], waits[3, w], near)
         else:
-            step = step_at(timeline, thread, t, near)
-            stack = _frame(timeline, thread, step)
-            until = min(until, _step_end(timeline, thread, step))
-        node = child_of(_graft(node, stack, grafts, path, trie), L_BLOCKED, trie)
+            step = step_at(first, times, thread, t, near)
+            stack = _frame(first, innermost, frames, thread, step)
+            until = min(until, _step_end(first, times, thread, step))
+        grafted = _graft(node, stack, grafts, path, nodes, slots, used)
+        node = child_of(grafted, L_BLOCKED, nodes, slots, used)
         below[w, B_NODE], below[w, B_SINCE], below[w, B_UNTIL] = node, t, until
         w = below[w, B_INNER]
 
@@ -328,43 +388,43 @@ def _label(kind):  # type: ignore[no-untyped-def]
 
 
 @helper
-def _frame(timeline, thread, step):  # type: ignore[no-untyped-def]
+def _frame(first, innermost, frames, thread, step):  # type: ignore[no-untyped-def]
     """The trie node of the stack at this step; the root before the thread's first one."""
-    if step < timeline.first[thread] or timeline.steps[1, step] == NONE:
+    if step < first[thread] or innermost[step] == NONE:
         return 0
-    return timeline.frames[1, timeline.steps[1, step]]
+    return frames[1, innermost[step]]
 
 
 @helper
-def _step_end(timeline, thread, step):  # type: ignore[no-untyped-def]
-    return timeline.steps[0, step + 1] if step + 1 < timeline.first[thread + 1] else _FOREVER
+def _step_end(first, times, thread, step):  # type: ignore[no-untyped-def]
+    return times[step + 1] if step + 1 < first[thread + 1] else _FOREVER
 
 
 @helper
-def _anchor(timeline, thread, start, stop, near):  # type: ignore[no-untyped-def]
+def _anchor(first, times, innermost, frames, thread, start, stop, near):  # type: ignore[no-untyped-def]
     """The trie node of the thread's frames that are open over all of [start, stop]; the root if there is none."""
-    step = step_at(timeline, thread, start, near)
-    row = NONE if step < timeline.first[thread] else timeline.steps[1, step]
-    while row != NONE and timeline.frames[2, row] < stop:
-        row = timeline.frames[0, row]
-    return 0 if row == NONE else timeline.frames[1, row]
+    step = step_at(first, times, thread, start, near)
+    row = NONE if step < first[thread] else innermost[step]
+    while row != NONE and frames[2, row] < stop:
+        row = frames[0, row]
+    return 0 if row == NONE else frames[1, row]
 
 
 @helper
-def _graft(onto, stack, grafts, path, trie):  # type: ignore[no-untyped-def]
+def _graft(onto, stack, grafts, path, nodes, slots, used):  # type: ignore[no-untyped-def]
     """The tree node of call stack `stack` below node `onto`. `grafts` remembers the latest ones, `path` is scratch."""
     if onto == 0 or stack == 0:
         return onto + stack
-    memo = grafts[(onto * 31 + stack) & (_GRAFTS - 1)]
-    if memo[0] == onto and memo[1] == stack:
-        return memo[2]
+    memo = (onto * 31 + stack) & (_GRAFTS - 1)
+    if grafts[memo, 0] == onto and grafts[memo, 1] == stack:
+        return grafts[memo, 2]
     n, node = 0, stack
     while node != 0:
-        path[n] = trie.nodes[node, T_LABEL]
-        node = trie.nodes[node, T_PARENT]
+        path[n] = nodes[node, T_LABEL]
+        node = nodes[node, T_PARENT]
         n += 1
     node = onto
     for i in range(n - 1, -1, -1):
-        node = child_of(node, path[i], trie)
-    memo[0], memo[1], memo[2] = onto, stack, node
+        node = child_of(node, path[i], nodes, slots, used)
+    grafts[memo, 0], grafts[memo, 1], grafts[memo, 2] = onto, stack, node
     return node

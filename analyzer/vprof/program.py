@@ -6,6 +6,7 @@ module events + unit metadata -> site number -> function;  calls seen + call gra
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from vprof.chunks import TraceFile
 from vprof.errors import VprofError
 from vprof.heights import acyclic, heights
 from vprof.metadata import Unit, parse_units
-from vprof.model import Bool, Int32, Int64, Program
+from vprof.model import NONE, Bool, Int32, Int64, Program
 
 RECURSION_WARNING = 0.2
 """Share of the reachable functions in the largest recursive group from which on heights say little (ALGORITHMS
@@ -32,9 +33,15 @@ class Sites:
     function: Int32
     remarks: list[str]
 
-    def functions(self, numbers: Int64) -> Int32:
+    def functions(self, numbers: Int32 | Int64) -> Int32:
         """The functions of site numbers that `read_sites` was told of."""
-        return self.function[np.searchsorted(self.number, numbers)]
+        return self._table[numbers]
+
+    @cached_property
+    def _table(self) -> Int32:
+        table = np.zeros(int(self.number.max(initial=NONE)) + 1, np.int32)
+        table[self.number] = self.function
+        return table
 
 
 def read_sites(file: TraceFile, seen: Int64) -> Sites:

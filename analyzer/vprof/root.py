@@ -10,13 +10,14 @@ recording and calls that touch spoiled times are excluded and counted.
 from __future__ import annotations
 
 import difflib
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from vprof.columns import i32
 from vprof.errors import UsageError
-from vprof.model import NONE, Int32, Int64, Intervals, Invocations, Segments, Trace, Wakeups
+from vprof.kernels import kernel
+from vprof.model import NONE, Bool, Int32, Int64, Intervals, Segments, Trace, Wakeups
 
 LOSS = "touches lost records"
 UNFINISHED = "unfinished"
@@ -24,67 +25,77 @@ UNFINISHED = "unfinished"
 
 def with_root(trace: Trace, root: str) -> Trace:
     """Raises UsageError when the program has no such function, or none of its calls was recorded."""
-    calls = _outermost(trace.invocations, _functions(trace, root))
     inv = trace.invocations
-    if not len(calls):
-        raise UsageError(f"no call of {root} was recorded: was its probe on (--sites), and was it called?")
-    reason = _excluded(trace, calls)
-    lost = calls[[r == LOSS for r in reason]]
-    kept = calls[[not r for r in reason]]
-    kept = kept[np.argsort(inv.fs[kept], kind="stable")]
-    intervals = Intervals(
-        np.zeros(len(kept), np.int32),
-        inv.thread[kept],
-        inv.fs[kept],
-        inv.thread[kept],
-        inv.fe[kept],
-        np.zeros(len(kept), np.bool_),
-    )
-    segments, wakeups = _relabel(trace, intervals)
+    calls = outermost(inv.thread, inv.function, inv.fs, inv.fe, functions_named(trace.program.functions, root))
+    chosen = choose(root, inv.thread[calls], inv.fs[calls], inv.fe[calls], trace.spoiled, trace.open_at)
+    segments, wakeups = _relabel(trace, chosen.intervals)
     return replace(
         trace,
-        interval_ids=[f"{root}#{i + 1}" for i in range(len(kept))],
+        interval_ids=chosen.ids,
         types=[""],
         segments=segments,
         wakeups=wakeups,
-        intervals=intervals,
-        invocations=replace(inv, interval=_label(intervals, inv.thread, inv.fs)),
-        excluded={r: reason.count(r) for r in sorted(set(reason)) if r},
-        excluded_latencies=inv.fe[lost] - inv.fs[lost],
+        intervals=chosen.intervals,
+        invocations=replace(inv, interval=label(chosen.intervals, inv.thread, inv.fs)),
+        excluded=chosen.excluded,
+        excluded_latencies=chosen.lost_latencies,
     )
 
 
-def _functions(trace: Trace, root: str) -> list[int]:
-    names = trace.program.functions
-    found = [f for f, name in enumerate(names) if name == root]
-    if not found:
+@dataclass(frozen=True)
+class Chosen:
+    """The calls that are intervals, by begin, and what became of the others."""
+
+    intervals: Intervals
+    ids: list[str]
+    excluded: dict[str, int]
+    lost_latencies: Int64
+
+
+def choose(
+    root: str, thread: Int32, fs: Int64, fe: Int64, spoiled: list[tuple[int, int, int, str]], open_at: int | None
+) -> Chosen:
+    """From outermost calls, by (thread, begin). `spoiled`, `open_at`: of `Trace`. Raises UsageError if there is no
+    call."""
+    if not len(thread):
+        raise UsageError(f"no call of {root} was recorded: was its probe on (--sites), and was it called?")
+    reason = np.full(len(thread), "", dtype=object)
+    for where, start, stop, why in spoiled:
+        reason[((where == NONE) | (thread == where)) & (fs < stop) & (fe > start)] = why
+    if open_at is not None:
+        reason[fe >= open_at] = UNFINISHED
+    kept = np.flatnonzero(reason == "")
+    kept = kept[np.argsort(fs[kept], kind="stable")]
+    lost = reason == LOSS
+    thread_of = i32(thread[kept])
+    count = len(kept)
+    return Chosen(
+        Intervals(i32(np.zeros(count)), thread_of, fs[kept], thread_of, fe[kept], np.zeros(count, np.bool_)),
+        [f"{root}#{i + 1}" for i in range(count)],
+        {why: int(np.count_nonzero(reason == why)) for why in sorted(set(reason)) if why},
+        fe[lost] - fs[lost],
+    )
+
+
+def functions_named(names: list[str], root: str) -> Bool:
+    """Marks the functions of that name. Raises UsageError when there is none."""
+    found = np.array([name == root for name in names], np.bool_)
+    if not found.any():
         near = difflib.get_close_matches(root, names, 3)
         raise UsageError(f"no function {root} in this trace" + (f": did you mean {' or '.join(near)}?" if near else ""))
     return found
 
 
-def _outermost(inv: Invocations, functions: list[int]) -> Int64:
-    """Calls of the functions that do not lie in another call of them."""
-    rows = np.flatnonzero(np.isin(inv.function, functions))
-    keep = []
-    thread, end = NONE, 0
-    for i, t, fs, fe in zip(rows, inv.thread[rows], inv.fs[rows], inv.fe[rows], strict=True):
-        if t != thread or fs >= end:
-            keep.append(i)
-            thread, end = t, fe
-    return np.array(keep, np.int64)
-
-
-def _excluded(trace: Trace, calls: Int64) -> list[str]:
-    """By call: why it cannot be used, or ""."""
-    inv = trace.invocations
-    reason = np.full(len(calls), "", dtype=object)
-    thread, fs, fe = inv.thread[calls], inv.fs[calls], inv.fe[calls]
-    for where, start, stop, why in trace.spoiled:
-        reason[((where == NONE) | (thread == where)) & (fs < stop) & (fe > start)] = why
-    if trace.open_at is not None:
-        reason[fe >= trace.open_at] = UNFINISHED
-    return [str(r) for r in reason]
+@kernel
+def outermost(thread: Int32, function: Int32, fs: Int64, fe: Int64, wanted: Bool) -> Int64:
+    """Calls of the wanted functions that do not lie in another call of them."""
+    rows, n = np.empty(len(thread), np.int64), 0
+    for i in range(len(thread)):
+        inside = n and thread[rows[n - 1]] == thread[i] and fs[i] < fe[rows[n - 1]]
+        if wanted[function[i]] and not inside:
+            rows[n] = i
+            n += 1
+    return rows[:n].copy()
 
 
 def _relabel(trace: Trace, intervals: Intervals) -> tuple[Segments, Wakeups]:
@@ -105,8 +116,9 @@ def _relabel(trace: Trace, intervals: Intervals) -> tuple[Segments, Wakeups]:
     thread_of = i32(seg.thread[rows])
     last_part = np.searchsorted(rows, np.arange(len(seg.ts)), side="right") - 1
     wakeups = replace(trace.wakeups, segment=i32(last_part[trace.wakeups.segment]))
-    label = _label(intervals, thread_of, ts)
-    return Segments(thread_of, label, ts, te, seg.state[rows], seg.object_class[rows]), wakeups
+    return Segments(
+        thread_of, label(intervals, thread_of, ts), ts, te, seg.state[rows], seg.object_class[rows]
+    ), wakeups
 
 
 def _cut(ts: Int64, te: Int64, cuts: Int64) -> tuple[Int64, Int64, Int64]:
@@ -122,13 +134,13 @@ def _cut(ts: Int64, te: Int64, cuts: Int64) -> tuple[Int64, Int64, Int64]:
     return row, start, stop
 
 
-def _label(intervals: Intervals, thread: Int32, t: Int64) -> Int32:
+def label(intervals: Intervals, thread: Int32, t: Int64) -> Int32:
     """The interval of that thread in which each time lies, or NONE."""
-    label = np.full(len(t), NONE, np.int32)
+    found = np.full(len(t), NONE, np.int32)
     for home in np.unique(intervals.begin_thread):
         mine = np.flatnonzero(intervals.begin_thread == home)
         here = np.flatnonzero(thread == home)
         at = np.searchsorted(intervals.begin[mine], t[here], side="right") - 1
         inside = (at >= 0) & (t[here] < intervals.end[mine[at]])
-        label[here[inside]] = mine[at[inside]]
-    return label
+        found[here[inside]] = mine[at[inside]]
+    return found

@@ -20,6 +20,7 @@ from vprof.lives import Lives
 from vprof.model import BLOCKED, EXEC, NONE, Bool, Int8, Int32, Int64, Segments
 from vprof.nesting import SATURATED, nest, preorder
 from vprof.off_cpu import OffCpu
+from vprof.window import Window
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Waits:
     """Blocked waits, grouped by thread in the order of their ends. `waker` is a thread or NONE: nobody is known.
 
     begin <= t < end, with `t` when the waker acted; `span` as of `nesting.nest`; `corrected` counts the times that had
-    to be moved for that.
+    to be moved for that, of waits that ended in the window.
     """
 
     thread: Int32
@@ -40,12 +41,14 @@ class Waits:
     corrected: int
 
     @classmethod
-    def of(cls, thread: Int32, begin: Int64, end: Int64, waker: Int32, t: Int64, object_class: Int8) -> Waits:
-        """Makes the waits of a thread nest and puts the wake-ups inside them."""
-        begin = begin.copy()
-        span, corrected = nest(thread, np.full(len(thread), SATURATED, np.int32), begin, end)
+    def of(cls, rows: Int64, window: Window) -> Waits:
+        """Makes the waits of a thread nest and puts the wake-ups inside them. `rows`: of `window.Content`."""
+        thread, begin, end, class_, waker, t = (np.ascontiguousarray(column) for column in rows.T)
+        thread, waker, object_class = thread.astype(np.int32), waker.astype(np.int32), class_.astype(np.int8)
+        depth = np.full(len(thread), SATURATED, np.int32)
+        span, corrected = nest(thread, depth, begin, end, window.begin, window.end)
         inside = np.maximum(begin, np.minimum(t, end - 1))
-        moved = (waker != NONE) & (np.abs(inside - t) > 1)
+        moved = (waker != NONE) & (np.abs(inside - t) > 1) & window.owns(end)
         return cls(thread, begin, end, waker, inside, object_class, span, corrected + int(np.count_nonzero(moved)))
 
 

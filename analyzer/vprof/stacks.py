@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vprof.columns import groups, i32, i64
+from vprof.columns import groups, i64
 from vprof.errors import TraceError
 from vprof.kernels import helper, kernel, roomy
+from vprof.lookup import distinct
 from vprof.model import NONE, Int32, Int64, Invocations, Trace
 
 L_BLOCKED, L_QUEUE, L_GAP, L_SCHED, L_UNKNOWN, L_BODY = range(6)
@@ -63,13 +64,51 @@ class Timeline(NamedTuple):
     frames: Int64
 
 
+class Forest:
+    """What the call stacks of several windows and traces share: the trie, and its labels.
+
+    `function[label]` and `site[label]` are NONE for pseudo-labels; sites are numbered as `site_names` says.
+    """
+
+    def __init__(self) -> None:
+        self.trie = Trie(np.array([[NONE, NONE, 0]], np.int64), np.zeros(1024, np.int64), np.ones(1, np.int64))
+        self.function = [NONE] * FIRST_FRAME
+        self.site = [NONE] * FIRST_FRAME
+        self.site_names: dict[str, int] = {}
+        self._labels: dict[tuple[int, int], int] = {}
+
+    @property
+    def nodes(self) -> Int64:
+        """Rows T_*, parents before their children; the root alone has no parent."""
+        return self.trie.nodes[: self.trie.used[0]]
+
+    def labels(self, inv: Invocations, sites: list[str], functions: Int64 | None) -> Int64:
+        """Each invocation's label. `functions`: the numbers here of the trace's functions, None if they are the
+        same."""
+        n_sites = len(sites) + 1
+        keys, which = distinct(inv.function.astype(np.int64) * n_sites + inv.site + 1)
+        label = np.empty(len(keys), np.int64)
+        for k, (f, s) in enumerate(zip(*(column.tolist() for column in np.divmod(keys, n_sites)), strict=True)):
+            function = f if functions is None else int(functions[f])
+            label[k] = self._label(function, self._site(sites[s - 1]) if s else NONE)
+        return i64(label[which])
+
+    def _site(self, name: str) -> int:
+        return self.site_names.setdefault(name, len(self.site_names))
+
+    def _label(self, function: int, site: int) -> int:
+        known = self._labels.setdefault((function, site), len(self.function))
+        if known == len(self.function):
+            self.function.append(function)
+            self.site.append(site)
+        return known
+
+
 @dataclass(frozen=True)
 class Stacks:
-    """`label_function` and `label_site` are by label, NONE for pseudo-labels."""
+    """The open frames of a trace over time; their nodes are those of the forest's trie."""
 
-    trie: Trie
-    label_function: Int32
-    label_site: Int32
+    forest: Forest
     timeline: Timeline
 
     def innermost(self, thread: Int32, t: Int64) -> Int64:
@@ -84,42 +123,34 @@ class Stacks:
         return found
 
 
-def build_stacks(trace: Trace) -> Stacks:
-    """Raises TraceError if invocations of one thread overlap without nesting."""
+def build_stacks(trace: Trace, forest: Forest | None = None, functions: Int64 | None = None) -> Stacks:
+    """Grows the forest; `functions`: of `Forest.labels`. Raises TraceError if invocations of one thread overlap without
+    nesting."""
     inv = trace.invocations
-    label, function, site = _labels(inv)
+    forest = forest or Forest()
+    label = forest.labels(inv, trace.sites, functions)
     first = i64(np.searchsorted(inv.thread, np.arange(len(trace.threads) + 1)))
     n = len(label)
     timeline = Timeline(np.zeros_like(first), np.empty((2, 2 * n), np.int64), np.empty((3, n), np.int64))
-    bad, trie = _nest(i64(inv.fs), i64(inv.fe), i64(inv.depth), label, first, _new_trie(), timeline)
+    bad, forest.trie = _nest(inv.fs, inv.fe, inv.depth, label, first, forest.trie, timeline)
     if bad != NONE:
         name = trace.program.functions[inv.function[bad]]
         raise TraceError(f"calls do not nest on thread {trace.threads[inv.thread[bad]]}: {name} at {inv.fs[bad]} ns")
-    return Stacks(trie, function, site, timeline)
+    return Stacks(forest, timeline)
 
 
-def _new_trie() -> Trie:
-    """The root alone."""
-    root = np.array([[NONE, NONE, 0]], np.int64)
-    return Trie(root, np.zeros(1024, np.int64), np.ones(1, np.int64))
-
-
-def _labels(inv: Invocations) -> tuple[Int64, Int32, Int32]:
-    """Each invocation's label, and the function and the call site of every label."""
-    n_sites = int(inv.site.max(initial=NONE)) + 2
-    pair = inv.function.astype(np.int64) * n_sites + (inv.site + 1)
-    seen = np.unique(pair)
-    label = i64(np.searchsorted(seen, pair) + FIRST_FRAME)
-    pseudo = np.full(FIRST_FRAME, NONE, np.int64)
-    return label, i32(np.r_[pseudo, seen // n_sites]), i32(np.r_[pseudo, seen % n_sites - 1])
+@helper
+def is_full(trie):  # type: ignore[no-untyped-def]
+    """Whether the trie may not have room for one path more than it has."""
+    return trie.used[0] + MAX_DEPTH > len(trie.nodes)
 
 
 @helper
 def roomy_trie(trie):  # type: ignore[no-untyped-def]
     """The trie with room for one path more than it has."""
-    n = trie.used[0]
-    if n + MAX_DEPTH <= len(trie.nodes):
+    if not is_full(trie):
         return trie
+    n = trie.used[0]
     nodes = roomy(trie.nodes, n, MAX_DEPTH)
     size = len(trie.slots)
     while size < 2 * len(nodes):
@@ -141,24 +172,28 @@ def _slot(node, label, nodes, slots):  # type: ignore[no-untyped-def]
 
 
 @helper
-def child_of(node, label, trie):  # type: ignore[no-untyped-def]
-    """The child of `node` with this label, made if there is none; `node` itself at MAX_DEPTH. REQUIRES: room."""
-    depth = trie.nodes[node, T_DEPTH]
+def child_of(node, label, nodes, slots, used):  # type: ignore[no-untyped-def]
+    """The child of `node` with this label, made if there is none; `node` itself at MAX_DEPTH. REQUIRES: room.
+
+    The tables of a trie come one by one: taking them out of it costs more than the look.
+    """
+    depth = nodes[node, T_DEPTH]
     if depth == MAX_DEPTH:
         return node
-    slot = _slot(node, label, trie.nodes, trie.slots)
-    if trie.slots[slot] == 0:
-        made = trie.used[0]
-        trie.slots[slot] = made
-        trie.nodes[made, T_PARENT], trie.nodes[made, T_LABEL], trie.nodes[made, T_DEPTH] = node, label, depth + 1
-        trie.used[0] += 1
-    return trie.slots[slot]
+    slot = _slot(node, label, nodes, slots)
+    if slots[slot] == 0:
+        made = used[0]
+        slots[slot] = made
+        nodes[made, T_PARENT], nodes[made, T_LABEL], nodes[made, T_DEPTH] = node, label, depth + 1
+        used[0] += 1
+    return slots[slot]
 
 
 @kernel
 def _nest(fs, fe, depth, label, first, trie, timeline):  # type: ignore[no-untyped-def]
     """Fills the timeline; returns (a row that does not nest or NONE, trie)."""
-    frames, steps = timeline.frames, timeline.steps
+    frames, steps, begins = timeline.frames, timeline.steps, timeline.first
+    nodes, slots, used = trie.nodes, trie.slots, trie.used
     base = end = 0
     bad = NONE
     for thread in range(len(first) - 1):
@@ -169,16 +204,18 @@ def _nest(fs, fe, depth, label, first, trie, timeline):  # type: ignore[no-untyp
                 top = frames[0, top]
             if top != NONE and fe[i] > fe[top]:
                 bad = i
-            trie = roomy_trie(trie)
+            if used[0] == len(nodes):
+                trie = roomy_trie(trie)
+                nodes, slots = trie.nodes, trie.slots
             above = 0 if top == NONE else frames[1, top]
-            frames[0, i], frames[1, i], frames[2, i] = top, child_of(above, label[i], trie), fe[i]
+            frames[0, i], frames[1, i], frames[2, i] = top, child_of(above, label[i], nodes, slots, used), fe[i]
             end = _step(steps, base, end, fs[i], i)
             top = i
         while top != NONE:
             end = _step(steps, base, end, fe[top], frames[0, top])
             top = frames[0, top]
         base = end
-        timeline.first[thread + 1] = end
+        begins[thread + 1] = end
     return bad, trie
 
 
@@ -198,19 +235,19 @@ def _step(steps, base, end, time, row):  # type: ignore[no-untyped-def]
 
 
 @helper
-def step_at(timeline, thread, time, near):  # type: ignore[no-untyped-def]
+def step_at(first, times, thread, time, near):  # type: ignore[no-untyped-def]
     """The thread's step in force at `time`, one before its first step if there is none yet. `near[thread]` is the step
-    that was asked for last: the search goes on from there."""
-    a, b = timeline.first[thread], timeline.first[thread + 1]
-    steps, last = timeline.steps[0], near[thread]
-    if a <= last < b and steps[last] <= time:
+    that was asked for last: the search goes on from there. `first`, `times`: of a timeline."""
+    a, b = first[thread], first[thread + 1]
+    last = near[thread]
+    if a <= last < b and times[last] <= time:
         a, width = last + 1, 1
-        while a + width < b and steps[a + width] <= time:
+        while a + width < b and times[a + width] <= time:
             a, width = a + width + 1, 2 * width
         b = min(b, a + width)
     while a < b:
         m = (a + b) // 2
-        if steps[m] <= time:
+        if times[m] <= time:
             a = m + 1
         else:
             b = m

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from vprof.columns import floats
 from vprof.factors import Factor
 from vprof.model import Bool, Int32, Int64
 from vprof.variance_tree import Float, VarianceTree
@@ -120,6 +121,11 @@ class NoBlocks:
     effective: float | None = None
 
 
+def blocks_of(begin_ns: Int64, latency_ns: Int64) -> Blocks | NoBlocks | None:
+    """None if the latencies do not vary."""
+    return cut_blocks(begin_ns, latency_ns) if latency_ns.min() < latency_ns.max() else None
+
+
 def cut_blocks(begin_ns: Int64, latency_ns: Int64) -> Blocks | NoBlocks:
     """Blocks of equal wall-clock length; intervals are sorted by begin and their latencies vary.
 
@@ -182,7 +188,10 @@ def autocorrelation_time(x: Float) -> tuple[float, float]:
 
 
 class ShareIntervals:
-    """95 % intervals of factors' shares: blocks resampled with replacement, shares from per-block co-moments."""
+    """95 % intervals of factors' shares: blocks resampled with replacement, shares from per-block co-moments.
+
+    REQUIRES: the tree was built with these blocks.
+    """
 
     def __init__(self, tree: VarianceTree, blocks: Blocks) -> None:
         self._tree, self._blocks = tree, blocks
@@ -222,28 +231,39 @@ class ShareIntervals:
     def _resampled(self, factor: Factor) -> tuple[Float, Float]:
         """Its shares, and per block its sum of products: of deviations from the means."""
         times = 1 if factor.kind == "variance" else 2
-        contribution, products = np.zeros(RESAMPLES), np.zeros(self._blocks.count)
-        for i in range(0, len(factor.instances), _BATCH):
-            covariances, some = self._covariances(factor.instances[i : i + _BATCH])
-            contribution += times * covariances
-            products += times * some
-        return contribution / self._variance, products
+        covariances, products = self._covariances(factor.instances)
+        return times * covariances / self._variance, times * products
 
     def _covariances(self, pairs: list[tuple[int, int]]) -> tuple[Float, Float]:
         """Sum of Cov(a, b) over the pairs, in every resample; sum of their products in every block."""
-        products = np.zeros(self._blocks.count)
-        left, right = (np.zeros((self._blocks.count, len(pairs))) for _ in range(2))
-        for j, pair in enumerate(pairs):
-            a, b = (self._tree.column.dense(x) - self._tree.mean_ns[x] for x in pair)
-            products += self._block_sums(a * b)
-            left[:, j], right[:, j] = self._block_sums(a), self._block_sums(b)
-        n = self._n[:, None]
-        means = (self._weights @ left / n) * (self._weights @ right / n)
-        total: Float = self._weights @ products / self._n - means.sum(axis=1)
+        blocks = self._blocks.count
+        size = np.bincount(self._blocks.of, minlength=blocks)[:, None]
+        products, of_means = np.zeros(blocks), np.zeros((blocks, blocks) if len(pairs) > blocks else RESAMPLES)
+        for at in range(0, len(pairs), _BATCH):
+            batch = pairs[at : at + _BATCH]
+            product, left, right = self._sums(batch)
+            mean_a, mean_b = (self._tree.mean_ns[[pair[side] for pair in batch]] for side in (0, 1))
+            products += (product - mean_b * left - mean_a * right + mean_a * mean_b * size).sum(axis=1)
+            left, right = left - mean_a * size, right - mean_b * size
+            if of_means.ndim == 2:  # many pairs: first over these, then over the resamples
+                of_means += left @ right.T
+            else:
+                of_means += ((self._weights @ left) * (self._weights @ right)).sum(axis=1)
+        if of_means.ndim == 2:
+            of_means = ((self._weights @ of_means) * self._weights).sum(axis=1)
+        total: Float = (self._weights @ products - of_means / self._n) / self._n
         return total, products
 
-    def _block_sums(self, x: Float) -> Float:
-        return np.bincount(self._blocks.of, x, self._blocks.count).astype(np.float64)
+    def _sums(self, pairs: list[tuple[int, int]]) -> tuple[Float, Float, Float]:
+        """By (block, pair): the sums of a * b, of a, and of b."""
+        if pairs != [(0, 0)]:
+            a, b = np.array(pairs, np.int64).T
+            return self._tree.block_sums(a, b, self._blocks.count)
+        latency = self._tree.latency_ns.astype(np.float64)
+        square, time = (
+            floats(np.bincount(self._blocks.of, x, self._blocks.count))[:, None] for x in (latency**2, latency)
+        )
+        return square, time, time
 
 
 @dataclass(frozen=True)

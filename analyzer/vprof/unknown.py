@@ -57,36 +57,56 @@ _FROM_THREADS = ("sockets", "readiness", "data of files, pipes and sockets")
 """What other threads of the server may provide."""
 
 
-def unknown_waits(trace: Trace, paths: Paths, stacks: Stacks) -> list[UnknownWait]:
-    """Most time first. A wait that delayed several intervals counts in each."""
-    p = paths.pieces
-    of_waker = (p.kind == P_UNKNOWN) & (p.wait != NONE)
-    rows = np.flatnonzero((p.kind == P_BLOCKED_UNKNOWN) | of_waker)
-    wait, ns = p.wait[rows], p.stop[rows] - p.start[rows]
-    call = _call(paths, stacks, wait)
-    function, site = np.r_[trace.invocations.function, NONE][call], np.r_[trace.invocations.site, NONE][call]
-    path_ns = int((p.stop - p.start).sum())
-    names = [*display_names(trace), ""]
-    program = trace.program
-    found = []
-    kinds = np.stack((function, site, of_waker[rows], _class(trace, paths, wait)))
-    for kind in np.unique(kinds, axis=1).T:
-        f, at, waker_known, object_class = int(kind[0]), int(kind[1]), bool(kind[2]), OBJECT_CLASSES[kind[3]]
-        mine = np.all(kinds == kind[:, None], axis=0)
-        total = int(ns[mine].sum())
-        count = len(np.unique(wait[mine]))
-        known = [] if f == NONE else [program.functions[f], *(program.functions[c] for c in program.calls[f])]
-        advice = "" if waker_known else _advice(names[f], known, object_class)
-        place = trace.sites[at] if at != NONE else ""
-        found.append(UnknownWait(names[f], waker_known, count, total, total / path_ns, advice, place, object_class))
-    return sorted(found, key=lambda u: (-u.total_ns, u.function, u.site, u.waker_known))
+class BlockedSums:
+    """What intervals waited for, and the waits that nobody is known to have ended; grows with every `add`."""
+
+    def __init__(self) -> None:
+        self._waits: dict[tuple[int, str, bool, int], tuple[int, int]] = {}
+        self._causes: Counter[str] = Counter()
+        self._path_ns = 0
+
+    def add(self, trace: Trace, paths: Paths, stacks: Stacks, functions: Int64 | None = None) -> None:
+        """`functions`: the numbers here of the trace's functions, None if they are the same."""
+        p = paths.pieces
+        self._path_ns += int((p.stop - p.start).sum())
+        self._causes.update(_causes(trace, paths, stacks))
+        of_waker = (p.kind == P_UNKNOWN) & (p.wait != NONE)
+        rows = np.flatnonzero((p.kind == P_BLOCKED_UNKNOWN) | of_waker)
+        wait, ns = p.wait[rows], p.stop[rows] - p.start[rows]
+        call = _call(paths, stacks, wait)
+        function, site = np.r_[trace.invocations.function, NONE][call], np.r_[trace.invocations.site, NONE][call]
+        kinds = np.stack((function, site, of_waker[rows], _class(trace, paths, wait)))
+        for kind in np.unique(kinds, axis=1).T:
+            f, at, waker_known, object_class = int(kind[0]), int(kind[1]), bool(kind[2]), int(kind[3])
+            mine = np.all(kinds == kind[:, None], axis=0)
+            number = f if f == NONE or functions is None else int(functions[f])
+            key = (number, trace.sites[at] if at != NONE else "", waker_known, object_class)
+            count, total = self._waits.get(key, (0, 0))
+            self._waits[key] = count + len(np.unique(wait[mine])), total + int(ns[mine].sum())
+
+    def unknown(self, trace: Trace) -> list[UnknownWait]:
+        """Most time first. A wait that delayed several intervals counts in each."""
+        names = [*display_names(trace), ""]
+        program = trace.program
+        found = []
+        for (f, site, waker_known, class_), (count, total) in self._waits.items():
+            known = [] if f == NONE else [program.functions[f], *(program.functions[c] for c in program.calls[f])]
+            object_class = OBJECT_CLASSES[class_]
+            advice = "" if waker_known else _advice(names[f], known, object_class)
+            share = total / self._path_ns
+            found.append(UnknownWait(names[f], waker_known, count, total, share, advice, site, object_class))
+        return sorted(found, key=lambda u: (-u.total_ns, u.function, u.site, u.waker_known, u.object))
+
+    def by_cause(self) -> dict[str, int]:
+        """What the intervals waited for: ns by cause, most first, without what is 0.
+
+        All of a wait that somebody ended counts as such, but for the parts of it in which that thread waited itself.
+        """
+        totals = sorted(self._causes.items(), key=lambda entry: (-entry[1], entry[0]))
+        return {cause: total for cause, total in totals if total}
 
 
-def blocked_time(trace: Trace, paths: Paths, stacks: Stacks) -> dict[str, int]:
-    """What the intervals waited for: ns by cause, most first, without what is 0.
-
-    All of a wait that somebody ended counts as such, but for the parts of it in which that thread waited itself.
-    """
+def _causes(trace: Trace, paths: Paths, stacks: Stacks) -> Counter[str]:
     p = paths.pieces
     ns = p.stop - p.start
     storage = (p.kind == P_DISK) | (p.kind == P_FAULT)
@@ -102,7 +122,7 @@ def blocked_time(trace: Trace, paths: Paths, stacks: Stacks) -> dict[str, int]:
     distinct, of = np.unique(pairs, axis=1, return_inverse=True)
     for (f, c), total in zip(distinct.T.tolist(), np.bincount(of.ravel(), ns[nobody]).tolist(), strict=True):
         totals[_cause(trace.program.functions[f] if f != NONE else "", OBJECT_CLASSES[c])] += int(total)
-    return {cause: total for cause, total in totals.most_common() if total}
+    return totals
 
 
 def _cause(function: str, object_class: str) -> str:

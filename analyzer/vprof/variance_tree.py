@@ -1,6 +1,6 @@
-"""Moments of every tree node over the intervals: variance, sibling covariances and the shares that reports draw.
+"""The variance tree: variance, sibling covariances and the shares that reports draw, of every tree node.
 
-    PathTree + latencies  ->  VarianceTree
+    PathTree + Moments + latencies  ->  VarianceTree
 
 Source: ALGORITHMS section 4. X[i, x] is the time of node x in interval i, 0 where x is absent. Variances divide by
 the number of intervals. Guaranteed, and checked on every run: the root's times are the latencies, a parent's time is
@@ -10,18 +10,42 @@ the sum of its children's (exactly), and Var(parent) = sum Var(child) + 2 sum Co
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vprof.errors import InvariantError
-from vprof.model import Int64
+from vprof.columns import floats, i64
+from vprof.errors import InvariantError, VprofError
+from vprof.model import Bool, Int64
+from vprof.moments import BlockSums, Moments, pair_number
 from vprof.path_tree import PathTree
 
 Float = NDArray[np.float64]
 
-_CHUNK = 1 << 16
-"""Intervals per dense block of the covariance sums: bounds memory to _CHUNK x siblings."""
+
+@dataclass(frozen=True)
+class Summed:
+    """What was summed, and where: node x of a PathTree is node `place[x]` of the moments, or if `own[x]` the own time
+    of that one."""
+
+    moments: Moments
+    place: Int64
+    own: Bool
+
+    def number(self, nodes: Int64) -> Int64:
+        """Their numbers among their siblings."""
+        return np.where(self.own[nodes], 0, self.moments.layout.number[self.place[nodes]])
+
+    def time(self) -> Int64:
+        return i64(self.moments.time[self.place, i64(self.own)])
+
+    def tail_time(self) -> Int64:
+        return i64(self.moments.tail_time[self.place, i64(self.own)])
+
+    def with_latency(self) -> Float:
+        total, own = self.moments.with_latency(0)[self.place], self.moments.with_latency(1)[self.place]
+        return np.where(self.own, own, total)
 
 
 @dataclass(frozen=True)
@@ -29,7 +53,8 @@ class VarianceTree:
     """Columns are by node of `paths`. Shares are NaN where they are not defined (no variance, too few tail intervals).
 
     `share` is additive, Cov(x, L) / Var(L); `tail_share` is additive for the slowest intervals, `mean_share` E[x] /
-    E[L]. `cov[p]` is the covariance matrix of `children[p]`, in that order.
+    E[L]. `cov[p]` is the covariance matrix of `children[p]`, in that order. `rows`: the single times, if they were
+    kept.
     """
 
     paths: PathTree
@@ -41,11 +66,35 @@ class VarianceTree:
     tail_share: Float
     children: list[list[int]]
     cov: dict[int, Float]
-    column: Columns
+    summed: Summed
+    rows: Columns | None = None
 
     @property
     def total_variance(self) -> float:
         return float(self.var_ns2[0])
+
+    @property
+    def column(self) -> Columns:
+        """Raises VprofError when the single times were not kept."""
+        if self.rows is None:
+            raise VprofError("the times of single intervals were not kept: load the trace as a whole")
+        return self.rows
+
+    def block_sums(self, a: Int64, b: Int64, blocks: int) -> tuple[Float, Float, Float]:
+        """Of pairs of siblings, or of nodes with themselves, but for the root: by (block, pair) the sums of a * b, of
+        a, and of b."""
+        sums = self._block_sums
+        product, _ = sums.of(self._pairs(a, b), blocks)
+        return product, sums.of(self._pairs(a, a), blocks)[1], sums.of(self._pairs(b, b), blocks)[1]
+
+    def _pairs(self, a: Int64, b: Int64) -> Int64:
+        layout, parent = self.summed.moments.layout, self.summed.place[self.paths.parent[a]]
+        place = layout.at(parent, self.summed.number(a), self.summed.number(b))
+        return pair_number(parent, place - layout.first[parent])
+
+    @cached_property
+    def _block_sums(self) -> BlockSums:
+        return self.summed.moments.blocks()
 
 
 class Columns:
@@ -70,44 +119,71 @@ class Columns:
 
 
 def build_variance_tree(
-    paths: PathTree, rows: Int64, latency_ns: Int64, tail: NDArray[np.bool_] | None
+    paths: PathTree, rows: Int64, latency_ns: Int64, tail: Bool | None, block: Int64 | None = None
 ) -> VarianceTree:
     """`rows` are the intervals of `paths` that count, `latency_ns` their latencies, `tail` marks the slowest of
-    them."""
+    them, `block` is that of each."""
     n_nodes, n = len(paths.parent), len(rows)
     position = np.full(int(rows.max()) + 1, -1, np.int64)
     position[rows] = np.arange(n)
-    keep = np.isin(paths.interval, rows)
-    interval, node, ns = position[paths.interval[keep]], paths.node[keep].astype(np.int64), paths.total_ns[keep]
-    column = Columns(interval, node, ns, n_nodes, n)
-    total = np.bincount(node, ns, n_nodes)
-    mean = total / n
-    var = _variances(interval, node, ns, mean, n)
+    known = paths.own_interval < len(position)
+    keep = np.flatnonzero(known)[position[paths.own_interval[known]] >= 0]
+    own = i64(np.stack((position[paths.own_interval[keep]], paths.own_node[keep], paths.own_ns[keep]), 1))
+    moments = Moments()
+    in_tail = np.zeros(n, np.bool_) if tail is None else tail
+    moments.add(i64(paths.parent), own, latency_ns, in_tail, np.full(n, -1) if block is None else block)
+    summed = Summed(moments, np.arange(n_nodes), np.zeros(n_nodes, np.bool_))
+    kept = np.isin(paths.interval, rows)
+    interval, node = position[paths.interval[kept]], paths.node[kept].astype(np.int64)
+    column = Columns(interval, node, paths.total_ns[kept], n_nodes, n)
+    return of_moments(paths, summed, latency_ns, tail, column)
+
+
+def of_moments(
+    paths: PathTree, summed: Summed, latency_ns: Int64, tail: Bool | None, rows: Columns | None = None
+) -> VarianceTree:
+    """`latency_ns` of the intervals that were summed, in any order."""
+    time = summed.time()
+    mean = time / summed.moments.intervals
     children = _children(paths)
-    cov = {p: _covariances(column, kids, mean) for p, kids in enumerate(children) if len(kids) > 1}
-    deviation = latency_ns - latency_ns.mean()
-    with_latency = np.bincount(node, ns * deviation[interval], n_nodes) / n
+    with_latency = summed.with_latency()
+    var = _variances(summed, paths, time)
+    var[0] = with_latency[0]  # the root's time is the latency
     tree = VarianceTree(
         paths,
         latency_ns,
         mean,
         var,
-        with_latency / var[0] if var[0] > 0 else np.full(n_nodes, np.nan),
-        mean / mean[0] if mean[0] > 0 else np.full(n_nodes, np.nan),
-        _tail_share(interval, node, ns, mean, latency_ns, tail),
+        with_latency / var[0] if var[0] > 0 else np.full(len(mean), np.nan),
+        mean / mean[0] if mean[0] > 0 else np.full(len(mean), np.nan),
+        _tail_share(summed, mean, latency_ns, tail),
         children,
-        cov,
-        column,
+        {p: _covariances(summed, p, kids, time, var) for p, kids in enumerate(children) if len(kids) > 1},
+        summed,
+        rows,
     )
-    _check(tree)
+    _check(tree, time)
     return tree
 
 
-def _variances(interval: Int64, node: Int64, ns: Int64, mean: Float, n: int) -> Float:
-    """Two passes over the present values; every absent one deviates by the mean itself."""
-    squares = np.bincount(node, (ns - mean[node]) ** 2, len(mean))
-    present = np.bincount(node, minlength=len(mean))
-    return (squares + (n - present) * mean**2) / n
+def _variances(summed: Summed, paths: PathTree, time: Int64) -> Float:
+    """Of all nodes but the root."""
+    nodes = np.arange(1, len(time))
+    number = summed.number(nodes)
+    key = summed.moments.layout.at(summed.place[paths.parent[nodes]], number, number)
+    return floats(np.r_[0.0, summed.moments.covariance(key, time[nodes], time[nodes])])
+
+
+def _covariances(summed: Summed, parent: int, kids: list[int], time: Int64, var: Float) -> Float:
+    """Covariances of all pairs of children."""
+    nodes = np.array(kids)
+    number = summed.number(nodes)
+    a, b = np.tril_indices(len(kids), -1)
+    key = summed.moments.layout.at(summed.place[parent], number[a], number[b])
+    cov = np.diag(var[nodes])
+    cov[a, b] = summed.moments.covariance(key, time[nodes[a]], time[nodes[b]])
+    cov[b, a] = cov[a, b]
+    return cov
 
 
 def _children(paths: PathTree) -> list[list[int]]:
@@ -120,41 +196,26 @@ def _children(paths: PathTree) -> list[list[int]]:
     return children
 
 
-def _covariances(column: Columns, kids: list[int], mean: Float) -> Float:
-    cov = np.zeros((len(kids), len(kids)))
-    for lo in range(0, column.n, _CHUNK):
-        hi = min(lo + _CHUNK, column.n)
-        block = np.zeros((hi - lo, len(kids)))
-        for j, x in enumerate(kids):
-            interval, ns = column[x]
-            a, b = np.searchsorted(interval, [lo, hi])
-            block[interval[a:b] - lo, j] = ns[a:b]
-            block[:, j] -= mean[x]
-        cov += block.T @ block
-    return cov / column.n
-
-
-def _tail_share(
-    interval: Int64, node: Int64, ns: Int64, mean: Float, latency_ns: Int64, tail: NDArray[np.bool_] | None
-) -> Float:
+def _tail_share(summed: Summed, mean: Float, latency_ns: Int64, tail: Bool | None) -> Float:
     if tail is None:
         return np.full(len(mean), np.nan)
-    in_tail = tail[interval]
-    tail_mean = np.bincount(node[in_tail], ns[in_tail], len(mean)) / np.count_nonzero(tail)
+    tail_mean = summed.tail_time() / np.count_nonzero(tail)
     excess = float(latency_ns[tail].mean() - latency_ns.mean())
     return (tail_mean - mean) / excess if excess > 0 else np.full(len(mean), np.nan)
 
 
-def _check(tree: VarianceTree) -> None:
-    if not np.array_equal(tree.column.dense(0), tree.latency_ns):
+def _check(tree: VarianceTree, time: Int64) -> None:
+    if int(time[0]) != tree.summed.moments.latency or int(time[0]) != int(tree.latency_ns.sum()):
         raise InvariantError("the tree's root does not sum to the latencies: please report this trace")
-    for parent, kids in enumerate(tree.children):
-        if not kids:
-            continue
-        times = sum(int(tree.column[x][1].sum()) for x in kids)
-        matrix = tree.cov.get(parent, np.array([[tree.var_ns2[kids[0]]]]))
-        close = abs(matrix.sum() - tree.var_ns2[parent]) <= 1e-9 * max(np.abs(matrix).sum(), 1.0)
-        if times != int(tree.column[parent][1].sum()) or not close:
+    below = np.zeros(len(time), np.int64)
+    np.add.at(below, tree.paths.parent[1:], time[1:])
+    inner = np.array([bool(kids) for kids in tree.children])
+    size = {p: (matrix.sum(), np.abs(matrix).sum()) for p, matrix in tree.cov.items()}
+    for parent in np.flatnonzero(inner).tolist():
+        own = tree.var_ns2[tree.children[parent][0]]
+        total, most = size.get(parent, (own, own))
+        close = abs(total - tree.var_ns2[parent]) <= 1e-9 * max(most, 1.0)
+        if below[parent] != time[parent] or not close:
             raise InvariantError(
                 f"the children of {tree.paths.name[parent]} do not sum to it: please report this trace"
             )

@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 from vprof import sessions
-from vprof.chunks import read_chunks
 from vprof.control import Control, Note
 from vprof.errors import UsageError, VprofError
 from vprof.paths import native
 from vprof.plan import Plan, Switched
 from vprof.session import Session
-from vprof.trace import _decode, _Decoded
+from vprof.trace import Reading
+from vprof.window import WHOLE
 
 PROGRAMS = Path(__file__).parents[1] / "contract" / "programs"
 PROCESSES, THREADS = 3, 4
@@ -65,11 +65,11 @@ class Recording:
         assert isinstance(report, dict)
         return report
 
-    def decoded(self) -> _Decoded:
+    def decoded(self) -> Reading:
         """What was recorded, once the program has ended."""
         self.go_on.unlink()
         assert self.process.wait(timeout=60) == 0
-        return _decode(read_chunks(self.trace))
+        return Reading(self.trace, 0)
 
 
 def start(folder: Path, sites: str, *program: object) -> Recording:
@@ -99,13 +99,13 @@ def wait_for(condition) -> None:  # type: ignore[no-untyped-def]
         time.sleep(0.1)
 
 
-def calls_of(decoded: _Decoded, name: str) -> tuple[np.ndarray, np.ndarray]:
+def calls_of(decoded: Reading, name: str) -> tuple[np.ndarray, np.ndarray]:
     """(process, start in ns) of each call of a function."""
     known = {event["uid"]: event["pid"] for event in decoded.file.of("thread")}
-    calls = decoded.calls
+    calls = decoded.content(WHOLE).calls
     functions = np.array(decoded.sites.graph.names)[decoded.sites.functions(calls.number)]
     mine = functions == name
-    return np.array([known[uid] for uid in decoded.records.uids])[calls.thread[mine]], calls.start[mine]
+    return np.array([known[uid] for uid in decoded.scan.records.uids])[calls.thread[mine]], calls.start[mine]
 
 
 def test_a_switch_reaches_every_process_under_load(recording: Recording) -> None:
@@ -138,8 +138,8 @@ def test_switching_at_random_under_load_never_unpairs_a_call(recording: Recordin
         rng.choice(clients).flip(rng.choice(["on", "off"]), chosen)
         time.sleep(rng.choice([0, 0.0002, 0.002, 0.06]))
     decoded = recording.decoded()
-    calls = decoded.calls
-    assert calls.abandoned == 0
+    calls = decoded.content(WHOLE).calls
+    assert decoded.scan.abandoned == 0
     assert calls.corrected == 0
     assert len(calls.start) > 1000
     assert np.all(calls.start < calls.end)
@@ -147,9 +147,9 @@ def test_switching_at_random_under_load_never_unpairs_a_call(recording: Recordin
     assert_off_is_off(decoded)
 
 
-def assert_nested(decoded: _Decoded) -> None:
+def assert_nested(decoded: Reading) -> None:
     """Two calls of a thread lie one after the other or one in the other."""
-    calls = decoded.calls
+    calls = decoded.content(WHOLE).calls
     for thread in np.unique(calls.thread):
         mine = np.flatnonzero(calls.thread == thread)
         mine = mine[np.lexsort((-calls.end[mine], calls.start[mine]))]
@@ -161,9 +161,9 @@ def assert_nested(decoded: _Decoded) -> None:
             still_open.append(end)
 
 
-def assert_off_is_off(decoded: _Decoded) -> None:
+def assert_off_is_off(decoded: Reading) -> None:
     """While a site is off a thread enters it at most once: it may have looked at the switch just before."""
-    calls, clock = decoded.calls, decoded.clock
+    calls, clock = decoded.content(WHOLE).calls, decoded.clock
     flips = decoded.file.of("flip")
     for number in np.unique(calls.number).tolist():
         turns = [(flip, on) for flip in flips for on in ("on", "off") if holds(flip[on], number)]

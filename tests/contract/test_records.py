@@ -8,11 +8,10 @@ import numpy as np
 from tuples import Load, Tuples
 from writer import LONG, Thread, Writer, header
 
-from vprof.chunks import read_chunks
-from vprof.clock import Clock
-from vprof.invocations import Calls, read_calls
+from vprof.invocations import Calls
 from vprof.model import EXEC
-from vprof.records import read_records
+from vprof.trace import Reading
+from vprof.window import WHOLE
 
 SITES = 1 << 22
 
@@ -174,9 +173,7 @@ def test_open_frames_are_calls_to_the_end_of_the_file(load: Load) -> None:
 
 
 def calls_of(path: Path) -> Calls:
-    file = read_chunks(path)
-    clock = Clock.of("tsc", file.of("anchor"))
-    return read_calls(read_records(file.chunks, [1], clock), clock, file.of("open"), 1000)
+    return Reading(path, 0).content(WHOLE).calls
 
 
 def test_calls_carry_the_number_of_their_place_in_the_caller(tmp_path: Path) -> None:
@@ -186,7 +183,7 @@ def test_calls_carry_the_number_of_their_place_in_the_caller(tmp_path: Path) -> 
     thread.abandoned(SITES - 1, 40, 50, depth=1, call=1023)
     thread.invocation(SITES - 2, 60, 60 + LONG, depth=1, call=2)
     thread.invocation(5, 10, 100 + LONG, depth=0)
-    writer.event("open", uid=1, ticks=440, frames=[[6, 200 + LONG, 0], [7, 300 + LONG, 9]])
+    writer.event("open", uid=1, ticks=400 + LONG, frames=[[6, 200 + LONG, 0], [7, 300 + LONG, 9]])
     calls = calls_of(writer.save(tmp_path / "run.trace"))
     assert calls.call.dtype == np.uint16
     assert list(zip(calls.number, calls.call, strict=True)) == [

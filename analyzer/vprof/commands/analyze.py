@@ -86,16 +86,20 @@ def command(
       vprof analyze run.trace --path slowest
     """
     from vprof.analysis import AnalysisOptions, analyze
-    from vprof.loading import load_trace
+    from vprof.loading import analyze_files, load_trace
     from vprof.merge import merge
     from vprof.report.text import print_analysis
 
     _check(fmt, {"--intervals": intervals}, {"--path": path, "--explain": explain})
-    trace = merge([load_trace(file, root) for file in traces])
-    if path is not None:
-        _write(_one_path(trace, path, fmt), output)
-        return
-    analysis = analyze(trace, AnalysisOptions(k, min_share, specificity_exp, intervals, by_type, force, tail, own, top))
+    options = AnalysisOptions(k, min_share, specificity_exp, intervals, by_type, force, tail, own, top)
+    if intervals or path is not None or explain is not None or by_type or own:
+        trace = merge([load_trace(file, root) for file in traces])
+        if path is not None:
+            _write(_one_path(trace, path, fmt), output)
+            return
+        analysis = analyze(trace, options)
+    else:
+        analysis = analyze_files(traces, root, options)
     if explain is not None:
         _explain(analysis, explain, fmt, output)
         return

@@ -1,0 +1,172 @@
+"""A trace that is read window by window gives the same analysis as one that is read whole, with windows of any size."""
+
+from __future__ import annotations
+
+import json
+import random
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from history import ORIGIN, History
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from writer import Thread, Writer, header, record
+
+from vprof.analysis import analyze
+from vprof.errors import VprofError
+from vprof.loading import load_trace
+from vprof.merge import merge
+from vprof.report.json import analysis_json
+from vprof.stream import analyze_traces
+
+FOLLOWERS = (7, 8, 13)
+LONG_START = 2
+
+
+def in_small_chunks(writer: Writer, seed: int) -> Writer:
+    """Cuts the threads' records into chunks of few: windows end where chunks begin."""
+    chance = random.Random(seed)
+    for thread in writer.threads:
+        kinds = [record[7] >> 4 for record in thread.records]
+        thread.cuts = [
+            i
+            for i in range(1, len(kinds))
+            if kinds[i] not in FOLLOWERS and kinds[i - 1] != LONG_START and chance.random() < 0.4
+        ]
+    return writer
+
+
+def disturbed(writer: Writer, seed: int) -> Writer:
+    """Also with flips of the plan, losses, time off the CPU, calls that stay open, a thread of one long call; and in
+    small chunks."""
+    chance = random.Random(seed)
+    last = max((time for thread in writer.threads for time in thread.times), default=ORIGIN)
+    last = max(last, ORIGIN + 1000)
+
+    def moment() -> int:
+        return chance.randint(ORIGIN, last)
+
+    if chance.random() < 0.3:
+        at = moment()
+        writer.event("flip", before=at, after=at + 20, on=[], off=[[chance.randrange(10), 1]])
+    if chance.random() < 0.3:
+        at = moment()
+        writer.event("loss", uid=1, **{"from": at, "to": at + 200}, count=3)
+    if chance.random() < 0.5:
+        idle = writer.thread(len(writer.threads) + 1, ticks=ORIGIN)
+        idle.invocation(11, ORIGIN + 100, last + 10)
+        writer.event("open", uid=idle.uid, ticks=last + 20, frames=[[12, ORIGIN + 50, 0]])
+    for thread in writer.threads:
+        _go_off_cpu(thread, chance)
+    return in_small_chunks(writer, seed)
+
+
+def _go_off_cpu(thread: Thread, chance: random.Random) -> None:
+    """Before some records of the thread that the look would have come with."""
+    for i in range(len(thread.records) - 1, -1, -1):
+        kind = thread.records[i][7] >> 4
+        if kind in (1, 3, 4, 5) and chance.random() < 0.2:
+            before = i - 1 if i and thread.records[i - 1][7] >> 4 == LONG_START else i
+            thread.records.insert(
+                before, record(15, thread.times[i], chance.choice((1, 2, 3, 6)), chance.randint(1, 99))
+            )
+            thread.times.insert(before, thread.times[i])
+
+
+def said(analysis: Any) -> Any:
+    return json.loads(json.dumps(analysis_json(analysis)))
+
+
+def whole(paths: list[Path], root: str | None = None) -> Any:
+    try:
+        return said(analyze(merge([load_trace(path, root) for path in paths])))
+    except VprofError as error:
+        return str(error)
+
+
+def in_windows(paths: list[Path], records: int, root: str | None = None) -> Any:
+    try:
+        return said(analyze_traces(paths, root, window_records=records))
+    except VprofError as error:
+        return str(error)
+
+
+def is_same(a: Any, b: Any) -> bool:
+    """Equal, but for the rounding of sums of floats."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(is_same(a[key], b[key]) for key in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(is_same, a, b))
+    if isinstance(a, float) and isinstance(b, float):
+        return a == pytest.approx(b, rel=1e-9, abs=1e-9)
+    return bool(a == b)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32), threads=st.integers(1, 5), steps=st.integers(0, 400), records=st.integers(1, 60))
+def test_windows_of_any_size_give_what_the_whole_gives(seed: int, threads: int, steps: int, records: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = in_small_chunks(History(seed, threads, steps).writer, seed).save(Path(folder) / "run.trace")
+        assert is_same(in_windows([path], records), whole([path]))
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32), threads=st.integers(1, 5), steps=st.integers(0, 400), records=st.integers(1, 60))
+def test_flips_losses_and_open_calls_change_nothing_of_that(seed: int, threads: int, steps: int, records: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = disturbed(History(seed, threads, steps).writer, seed).save(Path(folder) / "run.trace")
+        for root in (None, "site 3"):
+            assert is_same(in_windows([path], records, root), whole([path], root))
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 2**32), threads=st.integers(1, 4), steps=st.integers(50, 300), records=st.integers(1, 60))
+def test_so_do_windows_where_calls_are_the_intervals(seed: int, threads: int, steps: int, records: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = in_small_chunks(History(seed, threads, steps).writer, seed).save(Path(folder) / "run.trace")
+        assert is_same(in_windows([path], records, "site 3"), whole([path], "site 3"))
+
+
+@settings(max_examples=20, deadline=None)
+@given(seeds=st.lists(st.integers(0, 2**32), min_size=2, max_size=3), records=st.integers(1, 60))
+def test_several_traces_are_one_however_they_are_read(seeds: list[int], records: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [
+            in_small_chunks(History(seed, 3, 200).writer, seed).save(Path(folder) / f"{i}.trace")
+            for i, seed in enumerate(seeds)
+        ]
+        assert is_same(in_windows(paths, records), whole(paths))
+
+
+def test_cut_off_at_any_byte_windows_give_what_is_before(tmp_path: Path) -> None:
+    content = in_small_chunks(History(5, 2, 40).writer, 5).save(tmp_path / "whole").read_bytes()
+    path = tmp_path / "cut"
+    counts = set()
+    for size in range(64, len(content), 13):
+        path.write_bytes(content[:size])
+        found = in_windows([path], 10)
+        assert is_same(found, whole([path]))
+        counts.add(found["intervals"]["count"] if isinstance(found, dict) else 0)
+    assert len(counts) > 2
+
+
+def rotated(number: int) -> Writer:
+    """A file of a session in which thread 1 did something."""
+    writer = Writer(header=header(number=number))
+    thread = writer.thread(1, ticks=1)
+    thread.begin(number + 1, 1000 * number + 10)
+    thread.end(number + 1, 1000 * number + 50)
+    return writer
+
+
+def test_a_loss_that_goes_on_in_the_next_files_counts_once(tmp_path: Path) -> None:
+    files = [rotated(number) for number in range(3)]
+    files[0].event("loss", uid=1, **{"from": 500, "to": 900}, count=7)
+    files[1].event("loss", uid=1, **{"from": 500, "to": 1900}, count=20)
+    files[2].threads[0].lost(500, 2100, count=30)
+    files[2].threads[0].lost(2200, 2300, count=1)
+    paths = [writer.save(tmp_path / f"{number}.trace") for number, writer in enumerate(files)]
+    stored = 3 * 2 + 4
+    assert merge([load_trace(path) for path in paths]).loss == {"written": stored + 31, "dropped": 31}
