@@ -10,7 +10,7 @@ BIN := $(CURDIR)/$(VENV)/bin
 # Golden rewrites and their inputs are as odd as users' code.
 FORMATTED = $(filter-out tests/instrumenter/rewrites/%,$(shell git ls-files '*.cpp' '*.h' '*.c'))
 
-.PHONY: setup native warm demo test test-quick corpus lint format sanitize fuzz bench-runtime clean
+.PHONY: setup native warm demo test test-quick corpus lint format sanitize fuzz bench-runtime bench-analyzer clean
 
 # What is missing: Debian packages, the Python environment, the native parts below build/, all installed into .venv/.
 setup: native warm
@@ -95,6 +95,11 @@ fuzz: setup
 
 bench-runtime: setup
 	$(BIN)/python bench/runtime.py
+
+# How many records: LENGTHS="1e6 1e7 1e8" (the last takes 2 GB of disk below /tmp and some minutes).
+LENGTHS := 1e6 1e7
+bench-analyzer: setup
+	$(BIN)/python bench/analyzer.py $(LENGTHS)
 
 clean:
 	rm -rf $(BUILD) $(VENV) .stamps .vprof
