@@ -46,7 +46,7 @@ def foreign_on_switch_pages(shop: Workshop, binary: str) -> list[str]:
 )
 def test_no_other_data_on_pages_of_switch_bytes(pair: Workshop, options: str, linker: str) -> None:
     pair.cc(*options.split(), linker, "main.c", "work.c", "-o", "program")
-    assert set(pair.site_names("program").values()) == {"main", "work"}
+    assert set(pair.site_names("program").values()) >= {"main", "work"}  # static: those of the C library, too
     assert foreign_on_switch_pages(pair, "program") == []
 
 
@@ -56,7 +56,7 @@ def test_no_other_data_on_pages_of_switch_bytes(pair: Workshop, options: str, li
 def test_nor_where_gcc_calls_the_linker(pair: Workshop, options: str, linker: str) -> None:
     found = [f"-B{LLVM_PROGRAMS}"] if linker.endswith("lld") else []  # by gcc, under the name ld.lld
     pair.cc(*found, *options.split(), linker, "main.c", "work.c", "-o", "program")
-    assert set(pair.site_names("program").values()) == {"main", "work"}
+    assert set(pair.site_names("program").values()) >= {"main", "work"}  # static: those of the C library, too
     assert foreign_on_switch_pages(pair, "program") == []
     if "-shared" not in options:
         assert pair.run("./program").stdout == "6\n"
