@@ -29,10 +29,13 @@ Enough = Callable[[Analysis], bool]
 class Measure(Protocol):
     """Switches exactly these functions on, measures for about so many seconds, and analyzes what was recorded.
 
-    With `enough` it goes on, up to a few times as long, until that is true of the analysis of all of it.
+    With `enough` it goes on, up to a few times as long, until that is true of the analysis of all of it. With
+    `compared` it takes as long again with all probes off, slice by slice in turn: the analysis knows the distortion.
     """
 
-    def __call__(self, functions: frozenset[str], seconds: float, enough: Enough | None = None) -> Analysis: ...
+    def __call__(
+        self, functions: frozenset[str], seconds: float, enough: Enough | None = None, compared: bool = False
+    ) -> Analysis: ...
 
 
 CONFIRMATION_STEPS = 2

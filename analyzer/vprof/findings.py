@@ -53,9 +53,13 @@ class Finding:
 
 
 def confirm(drill: Drill) -> tuple[Analysis, list[Finding]]:
-    """One longer measurement with the plan of the last step that could be ranked. REQUIRES: a step was measured."""
+    """One longer measurement with the plan of the last step that could be ranked, slices with all probes off between.
+
+    REQUIRES: a step was measured.
+    """
     last = drill.last_ranked
-    fresh = drill.measure(last.plan - frozenset(last.dropped), CONFIRMATION_STEPS * drill.options.step_seconds)
+    seconds = CONFIRMATION_STEPS * drill.options.step_seconds
+    fresh = drill.measure(last.plan - frozenset(last.dropped), seconds, compared=True)
     chosen = [ranked.factor for ranked in fresh.factors]
     also = [f for f in fresh.ranking if f.name in drill.accepted and f not in chosen]
     return fresh, findings(fresh, chosen + also, last, drill.options.analysis.min_share)

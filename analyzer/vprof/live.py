@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from vprof.alternation import Alternation
 from vprof.analysis import Analysis, AnalysisOptions, analyze
 from vprof.control import Control, Note
 from vprof.drill import Enough
@@ -19,6 +20,8 @@ from vprof.session import Session
 _OWNER = "vprof drill"
 _JOIN_SECONDS = 20.0
 _POLL_SECONDS = 0.02
+_CHECK_SECONDS = 0.2
+_TURN_SECONDS = 0.02
 _FEWEST_INTERVALS = 200
 _PATIENCE = 4
 """A measurement that does not tell enough goes on, up to this many times its length."""
@@ -53,7 +56,9 @@ class LiveProgram:
             time.sleep(_POLL_SECONDS)
             self._follow()
 
-    def measure(self, functions: frozenset[str], seconds: float, enough: Enough | None = None) -> Analysis:
+    def measure(
+        self, functions: frozenset[str], seconds: float, enough: Enough | None = None, compared: bool = False
+    ) -> Analysis:
         """A `drill.Measure`. Raises VprofError when the program ended, or recorded no interval.
 
         Nothing is analyzed while it records: on a small machine that would slow down what is measured.
@@ -62,24 +67,35 @@ class LiveProgram:
         self.session.switch(self.plan)
         self._tell()
         self.count += 1
-        parts = [self._record(1, seconds)]
+        parts = [self._record(1, 2 * seconds if compared else seconds, compared)]
         while True:
             analysis = analyze(merge([load_trace(part, self.root) for part in parts]), self.options)
             if enough is None or enough(analysis) or len(parts) == _PATIENCE:
                 return analysis
             parts.append(self._record(len(parts) + 1, seconds))
 
-    def _record(self, part: int, seconds: float) -> Path:
+    def _record(self, part: int, seconds: float, compared: bool = False) -> Path:
         trace = self.folder / (f"step-{self.count}.trace" if part == 1 else f"step-{self.count}.{part}.trace")
+        baseline = Plan.of([self.root] if self.root else [])
         self.session.rotate(trace)
-        self._wait(seconds)
+        if compared:
+            turns = Alternation(lambda on: self.session.switch(self.plan if on else baseline))
+            self._wait(seconds, turns.look)
+            self.session.switch(self.plan)
+        else:
+            self._wait(seconds)
         self.session.rotate(None)
         return trace
 
-    def _wait(self, seconds: float) -> None:
+    def _wait(self, seconds: float, look: Callable[[], None] = lambda: None) -> None:
         begin = time.monotonic()
+        next_check = 0.0
         while True:
-            time.sleep(min(seconds, 0.2))
+            look()
+            time.sleep(min(seconds, _TURN_SECONDS))
+            if time.monotonic() < next_check:
+                continue
+            next_check = time.monotonic() + _CHECK_SECONDS
             self.check()
             self._follow()
             elapsed = time.monotonic() - begin

@@ -34,6 +34,8 @@ class Replay:
     def __init__(self) -> None:
         self.plans: list[frozenset[str]] = []
 
-    def __call__(self, functions: frozenset[str], seconds: float, enough: Enough | None = None) -> Analysis:
+    def __call__(
+        self, functions: frozenset[str], seconds: float, enough: Enough | None = None, compared: bool = False
+    ) -> Analysis:
         self.plans.append(functions)
         return analyze(seen_through(load_json(CASE), functions))

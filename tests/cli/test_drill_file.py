@@ -21,10 +21,12 @@ def explore(file: DrillFile, measure: Replay) -> Drill:
 
 def test_a_drill_that_died_in_a_step_goes_on_behind_the_last_finished_one(tmp_path: Path) -> None:
     class Dying(Replay):
-        def __call__(self, functions: frozenset[str], seconds: float, enough: Enough | None = None) -> Analysis:
+        def __call__(
+            self, functions: frozenset[str], seconds: float, enough: Enough | None = None, compared: bool = False
+        ) -> Analysis:
             if functions == ALL:
                 raise VprofError("the server ended")
-            return super().__call__(functions, seconds, enough)
+            return super().__call__(functions, seconds, enough, compared)
 
     whole = explore(DrillFile(tmp_path / "whole.json", {}), Replay())
 

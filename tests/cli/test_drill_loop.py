@@ -38,8 +38,10 @@ def test_a_step_that_cannot_be_ranked_ends_the_exploration_and_is_not_built_upon
     class Lossy(Replay):
         """The third plan records so much that its step is refused."""
 
-        def __call__(self, functions: frozenset[str], seconds: float, enough: Enough | None = None) -> Analysis:
-            analysis = super().__call__(functions, seconds)
+        def __call__(
+            self, functions: frozenset[str], seconds: float, enough: Enough | None = None, compared: bool = False
+        ) -> Analysis:
+            analysis = super().__call__(functions, seconds, enough, compared)
             if functions == ALL:
                 return replace(analysis, no_ranking="too much was lost", ranking=[], factors=[])
             return analysis
@@ -56,8 +58,10 @@ def test_what_fresh_data_do_not_show_again_is_not_confirmed() -> None:
     class Forgetful(Replay):
         """The exploration never saw CopyData vary."""
 
-        def __call__(self, functions: frozenset[str], seconds: float, enough: Enough | None = None) -> Analysis:
-            analysis = super().__call__(functions, seconds)
+        def __call__(
+            self, functions: frozenset[str], seconds: float, enough: Enough | None = None, compared: bool = False
+        ) -> Analysis:
+            analysis = super().__call__(functions, seconds, enough, compared)
             if len(self.plans) < 4:
                 return replace(analysis, ranking=[f for f in analysis.ranking if f.name != "CopyData"])
             return analysis

@@ -15,6 +15,8 @@ from typing import Any
 
 import click
 
+from vprof.alternation import Alternation
+from vprof.control import Note
 from vprof.errors import UsageError, VprofError
 from vprof.kernel_check import check, render
 from vprof.kernel_sched import kernel_events
@@ -77,6 +79,11 @@ class Size(click.ParamType):  # type: ignore[type-arg]
     is_flag=True,
     help="Also print how far the trace agrees with the kernel's scheduler: who woke whom, time off the CPU. For root.",
 )
+@click.option(
+    "--measure-distortion",
+    is_flag=True,
+    help="Switch the probes off half of the time, slice by slice: `vprof analyze` tells what they do to the latencies.",
+)
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
 def command(
     name: str | None,
@@ -87,6 +94,7 @@ def command(
     max_bytes: int,
     keep: str | None,
     check_kernel: bool,
+    measure_distortion: bool,
     program: tuple[str, ...],
 ) -> None:
     """Run a program and record it.
@@ -114,7 +122,7 @@ def command(
         plan = Plan.parse(sites) if sites else Plan.of(target.descriptor.roots)
         if target.descriptor.server:
             with _compared(check_kernel, output.resolve()):
-                _record_server(target, plan, seconds, arguments, output.resolve(), limit)
+                _record_server(target, plan, seconds, arguments, output.resolve(), limit, measure_distortion)
             return
         arguments = target.command(seconds, arguments)
     elif not arguments:
@@ -125,7 +133,7 @@ def command(
         plan = Plan.parse(sites)
 
     with _compared(check_kernel, output), Session.start(output, limit=limit) as session:
-        status = _run(session, plan, lambda: _start(session, arguments))
+        status = _run(session, plan, lambda: _start(session, arguments), measure_distortion)
         totals = session.stop()
         _report(session, plan, totals)
     if status:
@@ -146,12 +154,14 @@ def _compared(wanted: bool, output: Path) -> Iterator[None]:
         print(render(check(output, events)))
 
 
-def _record_server(target: Target, plan: Plan, seconds: int, options: list[str], output: Path, limit: Limit) -> None:
+def _record_server(
+    target: Target, plan: Plan, seconds: int, options: list[str], output: Path, limit: Limit, compared: bool
+) -> None:
     """The trace holds the load: the server is ready before, and stopped after it."""
     server = Server.of(target)
     with Session.start(None, server.account.name, limit) as session, server.running(session, plan):
         session.rotate(output)
-        status = _run(session, plan, lambda: server.load(seconds, options, _unblock_signals))
+        status = _run(session, plan, lambda: server.load(seconds, options, _unblock_signals), compared)
         totals = session.rotate(None)
         server.check()
         server.check_load(status)
@@ -167,13 +177,14 @@ def _start(session: Session, arguments: list[str]) -> subprocess.Popen[bytes]:
         raise UsageError(f"{arguments[0]}: not executable") from None
 
 
-def _run(session: Session, plan: Plan, start: Callable[[], subprocess.Popen[bytes]]) -> int:
+def _run(session: Session, plan: Plan, start: Callable[[], subprocess.Popen[bytes]], compared: bool) -> int:
     """Runs a program to its end and returns its shell-like status. Raises VprofError then, if the collector died.
+    `compared`: its probes are switched off and on in turn.
 
     A signal that would end us is the program's. It has had a Ctrl-C from the terminal itself.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
-    watch = _Watch(session, plan)
+    watch = _Watch(session, plan, compared)
     try:
         process = start()
         while process.poll() is None:
@@ -197,7 +208,11 @@ def _unblock_signals() -> None:
 class _Watch:
     """Follows a session until its collector fails, and says once when its trace takes no more."""
 
-    def __init__(self, session: Session, plan: Plan) -> None:
+    def __init__(self, session: Session, plan: Plan, compared: bool) -> None:
+        """`compared`: nobody else may switch probes meanwhile."""
+        self._turns = Alternation(lambda on: session.switch(plan if on else Plan.of([]))) if compared else None
+        if compared:
+            session.write_note(Note(owner="vprof record --measure-distortion"))
         self.failure: VprofError | None = None
         self._session = session
         self._plan = plan
@@ -209,6 +224,8 @@ class _Watch:
             return
         try:
             self._session.follow(self._plan)
+            if self._turns and self._session.programs:
+                self._turns.look()
             if not self._told and time.monotonic() >= self._next_stats:
                 self._next_stats = time.monotonic() + _STATS_SECONDS
                 self._tell(self._session.stats())

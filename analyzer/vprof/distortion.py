@@ -1,0 +1,92 @@
+"""What the probes do to what they measure: slices of one run with the plan on, and off, compared.
+
+    ABBA BAAB ... slices of one length -> intervals inside each -> per four slices: on against off -> effects
+
+The order of each four is drawn at random, so neither a drift nor a period of the program looks like an effect. The
+unit is the four: intervals in it depend on each other. A metric's effect is the mean over the fours of
+log(on / off), with Student's interval; `detectable` is the effect that this measurement would have found 4 times in 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtrit
+
+from vprof.model import Int64
+from vprof.variance_tree import Float
+
+FOUR = 4
+MIN_FOURS = 3
+MIN_INTERVALS = 20
+"""Of a four on either side: with fewer, it says nothing."""
+_LEVEL, _POWER = 0.95, 0.80
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A time in which the plan was all on or all off, and the latencies of the intervals inside, in ns."""
+
+    on: bool
+    latency_ns: Int64
+
+
+@dataclass(frozen=True)
+class Effect:
+    """`change` = on / off - 1, its 95 % interval, and the least change that would have been found."""
+
+    metric: str
+    change: float
+    ci95: tuple[float, float]
+    detectable: float
+
+
+@dataclass(frozen=True)
+class Distortion:
+    """`on`, `off`: intervals compared; `effects` is empty where there was too little, `reason` says what."""
+
+    on: int
+    off: int
+    fours: int
+    effects: list[Effect]
+    reason: str = ""
+
+
+METRICS: dict[str, Callable[[Int64], float]] = {
+    "mean": lambda latency: float(latency.mean()),
+    "variance": lambda latency: float(latency.var()),
+    "p99": lambda latency: float(np.quantile(latency, 0.99, method="inverted_cdf")),
+}
+
+
+def compare(slices: Sequence[Slice]) -> Distortion:
+    """`slices` in the order of time; an incomplete four at the end is left out."""
+    fours = [slices[i : i + FOUR] for i in range(0, len(slices) - FOUR + 1, FOUR)]
+    sides = [
+        tuple(np.concatenate([s.latency_ns for s in four if s.on is on]) for on in (True, False)) for four in fours
+    ]
+    enough = [(on, off) for on, off in sides if min(len(on), len(off)) >= MIN_INTERVALS]
+    counted = sum(len(side[0]) for side in enough), sum(len(side[1]) for side in enough)
+    if len(enough) < MIN_FOURS:
+        reason = f"too little to compare: {len(enough)} of {len(fours)} fours of slices hold {MIN_INTERVALS} intervals"
+        return Distortion(*counted, len(enough), [], reason)
+    effects = [_effect(name, metric, enough) for name, metric in METRICS.items()]
+    return Distortion(*counted, len(enough), [effect for effect in effects if effect])
+
+
+def _of(four: Sequence[Slice], on: bool) -> Int64:
+    return np.concatenate([part.latency_ns for part in four if part.on is on])
+
+
+def _effect(name: str, metric: Callable[[Int64], float], fours: Sequence[tuple[Int64, Int64]]) -> Effect | None:
+    values = np.array([[metric(on), metric(off)] for on, off in fours])
+    if (values <= 0).any():
+        return None
+    logs: Float = np.log(values[:, 0] / values[:, 1])
+    mean, error, freedom = float(logs.mean()), float(logs.std(ddof=1) / len(logs) ** 0.5), len(logs) - 1
+    width = float(stdtrit(freedom, (1 + _LEVEL) / 2)) * error
+    found = width + float(stdtrit(freedom, _POWER)) * error
+    low, change, high, detectable = np.expm1([mean - width, mean, mean + width, found]).tolist()
+    return Effect(name, change, (low, high), detectable)
