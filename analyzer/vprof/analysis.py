@@ -8,6 +8,7 @@ Reports (vprof/report/) are views of `Analysis`; they compute nothing themselves
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,6 +24,9 @@ from vprof.planner import Expansion, expansions, naive_cost, next_functions, out
 from vprof.stacks import MAX_DEPTH, build_stacks
 from vprof.unknown import BlockedSums, UnknownWait
 from vprof.variance_tree import VarianceTree, build_variance_tree
+
+if TYPE_CHECKING:
+    from vprof.distortion import Distortion
 
 WARN_LOST = 0.01
 REFUSE_LOST = 0.10
@@ -79,7 +83,8 @@ class Analysis:
     known to have ended them, most time first.
     `n_eff`: to how many blocks of equal weight the variance amounts, None: too few intervals, or nothing ranked.
     `lost`: what lost records took away. `naive_cost`: the call paths from the outermost functions of the intervals, all
-    of which the naive strategy would measure. `types` and `type_trees` (in the order of its rows) only on request.
+    of which the naive strategy would measure. `distortion`: what the probes do to the latencies, if they were
+    switched in turn. `types` and `type_trees` (in the order of its rows) only on request.
     """
 
     trace: Trace
@@ -100,6 +105,7 @@ class Analysis:
     unknown: list[UnknownWait]
     blocked_ns: dict[str, int]
     naive_cost: int = 0
+    distortion: Distortion | None = None
     types: statistics.TypeSplit | None = None
     type_trees: list[TypedTree] = field(default_factory=list)
     per_interval: dict[str, IntervalDetail] = field(default_factory=dict)
@@ -180,8 +186,17 @@ def conclude(
         unknown=blocked.unknown(trace),
         blocked_ns=blocked.by_cause(),
         naive_cost=naive_cost(trace.program, outermost_functions(tree.paths)),
+        distortion=_distortion(trace),
         types=statistics.split_by_type(latency, iv.type[rows], trace.types) if options.by_type else None,
     )
+
+
+def _distortion(trace: Trace) -> Distortion | None:
+    if not trace.slices:
+        return None
+    from vprof.distortion import compare  # SciPy takes long to load
+
+    return compare(trace.slices)
 
 
 def _excluded(trace: Trace) -> dict[str, int]:

@@ -15,22 +15,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
-from vprof.model import Int64
+from vprof.model import Int64, Slice
+from vprof.turns import FOUR
 from vprof.variance_tree import Float
 
-FOUR = 4
 MIN_FOURS = 3
 MIN_INTERVALS = 20
 """Of a four on either side: with fewer, it says nothing."""
 _LEVEL, _POWER = 0.95, 0.80
-
-
-@dataclass(frozen=True)
-class Slice:
-    """A time in which the plan was all on or all off, and the latencies of the intervals inside, in ns."""
-
-    on: bool
-    latency_ns: Int64
 
 
 @dataclass(frozen=True)

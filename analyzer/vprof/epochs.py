@@ -46,33 +46,37 @@ def _numbers(ranges: list[list[int]]) -> list[int]:
     return [number for first, count in ranges for number in range(first, first + count)]
 
 
-def choose(epochs: list[Epoch], instances: Instances, entered: Int64) -> Epoch:
-    """The epoch with the most finished intervals, then with the most calls (`entered`, by epoch), then the later
-    one."""
+def choose(epochs: list[Epoch], instances: Instances, entered: Int64) -> list[Epoch]:
+    """The epochs of the plan with the most finished intervals, then with the most calls (`entered`, by epoch), then the
+    later one. A plan that was on several times is one plan."""
+    rows: dict[frozenset[int], list[int]] = {}
+    for row, epoch in enumerate(epochs):
+        rows.setdefault(epoch.on, []).append(row)
 
-    def weight(row: int) -> tuple[int, int, int]:
-        finished = np.count_nonzero(epochs[row].holds(instances) & instances.finished)
-        return int(finished), int(entered[row]), epochs[row].start
+    def weight(plan: frozenset[int]) -> tuple[int, int, int]:
+        mine = [epochs[row] for row in rows[plan]]
+        finished = np.count_nonzero(holds(mine, instances) & instances.finished)
+        return int(finished), int(entered[rows[plan]].sum()), mine[-1].start
 
-    return epochs[max(range(len(epochs)), key=weight)]
+    return [epochs[row] for row in rows[max(rows, key=weight)]]
 
 
-def overlaps_flip(epochs: list[Epoch], instances: Instances) -> Bool:
-    """Which intervals lie inside no epoch."""
+def holds(epochs: list[Epoch], instances: Instances) -> Bool:
+    """Which intervals lie inside one of them."""
     inside = np.zeros(len(instances.begin), np.bool_)
     for epoch in epochs:
         inside |= epoch.holds(instances)
-    return ~inside
+    return inside
 
 
-def spoiled_times(epochs: list[Epoch], epoch: Epoch) -> list[tuple[int, int, int, str]]:
-    """The flips and the other epochs, as `Trace.spoiled` lists them."""
+def spoiled_times(epochs: list[Epoch], chosen: list[Epoch]) -> list[tuple[int, int, int, str]]:
+    """The flips and the epochs of other plans, as `Trace.spoiled` lists them."""
     flips = [(NONE, one.end, next_.start, FLIP) for one, next_ in pairwise(epochs)]
-    return flips + [(NONE, other.start, other.end, OTHER_PLAN) for other in epochs if other is not epoch]
+    return flips + [(NONE, other.start, other.end, OTHER_PLAN) for other in epochs if other not in chosen]
 
 
-def measured(epochs: list[Epoch], epoch: Epoch, calls: Calls) -> Bool:
-    """Calls of sites that were on in the epoch: others may still have been open when it began."""
+def measured(epochs: list[Epoch], chosen: list[Epoch], calls: Calls) -> Bool:
+    """Calls of sites that were on in the chosen epochs: others may still have been open when one began."""
     if len(epochs) == 1:
         return np.ones(len(calls.number), np.bool_)
-    return np.isin(calls.number, np.array(sorted(epoch.on), np.int64))
+    return np.isin(calls.number, np.array(sorted(chosen[0].on), np.int64))

@@ -57,6 +57,7 @@ def merge(traces: Sequence[Trace]) -> Trace:
         excluded=_total([t.excluded for t in traces]),
         excluded_latencies=np.concatenate([t.excluded_latencies for t in traces]),
         **_losses(traces),
+        slices=[part for t in traces for part in t.slices],
         notes=[f"trace {i + 1}: {note}" for i, t in enumerate(traces) for note in t.notes],
     )
 

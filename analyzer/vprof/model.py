@@ -147,6 +147,14 @@ Losses = dict[tuple[str, int, int], int]
 """Records lost by (session, thread uid, since when in ticks)."""
 
 
+@dataclass(frozen=True)
+class Slice:
+    """A time in which the plan was all on or all off, and the latencies in ns of the intervals that began in it."""
+
+    on: bool
+    latency_ns: Int64
+
+
 @dataclass
 class Trace:
     """One loaded trace, ready for analysis."""
@@ -177,5 +185,7 @@ class Trace:
     too."""
     open_at: int | None = None
     """End of the recording: calls whose `fe` is this were still open."""
+    slices: list[Slice] = field(default_factory=list)
+    """In the order of time, in whole fours: where the probes were switched on and off in turn (vprof/distortion.py)."""
     notes: list[str] = field(default_factory=list)
     """One-line remarks for the report: truncation, adjusted times, unknown records."""

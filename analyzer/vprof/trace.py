@@ -23,7 +23,7 @@ from vprof.chunks import TraceFile, read_chunks
 from vprof.clock import Clock
 from vprof.columns import i32, i64
 from vprof.edges import handovers, wakeups
-from vprof.epochs import choose, measured, overlaps_flip, read_epochs, spoiled_times
+from vprof.epochs import choose, holds, measured, read_epochs, spoiled_times
 from vprof.errors import TraceError
 from vprof.intervals import Labels, Selection
 from vprof.invocations import Calls, kept, labels_at_entry, nested_calls
@@ -36,6 +36,7 @@ from vprof.root import choose as choose_calls
 from vprof.root import functions_named, label, outermost
 from vprof.scan import Progress, scan
 from vprof.segments import Waits, cut
+from vprof.turns import slices
 from vprof.window import WHOLE, Window, open_frames, read_window, rows_between
 
 _MUCH_UNPLACED = 0.01
@@ -122,19 +123,22 @@ class Reading:
         self._labels, foreign = semantic.label(records, instances)
         self._given = handovers(records, self._labels)
         entered = self.scan.calls_entered if len(epochs) > 1 else np.zeros(1, np.int64)
-        self._epoch = choose(epochs, instances, entered)
+        self._chosen = choose(epochs, instances, entered)
         self._lost = loss.read_lost(self.file, records, self.clock)
         self._visited = loss.visited(self._labels, self.scan.wakers, self._given)
+        lost = self._lost.of(self._visited).touch(instances)
+        usable = instances.finished & ~lost
+        self._slices = slices(epochs, self._chosen, instances.begin[usable], instances.end[usable])
         self.selection = semantic.select(
             instances,
             foreign,
             {
-                semantic.FLIP: overlaps_flip(epochs, instances),
-                semantic.OTHER_PLAN: ~self._epoch.holds(instances),
-                semantic.LOSS: self._lost.of(self._visited).touch(instances),
+                semantic.FLIP: ~holds(epochs, instances),
+                semantic.OTHER_PLAN: ~holds(self._chosen, instances),
+                semantic.LOSS: lost,
             },
         )
-        self._spoiled = [*loss.spoiled_times(self._lost, self._visited), *spoiled_times(epochs, self._epoch)]
+        self._spoiled = [*loss.spoiled_times(self._lost, self._visited), *spoiled_times(epochs, self._chosen)]
         self._threads = _thread_names(self.file, records)
         self._types = _types(self.file, self.selection)
         self._program = _unranked(self.sites)
@@ -150,6 +154,9 @@ class Reading:
         calls = np.concatenate([self._calls_of(root, window) for window in self.windows()], axis=1)
         thread, fs, fe = calls[:, np.lexsort((calls[1], calls[0]))]
         chosen = choose_calls(root, i32(thread), fs, fe, self._spoiled, self.open_at)
+        others = [time for time in self._spoiled if time[3] != semantic.OTHER_PLAN]
+        of_all = choose_calls(root, i32(thread), fs, fe, others, self.open_at).intervals
+        self._slices = slices(self._epochs, self._chosen, of_all.begin, of_all.end)
         intervals, rows = chosen.intervals, np.arange(len(chosen.ids))
         self.selection = Selection(intervals, rows, chosen.ids, i32(rows), chosen.excluded, chosen.lost_latencies)
         self._types = [""]
@@ -174,7 +181,7 @@ class Reading:
         return np.stack((calls.thread[rows].astype(np.int64), calls.start[rows], calls.end[rows]))
 
     def _measured(self, calls: Calls) -> Calls:
-        return kept(calls, measured(self._epochs, self._epoch, calls))
+        return kept(calls, measured(self._epochs, self._chosen, calls))
 
     @property
     def open_at(self) -> int | None:
@@ -244,11 +251,12 @@ class Reading:
             excluded_latencies=self.selection.lost_latencies,
             spoiled=self._spoiled,
             open_at=self.open_at,
+            slices=self._slices,
         )
 
     def conclude(self, trace: Trace) -> Trace:
         """The trace with all that is known after its windows were read."""
-        on, entries = self._epoch.on, np.array(sorted(self._places.entries), np.int32)
+        on, entries = self._chosen[0].on, np.array(sorted(self._places.entries), np.int32)
         program, remarks = describe(self.sites, on, sorted(self._places.nested), entries)
         losses = loss.losses_of(self.file, self.scan.records)
         told = loss.contradictions(self.file, loss.told_lost(self.scan.records))

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from vprof.distortion import MIN_FOURS, Slice, compare
+from vprof.distortion import MIN_FOURS, compare
+from vprof.model import Slice
 
 Rng = np.random.Generator
 

@@ -46,7 +46,7 @@ def analysis_json(analysis: Analysis) -> dict[str, Any]:
         "blocked_ns": analysis.blocked_ns,
         "unknown": [asdict(u) for u in analysis.unknown],
         "loss": {**analysis.trace.loss, "lost_share": analysis.lost.share},
-        "distortion": None,
+        "distortion": asdict(analysis.distortion) if analysis.distortion else None,
         "warnings": analysis.warnings,
         "notes": analysis.trace.notes,
     }

@@ -47,6 +47,7 @@ def _show(analysis: Analysis, console: Console) -> None:
     _blocked(analysis, console)
     _unknown(analysis, console)
     _next(analysis, console)
+    _distortion(analysis, console)
     _remarks(analysis, console)
 
 
@@ -203,6 +204,22 @@ def _next(analysis: Analysis, console: Console) -> None:
         functions = analysis.trace.program.functions
         children = ", ".join(functions[c] for c in e.children)
         line(console, f"switch on the children of {functions[e.function]}: {children}")
+
+
+def _distortion(analysis: Analysis, console: Console) -> None:
+    found = analysis.distortion
+    if not found:
+        return
+    heading(console, "What the probes do (on against off, in turn)")
+    if found.reason:
+        line(console, found.reason)
+    rows: list[Row] = []
+    for effect in found.effects:
+        change, low, high = (f"{100 * part:+.1f} %" for part in (effect.change, *effect.ci95))
+        rows.append((effect.metric, change, f"{low} .. {high}", f"{100 * effect.detectable:.1f} %"))
+    if rows:
+        print_table(console, ("change", "95 % interval", "would be seen from"), rows)
+    line(console, f"{found.on} intervals on, {found.off} off, {found.fours} fours of slices", "dim")
 
 
 def _remarks(analysis: Analysis, console: Console) -> None:

@@ -1,0 +1,87 @@
+"""A trace whose probes were switched on and off in turn: one plan, and what the probes do."""
+
+from pathlib import Path
+
+import pytest
+from writer import Writer
+
+from vprof.analysis import analyze
+from vprof.loading import load_trace
+from vprof.model import Trace
+from vprof.stream import analyze_traces
+
+SLICE = 1_000_000
+PERIOD = 1_000
+ORDER = "ABBA BAAB BAAB ABBA ABBA".replace(" ", "")
+
+
+def in_turn(order: str, on_ns: int = 660, off_ns: int = 600, late: tuple[int, ...] = ()) -> Writer:
+    """An interval each PERIOD; site 2 is on in the slices A. `late`: flips that came 40 % of a slice late."""
+    writer = Writer()
+    writer.event("plan", on=[[1, 2]])
+    thread = writer.thread(1)
+    before = "A"
+    number = 0
+    for i, kind in enumerate("A" + order + "A"):
+        start = i * SLICE
+        if kind != before:
+            at = start + (2 * SLICE // 5 if i in late else 0)
+            switched = {"on": [[2, 1]], "off": []} if kind == "A" else {"on": [], "off": [[2, 1]]}
+            writer.event("flip", before=at - 20, after=at - 10, **switched)
+        before = kind
+        for t in range(start, start + SLICE, PERIOD):
+            number += 1
+            end = t + (on_ns if kind == "A" else off_ns) + number % 7
+            thread.begin(number, t)
+            if kind == "A":
+                thread.invocation(2, t + 10, end - 10, depth=1)
+            thread.invocation(1, t, end)
+            thread.end(number, end)
+    return writer
+
+
+def loaded(tmp_path: Path, writer: Writer, root: str | None = None) -> Trace:
+    writer.save(tmp_path / "run.trace")
+    return load_trace(tmp_path / "run.trace", root)
+
+
+def test_the_slices_are_found_and_compared(tmp_path: Path) -> None:
+    trace = loaded(tmp_path, in_turn(ORDER))
+    assert [part.on for part in trace.slices] == [kind == "A" for kind in ORDER]
+    analysis = analyze(trace)
+    assert analysis.distortion is not None
+    assert analysis.distortion.fours == 5
+    mean = next(effect for effect in analysis.distortion.effects if effect.metric == "mean")
+    assert mean.change == pytest.approx(663 / 603 - 1, rel=0.01)
+    assert mean.ci95[0] > 0
+
+
+def test_all_slices_of_the_plan_are_one_plan(tmp_path: Path) -> None:
+    trace = loaded(tmp_path, in_turn(ORDER))
+    # Both ends are slices of the plan as well. One interval may touch a flip.
+    slices = ORDER.count("A") + 2
+    assert slices * SLICE // PERIOD - 10 <= len(trace.intervals.begin) <= slices * SLICE // PERIOD
+    assert set(trace.excluded) <= {"another plan was on", "overlaps a flip of the plan"}
+    assert trace.excluded["another plan was on"] >= ORDER.count("B") * SLICE // PERIOD - 10
+
+
+def test_windows_and_the_whole_say_the_same(tmp_path: Path) -> None:
+    whole = analyze(loaded(tmp_path, in_turn(ORDER))).distortion
+    assert analyze_traces([tmp_path / "run.trace"], window_records=500).distortion == whole
+
+
+def test_a_four_that_is_not_whole_is_left_out(tmp_path: Path) -> None:
+    trace = loaded(tmp_path, in_turn("BBA" + ORDER + "BA"))
+    assert len(trace.slices) % 4 == 0
+    assert len(trace.slices) >= len(ORDER) - 4
+
+
+@pytest.mark.parametrize("order", ["", "B", "BA", "ABABABABABAB", "AAAABBBBAAAABBBB"])
+def test_other_flips_are_no_comparison(tmp_path: Path, order: str) -> None:
+    trace = loaded(tmp_path, in_turn(order))
+    assert trace.slices == []
+    assert analyze(trace).distortion is None
+
+
+def test_slices_of_unequal_length_are_no_comparison(tmp_path: Path) -> None:
+    assert loaded(tmp_path, in_turn(ORDER, late=(2, 9))).slices == []
