@@ -4,30 +4,46 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+
+from vprof.control import Control
+from vprof.plan import Plan
 
 SLICE_SECONDS = 0.25
+SLICE_ON, SLICE_OFF, SLICE_END = "slice on", "slice off", "slice end"
+"""Marks in the trace. What lies between an end and the next beginning belongs to no slice: there the probes are
+switched."""
 
 
 class Alternation:
-    """When to switch: slices of `seconds`, each four of them ABBA or BAAB by chance. `look` is called now and then."""
+    """Slices with `plan` on and with `baseline`, each four of them ABBA or BAAB by chance. `look` is called now and
+    then; `end` leaves the plan on."""
 
-    def __init__(self, switch: Callable[[bool], object], seconds: float = SLICE_SECONDS, seed: int = 1) -> None:
-        self._switch, self._seconds = switch, seconds
-        self._random = random.Random(seed)
+    def __init__(self, session: Control, plan: Plan, baseline: Plan, seconds: float = SLICE_SECONDS) -> None:
+        self._session, self._plan, self._baseline, self._seconds = session, plan, baseline, seconds
+        self._random = random.Random(1)
         self._coming: list[bool] = []
-        self._on: bool | None = None
+        self._running = False
         self._next = 0.0
 
     def look(self) -> None:
-        now = time.monotonic()
-        if now < self._next:
+        """Ends a slice whose time is over, and begins the next."""
+        if time.monotonic() < self._next:
             return
+        self._end_slice()
         if not self._coming:
             first = self._random.random() < 0.5
             self._coming = [first, not first, not first, first]
         on = self._coming.pop(0)
-        if on is not self._on:
-            self._switch(on)
-            self._on = on
-        self._next = max(now, self._next + self._seconds) if self._next else now + self._seconds
+        self._session.switch(self._plan if on else self._baseline)
+        self._session.mark(SLICE_ON if on else SLICE_OFF)
+        self._running = True
+        self._next = time.monotonic() + self._seconds
+
+    def end(self) -> None:
+        self._end_slice()
+        self._session.switch(self._plan)
+
+    def _end_slice(self) -> None:
+        if self._running:
+            self._session.mark(SLICE_END)
+            self._running = False

@@ -110,6 +110,10 @@ class Control:
         self.flip("on", sorted(after - before))
         self.flip("off", sorted(before - after))
 
+    def mark(self, text: str) -> None:
+        """Writes a remark with its time into the trace."""
+        self.request(f"mark {text}")
+
     def rotate(self, output: Path | None) -> dict[str, Any]:
         """Finishes the current file and goes on in `output` (None: nowhere)."""
         return self.request(f"rotate {output or '-'}")

@@ -46,9 +46,11 @@ def _numbers(ranges: list[list[int]]) -> list[int]:
     return [number for first, count in ranges for number in range(first, first + count)]
 
 
-def choose(epochs: list[Epoch], instances: Instances, entered: Int64) -> list[Epoch]:
-    """The epochs of the plan with the most finished intervals, then with the most calls (`entered`, by epoch), then the
-    later one. A plan that was on several times is one plan."""
+def choose(
+    epochs: list[Epoch], instances: Instances, entered: Int64, wanted: frozenset[int] | None = None
+) -> list[Epoch]:
+    """The epochs of the wanted plan, or of the plan with the most finished intervals, then with the most calls
+    (`entered`, by epoch), then the later one. A plan that was on several times is one plan."""
     rows: dict[frozenset[int], list[int]] = {}
     for row, epoch in enumerate(epochs):
         rows.setdefault(epoch.on, []).append(row)
@@ -58,7 +60,8 @@ def choose(epochs: list[Epoch], instances: Instances, entered: Int64) -> list[Ep
         finished = np.count_nonzero(holds(mine, instances) & instances.finished)
         return int(finished), int(entered[rows[plan]].sum()), mine[-1].start
 
-    return [epochs[row] for row in rows[max(rows, key=weight)]]
+    chosen = max(rows, key=weight) if wanted is None else wanted
+    return [epochs[row] for row in rows[chosen]]
 
 
 def holds(epochs: list[Epoch], instances: Instances) -> Bool:

@@ -79,9 +79,9 @@ class LiveProgram:
         baseline = Plan.of([self.root] if self.root else [])
         self.session.rotate(trace)
         if compared:
-            turns = Alternation(lambda on: self.session.switch(self.plan if on else baseline))
+            turns = Alternation(self.session, self.plan, baseline)
             self._wait(seconds, turns.look)
-            self.session.switch(self.plan)
+            turns.end()
         else:
             self._wait(seconds)
         self.session.rotate(None)

@@ -36,7 +36,7 @@ from vprof.root import choose as choose_calls
 from vprof.root import functions_named, label, outermost
 from vprof.scan import Progress, scan
 from vprof.segments import Waits, cut
-from vprof.turns import slices
+from vprof.turns import plan_of, read_spans, slices
 from vprof.window import WHOLE, Window, open_frames, read_window, rows_between
 
 _MUCH_UNPLACED = 0.01
@@ -123,12 +123,13 @@ class Reading:
         self._labels, foreign = semantic.label(records, instances)
         self._given = handovers(records, self._labels)
         entered = self.scan.calls_entered if len(epochs) > 1 else np.zeros(1, np.int64)
-        self._chosen = choose(epochs, instances, entered)
+        self._spans = read_spans(self.file, self.clock)
+        self._chosen = choose(epochs, instances, entered, plan_of(self._spans, epochs))
         self._lost = loss.read_lost(self.file, records, self.clock)
         self._visited = loss.visited(self._labels, self.scan.wakers, self._given)
         lost = self._lost.of(self._visited).touch(instances)
         usable = instances.finished & ~lost
-        self._slices = slices(epochs, self._chosen, instances.begin[usable], instances.end[usable])
+        self._slices = slices(self._spans, instances.begin[usable], instances.end[usable])
         self.selection = semantic.select(
             instances,
             foreign,
@@ -156,7 +157,7 @@ class Reading:
         chosen = choose_calls(root, i32(thread), fs, fe, self._spoiled, self.open_at)
         others = [time for time in self._spoiled if time[3] != semantic.OTHER_PLAN]
         of_all = choose_calls(root, i32(thread), fs, fe, others, self.open_at).intervals
-        self._slices = slices(self._epochs, self._chosen, of_all.begin, of_all.end)
+        self._slices = slices(self._spans, of_all.begin, of_all.end)
         intervals, rows = chosen.intervals, np.arange(len(chosen.ids))
         self.selection = Selection(intervals, rows, chosen.ids, i32(rows), chosen.excluded, chosen.lost_latencies)
         self._types = [""]

@@ -38,12 +38,13 @@ std::string Collector::answer(const std::string &line) {
     note_ = rest;
     return "{}";
   }
+  if (verb == "mark") return mark(rest);
   if (verb == "stats") return stats();
   if (verb == "stop") {
     finish();
     return report().str();
   }
-  return error_reply("unknown request '" + verb + "'; known: modules, ack, on, off, plan, note, rotate, stats, stop");
+  return error_reply("unknown request '" + verb + "'; known: modules, ack, on, off, plan, note, mark, rotate, stats, stop");
 }
 
 std::string Collector::modules() const {
@@ -80,6 +81,12 @@ std::string Collector::flip(const std::string &text, bool on) {
   recorder_.announce();
   const Switchboard::Flip flip = switchboard_.flip(ranges, on);
   return JsonObject().add("before", flip.before).add("after", flip.after).str();
+}
+
+std::string Collector::mark(const std::string &text) {
+  const uint64_t ticks = recorder_.ticks();
+  recorder_.event(JsonObject().add("event", "mark").add("ticks", ticks).add("text", text));
+  return JsonObject().add("ticks", ticks).str();
 }
 
 std::string Collector::rotate(const std::string &path) {

@@ -46,6 +46,7 @@ class Collector {
   std::string modules() const;
   std::string acknowledge(const std::string &index);
   std::string flip(const std::string &ranges, bool on);
+  std::string mark(const std::string &text);
   std::string rotate(const std::string &path);
   std::string plan() const;
   std::string stats() const;

@@ -15,8 +15,8 @@ PERIOD = 1_000
 ORDER = "ABBA BAAB BAAB ABBA ABBA".replace(" ", "")
 
 
-def in_turn(order: str, on_ns: int = 660, off_ns: int = 600, late: tuple[int, ...] = ()) -> Writer:
-    """An interval each PERIOD; site 2 is on in the slices A. `late`: flips that came 40 % of a slice late."""
+def in_turn(order: str, on_ns: int = 660, off_ns: int = 600, marked: bool = True) -> Writer:
+    """An interval each PERIOD; site 2 is on in the slices A, and before and after all of them."""
     writer = Writer()
     writer.event("plan", on=[[1, 2]])
     thread = writer.thread(1)
@@ -24,11 +24,14 @@ def in_turn(order: str, on_ns: int = 660, off_ns: int = 600, late: tuple[int, ..
     number = 0
     for i, kind in enumerate("A" + order + "A"):
         start = i * SLICE
+        if marked and i > 1:
+            writer.event("mark", ticks=start - 30, text="slice end")
         if kind != before:
-            at = start + (2 * SLICE // 5 if i in late else 0)
             switched = {"on": [[2, 1]], "off": []} if kind == "A" else {"on": [], "off": [[2, 1]]}
-            writer.event("flip", before=at - 20, after=at - 10, **switched)
+            writer.event("flip", before=start - 20, after=start - 10, **switched)
         before = kind
+        if marked and 0 < i <= len(order):
+            writer.event("mark", ticks=start - 5, text="slice on" if kind == "A" else "slice off")
         for t in range(start, start + SLICE, PERIOD):
             number += 1
             end = t + (on_ns if kind == "A" else off_ns) + number % 7
@@ -71,17 +74,34 @@ def test_windows_and_the_whole_say_the_same(tmp_path: Path) -> None:
 
 
 def test_a_four_that_is_not_whole_is_left_out(tmp_path: Path) -> None:
-    trace = loaded(tmp_path, in_turn("BBA" + ORDER + "BA"))
-    assert len(trace.slices) % 4 == 0
-    assert len(trace.slices) >= len(ORDER) - 4
+    trace = loaded(tmp_path, in_turn(ORDER + "BA"))
+    assert [part.on for part in trace.slices] == [kind == "A" for kind in ORDER]
 
 
-@pytest.mark.parametrize("order", ["", "B", "BA", "ABABABABABAB", "AAAABBBBAAAABBBB"])
-def test_other_flips_are_no_comparison(tmp_path: Path, order: str) -> None:
+@pytest.mark.parametrize("order", ["B", "BA", "ABABABABABAB", "AAAABBBBAAAABBBB"])
+def test_other_orders_are_no_comparison(tmp_path: Path, order: str) -> None:
     trace = loaded(tmp_path, in_turn(order))
     assert trace.slices == []
     assert analyze(trace).distortion is None
 
 
-def test_slices_of_unequal_length_are_no_comparison(tmp_path: Path) -> None:
-    assert loaded(tmp_path, in_turn(ORDER, late=(2, 9))).slices == []
+def test_flips_without_marks_are_no_comparison(tmp_path: Path) -> None:
+    assert loaded(tmp_path, in_turn(ORDER, marked=False)).slices == []
+
+
+def test_the_plan_is_analyzed_although_more_intervals_fit_into_the_slices_without(tmp_path: Path) -> None:
+    trace = loaded(tmp_path, in_turn("BAAB" * 6))
+    assert trace.program.on[trace.invocations.function].all()
+    assert len(set(trace.invocations.function.tolist())) == 2
+
+
+def test_each_outermost_call_of_a_root_may_be_the_interval(tmp_path: Path) -> None:
+    trace = loaded(tmp_path, in_turn(ORDER), "site 1")
+    assert [part.on for part in trace.slices] == [kind == "A" for kind in ORDER]
+    assert all(len(part.latency_ns) >= SLICE // PERIOD - 2 for part in trace.slices)
+
+
+def test_a_mark_of_nonsense_changes_nothing(tmp_path: Path) -> None:
+    writer = in_turn(ORDER)
+    writer.event("mark", ticks=5, text="lunch")
+    assert len(loaded(tmp_path, writer).slices) == len(ORDER)

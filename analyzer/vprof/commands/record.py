@@ -210,7 +210,7 @@ class _Watch:
 
     def __init__(self, session: Session, plan: Plan, compared: bool) -> None:
         """`compared`: nobody else may switch probes meanwhile."""
-        self._turns = Alternation(lambda on: session.switch(plan if on else Plan.of([]))) if compared else None
+        self._turns = Alternation(session, plan, Plan.of([])) if compared else None
         if compared:
             session.write_note(Note(owner="vprof record --measure-distortion"))
         self.failure: VprofError | None = None
