@@ -48,6 +48,10 @@ def test_the_planted_function_is_the_first_finding(work: Path, case: dict[str, o
     assert len(drill["steps"]) >= 3
     assert drill["steps"][0]["on"] == ["serve_txn"]
     assert len(drill["steps"][-1]["on"]) < 60
+    # Its confirmation says what the probes do.
+    distortion = drill["confirmation"]["distortion"]
+    assert distortion["fours"] >= 3
+    assert [effect["metric"] for effect in distortion["effects"]] == ["mean", "variance", "p99"]
     decoys = {"parse_request", "post_commit_cleanup", "checkpoint_write"}
     assert not decoys & {name for finding in drill["findings"] for name in finding["functions"]}
 
@@ -64,6 +68,22 @@ def test_intervals_cross_threads_and_carry_their_types(work: Path) -> None:
     assert sum(len(t) > 1 for t in threads) > len(threads) / 2
     text = vprof(work, "analyze", trace, "--by-type").stdout
     assert all(name in text for name in ("transfer", "deposit", "statement"))
+
+
+def test_the_probes_own_effect_is_measured(work: Path) -> None:
+    trace = work / "turns.trace"
+    done = vprof(
+        work, "record", "--target", "minidb", "--seconds", 6, "--sites", "all", "--measure-distortion", "-o", trace
+    )
+    assert done.returncode == 0, done.stderr
+    analysis = json.loads(vprof(work, "analyze", trace, "--format", "json").stdout)
+    distortion = analysis["distortion"]
+    assert distortion["fours"] >= 3, distortion
+    assert min(distortion["on"], distortion["off"]) > 50
+    for effect in distortion["effects"]:
+        assert effect["ci95"][0] < effect["change"] < effect["ci95"][1]
+    # Only what was recorded with the probes on is analyzed.
+    assert analysis["intervals"]["excluded"]["another plan was on"] > 50
 
 
 def test_a_descriptor_entry_that_matches_nothing_is_one_line(tmp_path: Path) -> None:
