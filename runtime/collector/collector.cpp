@@ -44,7 +44,8 @@ std::string Collector::answer(const std::string &line) {
     finish();
     return report().str();
   }
-  return error_reply("unknown request '" + verb + "'; known: modules, ack, on, off, plan, note, mark, rotate, stats, stop");
+  return error_reply("unknown request '" + verb +
+                     "'; known: modules, ack, on, off, plan, note, mark, rotate, stats, stop");
 }
 
 std::string Collector::modules() const {
