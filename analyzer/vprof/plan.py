@@ -88,6 +88,7 @@ class SiteIndex:
     def __init__(self) -> None:
         self._numbers: dict[int, dict[str, list[int]]] = {}
         self._paths: dict[int, str] = {}
+        self._left: dict[str, str] = {}
 
     def add(self, module: dict[str, Any]) -> None:
         """Takes in a mapped module, as the reply to `modules` describes it."""
@@ -98,6 +99,8 @@ class SiteIndex:
                 if function.site is not None:
                     name = placed(function.name, f"{function.file}:{function.line}")
                     names[name].append(unit.switch_addr + function.site + shift)
+                elif function.left:
+                    self._left[function.name] = function.left
         self._numbers[module["index"]] = names
         self._paths[module["index"]] = module["path"]
 
@@ -123,11 +126,16 @@ class SiteIndex:
         return {without_place(name) for names in self._numbers.values() for name in names}
 
     def unmatched(self, plan: Plan) -> list[str]:
-        """One line for each pattern that names no site, with near misses."""
+        """One line for each pattern that names no site: why the function has none, or near misses."""
         known = Names(name for names in self._numbers.values() for name in names)
         lines = []
         for pattern in sorted(plan.patterns):
-            if not any(known.matching(pattern)):
+            if any(known.matching(pattern)):
+                continue
+            if left := self._left.get(pattern):
+                mend = f"; build it with a descriptor that has probe = [\"{pattern}\"]" if left == "small" else ""
+                lines.append(f"'{pattern}' has no probe ({left}){mend}")
+            else:
                 near = get_close_matches(pattern, self.functions(), n=3)
                 lines.append(f"no site matches '{pattern}'" + (f"; near misses: {', '.join(near)}" if near else ""))
         return lines

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "Calls.h"
+#include "Effort.h"
 #include "Library.h"
 #include "Names.h"
 #include "clang/AST/DeclTemplate.h"
@@ -130,6 +131,7 @@ class Describer {
       : context_(context),
         sources_(context.getSourceManager()),
         library_(context),
+        effort_(context, library_, canonical(found.taken)),
         functions_at_(found.functions_at),
         instances_(std::move(found.instances)) {
     unit_.language = context.getLangOpts().CPlusPlus ? "c++" : "c";
@@ -143,41 +145,19 @@ class Describer {
   Unit describe() {
     for (Function &function : unit_.functions) describeBody(function, function.decl, /*is_instance=*/false);
     for (size_t i = 0; i < instances_.size(); ++i) describeInstance(instances_[i]);
-    settleInlineCalls();
     return std::move(unit_);
   }
 
  private:
-  static bool works(const Function &function) {
-    return function.has_call || function.has_loop || function.statements >= kSmallStatements;
+  static std::set<const clang::FunctionDecl *> canonical(const std::vector<const clang::FunctionDecl *> &decls) {
+    std::set<const clang::FunctionDecl *> patterns;
+    for (const clang::FunctionDecl *decl : decls) patterns.insert(patternOf(decl)->getCanonicalDecl());
+    return patterns;
   }
 
-  /// Calls of inline functions count if these work themselves, which may hang on further inline functions.
-  void settleInlineCalls() {
-    bool changed = true;
-    while (changed) {
-      changed = false;
-      for (const auto &[caller, callee] : inline_calls_) {
-        Function &function = unit_.functions[caller];
-        if (function.has_call || !(caller == callee || works(unit_.functions[callee]))) continue;
-        function.has_call = changed = true;
-      }
-    }
-  }
-
-  /// Counts a call of a function that is no library code.
+  /// Counts a call of a function that is no library code with a definition.
   void countCall(const Callee &callee) {
-    const clang::FunctionDecl *definition = nullptr;
-    if (callee.kind == Callee::kDirect && callee.decl->isInlined() && patternOf(callee.decl)->isDefined(definition) &&
-        definition->getBody()) {
-      const auto place = functions_at_.find(placeOfBody(definition));
-      if (place != functions_at_.end()) {
-        inline_calls_.emplace_back(function_ - unit_.functions.data(), place->second);
-        return;
-      }
-    }
-    function_->has_call |= callee.kind != Callee::kTaken &&
-                           !(callee.kind == Callee::kDirect && isCheapLibraryFunction(*callee.decl, context_));
+    function_->calls_out |= callee.kind == Callee::kDirect && mayTakeLong(*callee.decl, context_);
   }
 
   void describeInstance(const clang::FunctionDecl *decl) {
@@ -192,6 +172,10 @@ class Describer {
       for (const clang::CXXCtorInitializer *initializer : constructor->inits())
         if (initializer->isWritten()) walkPart(initializer->getInit(), /*counts=*/false, is_instance);
       for (const Callee &callee : impliedCallees(*constructor, context_)) add(callee, function.line, /*counts=*/false);
+    }
+    if (!is_instance) {
+      function.effort = effort_.of(decl);
+      function.is_small = effort_.isSmall(decl);
     }
     walkPart(decl->getBody(), /*counts=*/!is_instance, is_instance);
     if (const auto *destructor = llvm::dyn_cast<clang::CXXDestructorDecl>(decl))
@@ -225,26 +209,9 @@ class Describer {
   }
 
   void count(const clang::Stmt &statement) {
-    function_->has_loop |= isLoop(statement, context_);
     if (const auto *attributed = llvm::dyn_cast<clang::AttributedStmt>(&statement))
       for (const clang::Attr *attribute : attributed->getAttrs())
         function_->has_musttail |= llvm::isa<clang::MustTailAttr>(attribute);
-    if (!llvm::isa<clang::Expr, clang::CompoundStmt, clang::AttributedStmt>(statement)) ++function_->statements;
-    for (const clang::Stmt *child : statement.children())
-      if (isExpressionStatement(&statement, child)) ++function_->statements;
-  }
-
-  /// An expression that stands as a statement: in a block, as the body of a control statement, behind a label.
-  static bool isExpressionStatement(const clang::Stmt *parent, const clang::Stmt *child) {
-    if (!child || !llvm::isa<clang::Expr>(child)) return false;
-    if (llvm::isa<clang::CompoundStmt, clang::LabelStmt>(parent)) return true;
-    if (const auto *s = llvm::dyn_cast<clang::IfStmt>(parent)) return child == s->getThen() || child == s->getElse();
-    if (const auto *s = llvm::dyn_cast<clang::ForStmt>(parent)) return child == s->getBody();
-    if (const auto *s = llvm::dyn_cast<clang::CXXForRangeStmt>(parent)) return child == s->getBody();
-    if (const auto *s = llvm::dyn_cast<clang::WhileStmt>(parent)) return child == s->getBody();
-    if (const auto *s = llvm::dyn_cast<clang::DoStmt>(parent)) return child == s->getBody();
-    if (const auto *s = llvm::dyn_cast<clang::SwitchCase>(parent)) return child == s->getSubStmt();
-    return false;
   }
 
   unsigned symbol(const clang::FunctionDecl *decl) {
@@ -277,7 +244,7 @@ class Describer {
       return record(callee, line);
     }
     const Library::Reach &reach = library_.reach(code);
-    function_->has_call |= counts && reach.works;
+    function_->calls_out |= counts && reach.takes_long;
     for (const Callee &behind : reach.callees) record(behind, line);
   }
 
@@ -299,6 +266,7 @@ class Describer {
   const clang::ASTContext &context_;
   const clang::SourceManager &sources_;
   Library library_;
+  Effort effort_;
   const std::map<unsigned, size_t> &functions_at_;
   std::vector<const clang::FunctionDecl *> instances_;
   std::set<const clang::FunctionDecl *> described_;
@@ -306,7 +274,6 @@ class Describer {
   Function *function_ = nullptr;
   std::map<const clang::FunctionDecl *, unsigned> symbols_;
   std::set<std::pair<unsigned, std::string>> taken_;
-  std::vector<std::pair<size_t, size_t>> inline_calls_;  ///< caller and callee, by index into the functions
 };
 
 }  // namespace

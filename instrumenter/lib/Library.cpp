@@ -6,6 +6,7 @@
 
 #include "Names.h"
 #include "clang/AST/ASTContext.h"
+#include "clang/AST/Attr.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/StmtCXX.h"
 #include "clang/Basic/Builtins.h"
@@ -43,9 +44,8 @@ void Library::add(Facts &facts, const Callee &callee) {
   } else if (inner && callee.kind == Callee::kTaken) {
     facts.taken.emplace(inner, callee.type);
   } else if (callee.kind == Callee::kDirect && isSystem(context_.getSourceManager(), callee.decl->getLocation())) {
-    facts.works |= !callee.decl->isNoReturn() && !isCheapLibraryFunction(*callee.decl, context_);
+    facts.takes_long |= mayTakeLong(*callee.decl, context_);
   } else {
-    facts.works |= callee.kind != Callee::kTaken;
     facts.callees.insert(callee);
   }
 }
@@ -56,7 +56,6 @@ const Library::Facts &Library::factsOf(const clang::FunctionDecl *definition) {
   if (!is_new) return facts;
   std::set<const clang::Stmt *> called;
   const auto visit = [&](const clang::Stmt &statement, const clang::Stmt &, bool) {
-    facts.works |= isLoop(statement, context_);
     if (const auto *call = llvm::dyn_cast<clang::CallExpr>(&statement))
       called.insert(call->getCallee()->IgnoreParenImpCasts());
     for (const Callee &callee : calleesOf(statement, context_)) add(facts, callee);
@@ -80,7 +79,7 @@ Library::Closure Library::closureOf(const clang::FunctionDecl *definition) {
   while (!todo.empty()) {
     const Facts &facts = factsOf(todo.back());
     todo.pop_back();
-    closure.works |= facts.works;
+    closure.takes_long |= facts.takes_long;
     closure.callees.insert(facts.callees.begin(), facts.callees.end());
     closure.taken.insert(facts.taken.begin(), facts.taken.end());
     for (const clang::FunctionDecl *inner : facts.inner)
@@ -96,26 +95,33 @@ const Library::Reach &Library::reach(const clang::FunctionDecl *definition) {
   for (const auto &[taken, type] : closure.taken)
     for (const Callee &callee : closureOf(taken).callees)
       if (callee.kind == Callee::kDirect) closure.callees.insert({Callee::kTaken, callee.decl, type});
-  place->second.works = closure.works;
+  place->second.takes_long = closure.takes_long;
   place->second.callees.assign(closure.callees.begin(), closure.callees.end());
   std::sort(place->second.callees.begin(), place->second.callees.end(), isBeforeInText);
   return place->second;
 }
 
-bool isLoop(const clang::Stmt &statement, const clang::ASTContext &context) {
-  if (llvm::isa<clang::ForStmt, clang::WhileStmt, clang::DoStmt, clang::IndirectGotoStmt, clang::CXXForRangeStmt>(
-          statement))
-    return true;
-  const auto *jump = llvm::dyn_cast<clang::GotoStmt>(&statement);
-  return jump &&
-         context.getSourceManager().isBeforeInTranslationUnit(jump->getLabel()->getLocation(), jump->getGotoLoc());
-}
-
-bool isCheapLibraryFunction(const clang::FunctionDecl &decl, const clang::ASTContext &context) {
-  static const std::set<llvm::StringRef> headers = {"string.h", "strings.h", "math.h", "ctype.h", "complex.h"};
+bool mayTakeLong(const clang::FunctionDecl &decl, const clang::ASTContext &context) {
+  static const std::set<llvm::StringRef> cheap = {"string.h", "strings.h", "wchar.h", "math.h",
+                                                  "ctype.h",  "complex.h", "setjmp.h"};
+  if (!isSystem(context.getSourceManager(), decl.getLocation())) return false;
+  if (decl.isNoReturn() || decl.hasAttr<clang::ConstAttr>() || decl.hasAttr<clang::PureAttr>()) return false;
   const unsigned builtin = decl.getBuiltinID();
   const char *header = builtin ? context.BuiltinInfo.getHeaderName(builtin) : nullptr;
-  return header && headers.count(header);
+  return !(header && cheap.count(header)) && !isAllocation(decl);
+}
+
+bool isAllocation(const clang::FunctionDecl &decl) {
+  if (decl.isReplaceableGlobalAllocationFunction()) return true;
+  switch (decl.getBuiltinID()) {
+    case clang::Builtin::BImalloc:
+    case clang::Builtin::BIcalloc:
+    case clang::Builtin::BIrealloc:
+    case clang::Builtin::BIfree:
+      return true;
+    default:
+      return false;
+  }
 }
 
 }  // namespace vprof

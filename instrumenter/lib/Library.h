@@ -18,10 +18,10 @@ class Library {
  public:
   explicit Library(const clang::ASTContext &context) : context_(context) {}
 
-  /// What a call leads to. `works`: into code outside the unit, or into a loop.
+  /// What a call leads to. `takes_long`: into a function that may.
   struct Reach {
     std::vector<Callee> callees;  ///< of the program, by pointer, virtual, or taken
-    bool works = false;
+    bool takes_long = false;
   };
 
   /// The body of library code that `decl` is defined by, null for all other functions.
@@ -35,7 +35,7 @@ class Library {
   struct Closure {
     std::set<Callee> callees;
     std::set<std::pair<const clang::FunctionDecl *, std::string>> taken;  ///< library code whose address is taken
-    bool works = false;
+    bool takes_long = false;
   };
   struct Facts : Closure {
     std::vector<const clang::FunctionDecl *> inner;  ///< library code called by this
@@ -50,10 +50,10 @@ class Library {
   std::map<const clang::FunctionDecl *, Reach> reaches_;
 };
 
-/// Loops in the text: statements, and jumps back.
-bool isLoop(const clang::Stmt &statement, const clang::ASTContext &context);
+/// A function outside of the program that may wait or work for long, as far as its header and attributes tell.
+bool mayTakeLong(const clang::FunctionDecl &decl, const clang::ASTContext &context);
 
-/// Library functions that compilers expand in place or that cost next to nothing: no reason for a probe in the caller.
-bool isCheapLibraryFunction(const clang::FunctionDecl &decl, const clang::ASTContext &context);
+/// Of memory: malloc, free, new, delete and the like.
+bool isAllocation(const clang::FunctionDecl &decl);
 
 }  // namespace vprof

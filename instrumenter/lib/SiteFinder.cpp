@@ -70,7 +70,7 @@ std::string untouchableReason(const Function &function, const clang::SourceManag
 }
 
 bool isSmall(const Function &function) {
-  return !function.has_call && !function.has_loop && function.statements < kSmallStatements;
+  return function.is_small && !function.calls_out && !function.decl->isMain();
 }
 
 /// A file included several times makes several functions of one text, which cannot carry different probes.

@@ -1,9 +1,9 @@
 // Unit -> Unit with sites: which functions carry a probe, and why the others do not.
 //
-// A function is eligible if it works: if it has a loop, or at least 10 statements, or a call of something else than a
-// builtin, a cheap library function, or inline code that does not work itself; or if the descriptor asks for it. It
-// must also be safe to probe, and not excluded by the descriptor. Sites are numbered from 0 in source order, so the
-// same text gives the same numbers. The reasons are listed in UNIT_METADATA.md.
+// A function is eligible if it does enough (Effort.h), or calls what is outside of the program and may take long
+// (Library.h), or if it is main, or the descriptor asks for it. It must also be safe to probe, and not excluded by the
+// descriptor. Sites are numbered from 0 in source order, so the same text gives the same numbers. The reasons are
+// listed in UNIT_METADATA.md.
 #pragma once
 
 #include "Descriptor.h"

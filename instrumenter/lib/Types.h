@@ -39,9 +39,9 @@ struct Function {
   unsigned line = 0;
   std::optional<unsigned> site;
   std::string left;
-  unsigned statements = 0;
-  bool has_loop = false;
-  bool has_call = false;  ///< of something that works, see SiteFinder.h
+  double effort = 0;       ///< Effort.h
+  bool is_small = false;   ///< by its effort
+  bool calls_out = false;  ///< of the library, what may take long (Library.h)
   bool has_musttail = false;
   bool is_lambda = false;
   bool is_constexpr = false;  ///< as written, consteval included
@@ -52,8 +52,6 @@ struct Function {
   std::vector<NumberedCall> numbered;
   std::vector<const clang::Expr *> unplaced;  ///< calls that must not carry the number of an earlier one, and have none
 };
-
-inline constexpr unsigned kSmallStatements = 10;
 
 /// Everything known of a translation unit. Symbols are unique by id.
 struct Unit {

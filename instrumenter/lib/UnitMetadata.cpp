@@ -26,7 +26,7 @@ void writeFunction(OStream &json, const Function &function) {
     json.attribute("left", nullptr);
   else
     json.attribute("left", function.left);
-  json.attribute("statements", function.statements);
+  json.attribute("effort", static_cast<int64_t>(function.effort));
   json.attribute("noreturn", function.noreturn);
   json.attributeArray("calls", [&] {
     for (const auto &[symbol, line] : function.calls) json.value(llvm::json::Array{symbol, line});

@@ -34,7 +34,7 @@ def vprof(*arguments: object) -> list[str]:
 
 
 def build(output: Path, source: str, *options: str) -> Path:
-    environment = {key: value for key, value in os.environ.items() if key != "VPROF_DESCRIPTOR"}
+    environment = {**os.environ, "VPROF_DESCRIPTOR": str(Path(__file__).parents[1] / "all_sites.json")}
     command = [native("bin/vprof-cc"), "-O1", "-pthread", "-Wall", "-Werror", *options, "-o", output, PROGRAMS / source]
     subprocess.run(list(map(str, command)), check=True, env=environment)
     return output

@@ -29,7 +29,7 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 def build(folder: Path, name: str) -> Path:
-    environment = {key: value for key, value in os.environ.items() if key != "VPROF_DESCRIPTOR"}
+    environment = {**os.environ, "VPROF_DESCRIPTOR": str(Path(__file__).parents[1] / "all_sites.json")}
     command = [native("bin/vprof-cc"), "-O1", "-pthread", "-o", folder / name, PROGRAMS / f"{name}.c"]
     subprocess.run(list(map(str, command)), check=True, env=environment)
     return folder / name

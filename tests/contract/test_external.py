@@ -39,7 +39,7 @@ EXTERNAL = ["pread", "pwrite", "write", "fsync", "send", "recv", "read", "fdatas
 
 def build(folder: Path, *options: str) -> Path:
     program = folder / "program"
-    environment = {key: value for key, value in os.environ.items() if key != "VPROF_DESCRIPTOR"}
+    environment = {**os.environ, "VPROF_DESCRIPTOR": str(Path(__file__).parents[1] / "all_sites.json")}
     command = [str(native("bin/vprof-cc")), "-pthread", "-Wall", "-Werror", *options, "-o", str(program), str(SOURCE)]
     subprocess.run(command, check=True, env=environment)
     return program

@@ -29,7 +29,7 @@ Record = Callable[..., Trace]
 def build(folder: Path, *sources: str) -> Path:
     program = folder / "program"
     files = [str(PROGRAMS / source) for source in sources]
-    environment = {key: value for key, value in os.environ.items() if key != "VPROF_DESCRIPTOR"}
+    environment = {**os.environ, "VPROF_DESCRIPTOR": str(Path(__file__).parents[1] / "all_sites.json")}
     command = [str(native("bin/vprof-cc")), "-O1", "-g", "-pthread", "-Wall", "-Werror", "-o", str(program), *files]
     subprocess.run(command, check=True, env=environment)
     return program

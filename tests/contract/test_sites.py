@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -38,7 +39,8 @@ def trace(tmp_path: Path) -> Path:
 def test_a_program_built_by_the_wrapper_lists_its_functions(tmp_path: Path) -> None:
     program = tmp_path / "prog"
     sources = [PROGRAMS / "shared_main.c", PROGRAMS / "shared_other.c"]
-    subprocess.run([native("bin/vprof-cc"), "-o", program, *sources], check=True)
+    environment = {**os.environ, "VPROF_DESCRIPTOR": str(Path(__file__).parents[1] / "all_sites.json")}
+    subprocess.run([native("bin/vprof-cc"), "-o", program, *sources], check=True, env=environment)
     report = json.loads(sites(program, "--format", "json").output)
     assert {Path(one["unit"]).name for one in report["units"]} == {"shared_main.c", "shared_other.c"}
     named = [site["name"] for site in report["sites"]]

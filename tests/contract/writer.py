@@ -183,7 +183,7 @@ def function(
         "line": 1,
         "site": site,
         "left": left,
-        "statements": 9,
+        "effort": 9,
         "noreturn": noreturn,
         "calls": [[callee, 2] for callee in calls],
         "indirect": [[type_, 3] for type_ in indirect],

@@ -101,6 +101,15 @@ def test_a_name_that_matches_nothing_is_said_with_near_misses(requests: Path, tm
     assert "no site matches 'handle_requests'; near misses: handle_request" in done.stderr
 
 
+def test_a_function_too_small_for_a_probe_is_said_to_be(tmp_path: Path) -> None:
+    (tmp_path / "p.c").write_text("int tiny(int x) { return x + 1; }\nint main(void) { return tiny(-1); }\n")
+    environment = {key: value for key, value in os.environ.items() if key != "VPROF_DESCRIPTOR"}
+    subprocess.run([native("bin/vprof-cc"), "p.c", "-o", "p"], check=True, cwd=tmp_path, env=environment)
+    done = vprof("record", "--sites", "tiny", "-o", tmp_path / "run.trace", "--", tmp_path / "p")
+    assert done.returncode == 1
+    assert "'tiny' has no probe (small); build it with a descriptor that has probe = [\"tiny\"]" in done.stderr
+
+
 def test_the_status_of_the_program_is_passed_on(requests: Path, tmp_path: Path) -> None:
     done = vprof("record", "--sites", "all", "-o", tmp_path / "run.trace", "--", "sh", "-c", f"{requests}; exit 7")
     assert done.returncode == 7
@@ -158,7 +167,8 @@ int main() { return Queue().push(0L) - 1; }
 
 def test_an_overload_is_switched_on_by_the_name_that_reports_print(tmp_path: Path) -> None:
     (tmp_path / "queue.cc").write_text(OVERLOADS)
-    subprocess.run([native("bin/vprof-c++"), "queue.cc", "-o", "queue"], check=True, cwd=tmp_path)
+    environment = {**os.environ, "VPROF_DESCRIPTOR": str(PROGRAM.parents[1] / "all_sites.json")}
+    subprocess.run([native("bin/vprof-c++"), "queue.cc", "-o", "queue"], check=True, cwd=tmp_path, env=environment)
 
     def reported(sites: str) -> set[str]:
         trace = tmp_path / "run.trace"

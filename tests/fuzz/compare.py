@@ -28,6 +28,8 @@ from vprof.session import Session, end_with_parent
 from vprof.trace import load_binary
 
 PREFIX = Path(os.environ.get("VPROF_PREFIX", sys.prefix))
+ALL_SITES = HERE.parent / "all_sites.json"
+"""The descriptor: functions of random programs are small, and each is to have a probe."""
 PLAIN = os.environ.get("VPROF_REAL_CC", "clang-19")
 PLAIN_CXX = os.environ.get("VPROF_REAL_CXX", "clang++-19")
 RUN_SECONDS, COMPILE_SECONDS = 30, 1800
@@ -119,7 +121,8 @@ def _compile(
     failure: type[Exception],
 ) -> str:
     words = [compiler, *program.flags, *options, *program.units, log_object(), "-o", output]
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=COMPILE_SECONDS)
+    environment = {**os.environ, "VPROF_DESCRIPTOR": str(ALL_SITES)}
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=COMPILE_SECONDS, env=environment)
     if done.returncode:
         raise failure(done.stderr[:1500] or f"exit code {done.returncode}")
     return done.stderr

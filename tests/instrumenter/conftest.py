@@ -17,6 +17,8 @@ from elftools.elf.elffile import ELFFile
 HERE = Path(__file__).parent
 PREFIX = Path(os.environ.get("VPROF_PREFIX", HERE.parents[1] / ".venv"))
 PLAIN, PLAIN_CXX = "clang-19", "clang++-19"
+ALL_SITES = HERE.parent / "all_sites.json"
+"""The descriptor of what is compiled, unless a test has its own: functions of tests are small."""
 COMPILERS = {"clang": (PLAIN, PLAIN_CXX), "gcc": ("gcc", "g++")}
 EVERY_WARNING = {
     "clang": ["-Weverything", "-Wno-c++98-compat", "-Wno-unsafe-buffer-usage"],
@@ -43,6 +45,11 @@ class Workshop:
         self.path = path
         self.family = family
         self.real, self.real_cxx = COMPILERS[family]
+        self.environment = {
+            "VPROF_REAL_CC": self.real,
+            "VPROF_REAL_CXX": self.real_cxx,
+            "VPROF_DESCRIPTOR": str(ALL_SITES),
+        }
         self.every_warning = EVERY_WARNING[family]
 
     def write(self, **texts: str) -> None:
@@ -56,7 +63,7 @@ class Workshop:
             cwd=self.path,
             text=True,
             capture_output=True,
-            env={**os.environ, "VPROF_REAL_CC": self.real, "VPROF_REAL_CXX": self.real_cxx, **(env or {})},
+            env={**os.environ, **self.environment, **(env or {})},
         )
         assert not check or done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}{done.stderr}"
         return done

@@ -58,7 +58,7 @@ def test_calls_and_returns_in_macros_are_seen(shop: Workshop) -> None:
 
 def test_recursion_keeps_one_frame_per_call(program: Workshop) -> None:
     """Recursion overwrote a single start time."""
-    assert program.calls("p.o").endswith("  recurse\n    recurse\n      recurse\n")
+    assert "\n  recurse\n    recurse\n      recurse\n" in program.calls("p.o")
 
 
 def test_a_failing_rewrite_leaves_the_source(shop: Workshop) -> None:

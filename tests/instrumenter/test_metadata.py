@@ -32,7 +32,7 @@ def test_calls_lines_and_addresses_taken(shop: Workshop) -> None:
     apply = shop.function("p.o", "apply")
     assert [(names[index], line) for index, line in apply["calls"]] == [("fatal", 10), ("add", 11)]
     assert apply["indirect"] == [["int (int)", 11]]
-    assert (apply["file"], apply["line"], apply["statements"]) == (str(shop.path / "p.c"), 8, 3)
+    assert (apply["file"], apply["line"], apply["effort"]) == (str(shop.path / "p.c"), 8, 19)
     assert [(names[index], kind) for index, kind in unit["taken"]] == [("add", "int (int)"), ("sub", "int (int)")]
     assert shop.function("p.o", "fatal")["noreturn"]
     assert {s["name"] for s in unit["symbols"] if s["noreturn"]} == {"fatal", "exit"}
@@ -101,7 +101,7 @@ def test_forced_includes_come_before_the_prelude(shop: Workshop) -> None:
 
 
 def test_excluded_by_glob(shop: Workshop) -> None:
-    shop.write(p_c=PROGRAM, descriptor_json='{"exclude": ["a*", "fat?l"]}')
+    shop.write(p_c=PROGRAM, descriptor_json='{"probe": ["*"], "exclude": ["a*", "fat?l"]}')
     shop.cc("-c", "p.c", VPROF_DESCRIPTOR="descriptor.json")
     reasons = {f["name"]: f["left"] for f in shop.unit("p.o")["functions"]}
     assert reasons == {"add": "excluded", "sub": None, "apply": "excluded", "fatal": "excluded"}
@@ -250,11 +250,6 @@ def test_callbacks_meet_their_callers_by_type(cxx_unit: dict[str, Any]) -> None:
 
 def test_a_method_named_by_a_pointer_to_member_is_called(cxx_unit: dict[str, Any]) -> None:
     assert names(cxx_unit, of(cxx_unit, "through_member")["virtual"]) == ["ns::Derived::run"]
-
-
-def test_inline_library_code_that_calls_nothing_is_no_reason_for_a_probe(cxx_unit: dict[str, Any]) -> None:
-    assert of(cxx_unit, "ns::Base::size")["left"] == "small"
-    assert of(cxx_unit, "ns::Derived::Derived")["left"] == "small", "its body is empty"
 
 
 def test_reasons_for_having_no_site_in_cxx(shop: Workshop) -> None:

@@ -42,7 +42,7 @@ def test_rewrite(folder: Path, shop: Workshop) -> None:
     default = "-std=c++17 -Wall -Wextra" if cxx else "-std=gnu11 -Wall -Wextra"
     given = folder / "options"
     options = (given.read_text() if given.exists() else default).split()
-    env = {"VPROF_DESCRIPTOR": "descriptor.json"} if (folder / "descriptor.json").exists() else {}
+    env = {"VPROF_DESCRIPTOR": "descriptor.json" if (folder / "descriptor.json").exists() else ""}
 
     plain(*options, source.name, "-pthread", "-o", "plain")
     said = wrapper(*options, "--emit-tree", "tree", "-c", source.name, "-o", "input.o", **env)

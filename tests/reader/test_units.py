@@ -28,7 +28,7 @@ UNIT: dict[str, Any] = {
             "line": 12,
             "site": 0,
             "left": None,
-            "statements": 14,
+            "effort": 14,
             "noreturn": False,
             "calls": [[0, 17]],
             "indirect": [["int (int)", 25]],

@@ -11,7 +11,7 @@ static void spin(unsigned units) {
 }
 
 static void parse(void) {
-  spin(3);
+  for (unsigned field = 0; field < 3; field++) spin(1);
 }
 
 static void transform(unsigned request) {
@@ -19,7 +19,7 @@ static void transform(unsigned request) {
 }
 
 static void reply(void) {
-  spin(1);
+  for (unsigned part = 0; part < 2; part++) spin(1);
 }
 
 void handle_request(unsigned request) {
