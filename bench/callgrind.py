@@ -9,10 +9,9 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 _NAMED = re.compile(r"\((\d+)\)(?: (.*))?$")
 
@@ -40,13 +39,6 @@ def without_debug_information(program: Path, copy: Path) -> Path:
     shutil.copy2(program, copy)
     subprocess.run(["strip", "--strip-debug", str(copy)], check=True)
     return copy
-
-
-def profile(command: Sequence[str], file: Path, **how: Any) -> Profile:
-    """Runs a command below callgrind. `how`: arguments of the process. Raises CalledProcessError if it fails."""
-    tool = ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={file}"]
-    subprocess.run([*tool, *command], check=True, stdout=subprocess.DEVNULL, **how)
-    return parse(file.read_text(encoding="utf-8"))
 
 
 def parse(text: str) -> Profile:

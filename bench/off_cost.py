@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""Instructions that probes cost while they are off, and how much of a program lies inside of probed functions.
+"""What probes cost while they are off, and how much of a program lies inside of probed functions.
 
-A program built twice, plain and by vprof-cc, runs the same command below callgrind with two counts of operations, whose
-difference is counted: start and end are not, and a busy machine does not disturb it. In the command `{count}` is the
-count, `{program}` the program. A function that the compiler expands in
-another is counted there. It needs Debian's `valgrind`.
+    off_cost_loads.py: each program built plain and by vprof-cc
+      -> callgrind: instructions per operation, plain, dormant, and with a session attached
+      -> CPU time per operation, plain and attached, runs interleaved: medians, quartiles, ratio of medians
+      -> share of the plain build's instructions, of functions of the program's text, that are in functions with a probe
+      -> growth of the text (machine code), and the hottest functions without a probe
 
-    python bench/off_cost.py --plain plain/db_bench --probed .vprof/leveldb/build/db_bench --counts 5000 15000 -- \\
-        {program} --db=/tmp/db --num={count} --write_buffer_size=100000000 --benchmarks=fillrandom,readrandom
+Each figure is the difference of two runs of different length, so start and end are not in it. A busy machine does not
+disturb instructions. A function that the compiler expands in another is counted there. Templates of the C++ library are
+no text of the program: their share of its own instructions is told apart. It needs Debian's `valgrind`.
+
+    python bench/off_cost.py leveldb jsoncpp --rounds 11
 """
 
 from __future__ import annotations
@@ -15,12 +19,16 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import statistics
 import subprocess
 import tempfile
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
-from callgrind import Profile, by_name, profile, without_debug_information
+from callgrind import Profile, by_name, parse, without_debug_information
+from elftools.elf.elffile import ELFFile
+from off_cost_loads import LOADS, Load
 
 from vprof.metadata import read_program
 from vprof.session import Session
@@ -29,59 +37,152 @@ HOTTEST = 20
 """Functions without a probe that are listed."""
 
 
-def counted(command: list[str], program: Path, counts: tuple[int, int], folder: Path, attached: bool) -> Profile:
-    """What the longer run does more than the shorter one."""
-    runs = []
-    for count in counts:
+@dataclass(frozen=True)
+class Build:
+    """A program in a state: with a session attached or not."""
+
+    load: Load
+    program: Path
+    attached: bool
+
+    def run(self, count: int, folder: Path, *before: str) -> float:
+        """CPU seconds, user and system, of a run of so many operations; `before`: words before the command."""
         with ExitStack() as stack:
-            session = stack.enter_context(Session.start(None)) if attached else None
-            environment = session.environment() if session else dict(os.environ)
-            filled = [word.format(program=program, count=count) for word in command]
-            runs.append(profile(filled, folder / "profile", env=environment, stderr=subprocess.DEVNULL))
-    return runs[1].minus(runs[0])
+            environment = dict(os.environ)
+            if self.attached:
+                environment = stack.enter_context(Session.start(None, self.load.account.name)).environment()
+            statements = stack.enter_context(tempfile.TemporaryFile("w+"))
+            statements.write(self.load.input(count))
+            statements.seek(0)
+            said = stack.enter_context((folder / "said").open("wb"))
+            child = subprocess.Popen(
+                [*before, str(self.program), *self.load.options(count)],
+                stdin=statements,
+                stdout=subprocess.DEVNULL,
+                stderr=said,
+                env=environment,
+                cwd=folder,
+                **self.load.account.popen(),
+            )
+            _, status, used = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
+        text = (folder / "said").read_text(errors="replace")
+        if child.returncode or "ERROR:" in text:
+            raise SystemExit(f"{self.program} failed: {text[-300:]}")
+        return used.ru_utime + used.ru_stime
+
+    def counted(self, folder: Path) -> Profile:
+        """What callgrind counts, of the operations between the two runs."""
+        runs = []
+        for count in self.load.counted:
+            file = folder / "profile"
+            self.run(count, folder, "valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={file}")
+            runs.append(parse(file.read_text(encoding="utf-8")))
+            file.unlink()
+        return runs[1].minus(runs[0])
+
+    def timed(self, folder: Path) -> float:
+        """CPU microseconds per operation."""
+        short, long = self.load.timed
+        before = self.run(short, folder)
+        return 1e6 * (self.run(long, folder) - before) / (long - short)
 
 
 def plain_name(linker_name: str) -> str:
-    """As the metadata has it: without parameters and template arguments."""
-    name = linker_name.replace("(anonymous namespace)", "{anonymous}")
+    """As the metadata has it: without parameters, template arguments and ABI tags."""
+    name = linker_name.replace("(anonymous namespace)", "{anonymous}").replace("operator()", "{call}")
+    name = re.sub(r"\[abi:\w+\]", "", name)
     while (shorter := re.sub(r"<[^<>]*>", "", name)) != name:
         name = shorter
-    return name.partition("(")[0].rpartition(" ")[2].replace("{anonymous}", "(anonymous namespace)")
+    name = name.partition("(")[0].rpartition(" ")[2]
+    return name.replace("{anonymous}", "(anonymous namespace)").replace("{call}", "operator()")
 
 
-def coverage(plain: Profile, program: Path, probed: Path) -> None:
-    """Prints the share of the program's own instructions in functions with a probe, and the hottest others."""
+@dataclass
+class Coverage:
+    """Shares of the program's own instructions (not those of shared libraries)."""
+
+    inside: float
+    """Of those in functions of the program's text: in functions with a probe."""
+    library: float
+    """Of all: in templates and inline functions of the C++ library."""
+    hottest: list[tuple[float, int, str, str]]
+    """Without a probe: share of the text's, calls, name, reason."""
+
+
+def coverage(plain: Profile, program: Path, probed: Path) -> Coverage:
     functions = [function for unit in read_program(probed) for function in unit.functions]
     sites = {function.name for function in functions if function.site is not None}
     reasons = {function.name: function.left for function in functions if function.left}
     own = by_name(plain, program)
     total = sum(instructions for instructions, _ in own.values())
     left = {name: cost for name, cost in own.items() if plain_name(name) not in sites}
-    inside = total - sum(instructions for instructions, _ in left.values())
-    print(f"{inside / total:.1%} of the program's own instructions are in functions with a probe; without one:")
-    for name, (instructions, calls) in sorted(left.items(), key=lambda item: -item[1][0])[:HOTTEST]:
-        reason = reasons.get(plain_name(name), "not of the program's text")
-        print(f"{instructions / total:7.2%} {calls:12,} calls  {name[:60]} ({reason})")
+    foreign = {name for name in left if plain_name(name) not in reasons}
+    of_the_text = total - sum(left[name][0] for name in foreign)
+    hottest = sorted(((left[name], name) for name in left.keys() - foreign), reverse=True)[:HOTTEST]
+    return Coverage(
+        1 - sum(left[name][0] for name in left.keys() - foreign) / of_the_text,
+        1 - of_the_text / total,
+        [(cost / of_the_text, calls, name, reasons[plain_name(name)]) for (cost, calls), name in hottest],
+    )
+
+
+def text_bytes(program: Path) -> int:
+    with program.open("rb") as file:
+        return int(ELFFile(file).get_section_by_name(".text")["sh_size"])
+
+
+def report(load: Load, rounds: int, folder: Path) -> Coverage:
+    """Prints the table's rows of a load."""
+    operations = load.counted[1] - load.counted[0]
+    plain = without_debug_information(load.plain, load.plain.with_name(f"{load.plain.name}.counted"))
+    probed = without_debug_information(load.probed, load.probed.with_name(f"{load.probed.name}.counted"))
+    Build(load, plain, False).run(load.counted[1], folder)  # what earlier runs left to clean up is nobody's cost
+    base = Build(load, plain, False).counted(folder)
+    ratios = []
+    for attached in (False, True):
+        ratios.append(Build(load, probed, attached).counted(folder).total() / base.total())
+    states = [Build(load, plain, False), Build(load, probed, True)]
+    times: list[list[float]] = [[], []]
+    for number in range(rounds):
+        for state in (0, 1) if number % 2 else (1, 0):
+            times[state].append(states[state].timed(folder))
+    for copy in (plain, probed):
+        copy.unlink()
+    found = coverage(base, plain, load.probed)
+    medians = [statistics.median(times[0]), statistics.median(times[1])]
+    quartiles = ["{:.4g}-{:.4g}".format(*statistics.quantiles(one, method="inclusive")[::2]) for one in times]
+    print(
+        f"{load.name:25} {base.total() / operations:11,.0f} {ratios[0]:7.3f} {ratios[1]:8.3f} "
+        f"{medians[0]:8.4g} ({quartiles[0]}) {medians[1]:8.4g} ({quartiles[1]}) {medians[1] / medians[0]:6.3f} "
+        f"{found.inside:7.1%} {found.library:7.1%} {text_bytes(load.probed) / text_bytes(load.plain) - 1:+6.0%}",
+        flush=True,
+    )
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--plain", type=Path, required=True)
-    parser.add_argument("--probed", type=Path, required=True)
-    parser.add_argument("--counts", type=int, nargs=2, required=True)
-    parser.add_argument("command", nargs="+")
+    parser.add_argument("programs", nargs="*", help=f"of {', '.join(LOADS)}; default: all")
+    parser.add_argument("--rounds", type=int, default=11, help="of CPU times")
     arguments = parser.parse_args()
-    short, long = arguments.counts
+    if unknown := set(arguments.programs) - set(LOADS):
+        parser.error(f"no such program: {', '.join(sorted(unknown))}")
+    loads = [load for name in arguments.programs or LOADS for load in LOADS[name]()]
+    print(f"{'':25} {'instructions':^28} {'CPU, microseconds: median (quartiles), n = ' + str(arguments.rounds):^54}")
+    print(
+        f"{'per operation':25} {'plain':>11} {'dormant':>7} {'attached':>8} {'plain':>8} {'attached':>26} "
+        f"{'x':>12} {'inside':>7} {'library':>7} {'text':>6}"
+    )
+    hottest = {}
     with tempfile.TemporaryDirectory(prefix="vprof-off-cost-") as name:
-        folder = Path(name)
-        plain = without_debug_information(arguments.plain, folder / "plain")
-        probed = without_debug_information(arguments.probed, folder / "probed")
-        base = counted(arguments.command, plain, (short, long), folder, attached=False)
-        print(f"plain    {base.total() / (long - short):12,.0f} instructions per operation")
-        for state in ("dormant", "attached"):
-            more = counted(arguments.command, probed, (short, long), folder, attached=state == "attached")
-            print(f"{state:8} {more.total() / (long - short):12,.0f} x {more.total() / base.total():.3f}", flush=True)
-        coverage(base, plain, arguments.probed)
+        Path(name).chmod(0o777)  # the backend runs as another account
+        for load in loads:
+            hottest[load.name] = report(load, arguments.rounds, Path(name)).hottest
+    for name, rows in hottest.items():
+        print(f"\n{name}: the hottest functions without a probe, share of instructions")
+        for share, calls, function, reason in rows:
+            print(f"{share:7.2%} {calls:12,} calls  {function[:70]} ({reason})")
 
 
 if __name__ == "__main__":
