@@ -133,7 +133,7 @@ class SiteIndex:
             if any(known.matching(pattern)):
                 continue
             if left := self._left.get(pattern):
-                mend = f"; build it with a descriptor that has probe = [\"{pattern}\"]" if left == "small" else ""
+                mend = f'; build it with a descriptor that has probe = ["{pattern}"]' if left == "small" else ""
                 lines.append(f"'{pattern}' has no probe ({left}){mend}")
             else:
                 near = get_close_matches(pattern, self.functions(), n=3)
