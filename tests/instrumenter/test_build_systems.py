@@ -214,7 +214,7 @@ def test_two_objects_of_one_program_may_be_one_of_the_cache(cached: Cached) -> N
     shop = cached.shop
     shop.write(
         a_cc='extern "C" int puts(const char *);\nstatic int made = puts("made");\n'
-        "static int again(int n) { while (n > 9) n /= 2; return n; }\nstatic int used = again(made);\n",
+        "static int again(int n) { while (n > 9) n = n / 2 + n % 3; return n; }\nstatic int used = again(made);\n",
         main_cc="int main() {}\n",
     )
     assert cached.compile(VPROF_CXX, "-c", "a.cc", "-o", "one.o") == 0

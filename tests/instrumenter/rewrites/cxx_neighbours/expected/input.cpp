@@ -30,17 +30,17 @@ static int chosen(int n) { __VPROF_PROBE_CALLS(2)
   return (__VPROF_CALL_NUMBER(9), twice(n))+AGAIN;
 }
 
-static std::pair<int, int> *work(int n) { __VPROF_RETURNED(std::pair<int, int> *) __VPROF_KEEP_VALUE(queue_1, 1, std::pair<int, int> *) __VPROF_KEEP_VALUE(queue_1, 2, std::pair<int, int> *) __VPROF_KEEP_VALUE(queue_1, 3, std::pair<int, int> *) __VPROF_KEEP_VALUE(queue_1, 4, std::pair<int, int> *) __VPROF_KEEP_VALUE(queue_1, 5, std::pair<int, int> *) 
+static std::pair<int, int> *work(int n) { __VPROF_PROBE(3) __VPROF_RETURNED(std::pair<int, int> *) __VPROF_KEEP_VALUE(queue_1, 1, std::pair<int, int> *) __VPROF_KEEP_VALUE(queue_1, 2, std::pair<int, int> *) __VPROF_KEEP_VALUE(queue_1, 3, std::pair<int, int> *) __VPROF_KEEP_VALUE(queue_1, 4, std::pair<int, int> *) __VPROF_KEEP_VALUE(queue_1, 5, std::pair<int, int> *) 
   if (n == 0)return __vprof_returned = ((__vprof_value_1 = ::pop(n), __VPROF_AT(queue_1, enqueue_any, (__vprof_value_1)), __VPROF_VALUE(1))) __VPROF_RETURNED_END;
   if (n == 1)return __vprof_returned = ((__vprof_value_2 = (pop)(n), __VPROF_AT(queue_1, enqueue_any, (__vprof_value_2)), __VPROF_VALUE(2))) __VPROF_RETURNED_END;
   if (n == 2)return __vprof_returned = ( static_cast<Pair*>((__vprof_value_3 = ::pop(n), __VPROF_AT(queue_1, enqueue_any, (__vprof_value_3)), __VPROF_VALUE(3)))) __VPROF_RETURNED_END;
   return __vprof_returned = ( n ?(__vprof_value_4 = ::pop(n), __VPROF_AT(queue_1, enqueue_any, (__vprof_value_4)), __VPROF_VALUE(4)): (__vprof_value_5 = ::pop(n), __VPROF_AT(queue_1, enqueue_any, (__vprof_value_5)), __VPROF_VALUE(5))) __VPROF_RETURNED_END;
 }
 
-static int digraphs(int n) <%return::twice(n)+(n<::twice(n));%>
-static int tried(int n) try{return::twice(n)+::twice(2);}catch(...){return::twice(3);}
+static int digraphs(int n) <% __VPROF_PROBE_CALLS(4) return(__VPROF_CALL_NUMBER(1), ::twice(n))+(n<(__VPROF_CALL_NUMBER(2), ::twice(n)));%>
+static int tried(int n) { __VPROF_PROBE_CALLS(5) try{return(__VPROF_CALL_NUMBER(1), ::twice(n))+(__VPROF_CALL_NUMBER(2), ::twice(2));}catch(...){return(__VPROF_CALL_NUMBER(3), ::twice(3));} }
 
-int main() { __VPROF_PROBE(3) 
+int main() { __VPROF_PROBE(6) 
   int sum = digraphs(1) + tried(1);
   for (int n = 0; n < 6; ++n) {
     try {
