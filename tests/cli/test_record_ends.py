@@ -55,11 +55,19 @@ def start(program: Path, folder: Path, options: list[object], *arguments: object
     (folder / "go-on").touch()
     said = ["sh", "-c", 'echo "$VPROF_SESSION"; exec "$@"', "sh", program, folder / "go-on", *arguments]
     command = vprof("record", "--sites", "all", "-o", folder / "run.trace", *options, "--", *said)
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed_signals
+    )
     assert process.stdout
     control = Control(Path(process.stdout.readline().strip()))
     wait_for(lambda: control.stats()["records"] > 0)
     return process, control
+
+
+def heed_signals() -> None:
+    """Tests that run behind `nohup` or in the background of a shell inherit that some are ignored."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
