@@ -118,10 +118,12 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static void take_turn(int mine) {
   pthread_mutex_lock(&mutex);
   while (turn != mine) pthread_cond_wait(&changed, &mutex);
-  turn = !mine;
   pthread_mutex_unlock(&mutex);
-  nanosleep(&(struct timespec){0, 1000000}, NULL);
+  nanosleep(&(struct timespec){0, 1000000}, NULL);  // meanwhile the other waits
+  pthread_mutex_lock(&mutex);
+  turn = !mine;
   pthread_cond_signal(&changed);
+  pthread_mutex_unlock(&mutex);
 }
 static void *play(void *mine) {
   for (int i = 0; i < 200; ++i) take_turn(mine != NULL);
