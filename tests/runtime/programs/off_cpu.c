@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -158,20 +159,47 @@ __attribute__((noinline)) static void calling(void) {
   print_since(before);
 }
 
-/* Writes a file and waits for it, by calls whose probes are off. */
+enum { CHANGES = 20, CHANGE_NS = 3000000 };
+
+/* A child with a lease on the file lets each change of it wait so long; `leases` counts those it has held, -1: it gets
+ * none. */
+static void lease(const char *name, _Atomic int *leases) {
+  sigset_t asked;
+  sigemptyset(&asked);
+  sigaddset(&asked, SIGIO);
+  if (fork() != 0) return;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  sigprocmask(SIG_BLOCK, &asked, NULL);
+  const int fd = open(name, O_RDONLY);
+  for (int i = 0; i < CHANGES; ++i) {
+    int failed;
+    while ((failed = fcntl(fd, F_SETLEASE, F_RDLCK)) != 0 && errno == EAGAIN) continue;  // the change goes on still
+    atomic_store(leases, failed ? -1 : i + 1);
+    int signal;
+    sigwait(&asked, &signal);
+    sleep_without_libc(CHANGE_NS);
+    fcntl(fd, F_SETLEASE, F_UNLCK);
+  }
+  _exit(0);
+}
+
+/* Changes a file, which waits, by calls whose probes are off; then sleeps otherwise. */
 static void storing(void) {
-  enum { kBytes = 1 << 20 };
   char name[] = "off_cpu.XXXXXX";
-  const int fd = mkstemp(name);
-  unlink(name);
-  char *block = calloc(1, kBytes);
+  close(mkstemp(name));
+  _Atomic int *leases = mmap(NULL, sizeof *leases, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  lease(name, leases);
   const struct usage before = usage_at(START);
   TEST_ENTER(OUTER);
-  for (int i = 0; i < 20; ++i)
-    if (pwrite(fd, block, kBytes, (off_t)i * kBytes) != kBytes || fdatasync(fd) != 0) exit(1);
+  for (int i = 1; i <= CHANGES; ++i) {
+    int held;
+    while ((held = atomic_load(leases)) >= 0 && held < i) continue;
+    if (held < 0 || truncate(name, i) != 0) exit(1);
+  }
   sleep_without_libc(20000000);
   TEST_LEAVE(OUTER);
   print_since(before);
+  unlink(name);
 }
 
 /* Pages that the kernel has dropped come back from the disk, if the file's system is on one. */
