@@ -84,9 +84,12 @@ static Sample read_sample() {
   return {wall_ns, cpu_ns, u.ru_nivcsw, u.ru_nvcsw, u.ru_majflt, u.ru_inblock};
 }
 
-static uint32_t kinds_between(const Sample &a, const Sample &b) {
-  return (b.preemptions > a.preemptions ? kOffPreempted : 0) | (b.sleeps > a.sleeps ? kOffBlocked : 0) |
-         (b.faults > a.faults ? kOffFault : 0) | (b.reads > a.reads ? kOffRead : 0);
+static uint32_t switches_between(const Sample &a, const Sample &b) {
+  return (b.preemptions > a.preemptions ? kOffPreempted : 0) | (b.sleeps > a.sleeps ? kOffBlocked : 0);
+}
+
+static uint32_t faults_between(const Sample &a, const Sample &b) {
+  return (b.faults > a.faults ? kOffFault : 0) | (b.reads > a.reads ? kOffRead : 0);
 }
 
 static uint64_t off_ns_between(const Sample &a, const Sample &b) {
@@ -97,8 +100,13 @@ static uint64_t off_ns_between(const Sample &a, const Sample &b) {
 struct Finding {
   uint64_t now;  // ticks
   uint64_t off_ns;
-  uint32_t kinds;  // 0: a signal, or a move to another CPU
+  uint32_t kinds;  // 0: nothing to tell
 };
+
+// The kernel also clears the word without a switch: for a signal, or work it does before it returns to the program.
+// Elapsed time beyond the CPU clock is then a hypervisor's or an interrupt's; so long, and it is told as preemption. A
+// shorter one stays for the next look.
+constexpr uint64_t kLeastTakenNs = 20000;
 
 // Arms first, so that a switch in the midst of reading shows; then it reads again. After some tries it leaves `last` as
 // it is, and the word cleared: the next event looks again.
@@ -113,10 +121,14 @@ static Finding find() {
     found.now = ticks();
     const Sample sample = read_sample();
     if (was_switched() || t_looks.count != count) continue;
+    const uint64_t off_ns = off_ns_between(before, sample);
+    uint32_t switches = switches_between(before, sample);
+    if (switches == 0 && off_ns >= kLeastTakenNs) switches = kOffPreempted;
+    if (switches == 0 && before.wall_ns != 0) break;
     t_looks.last = sample;
     ++t_looks.count;
-    found.kinds = kinds_between(before, sample);
-    found.off_ns = off_ns_between(before, sample);
+    found.kinds = switches | faults_between(before, sample);
+    found.off_ns = off_ns;
     break;
   }
   errno = saved_errno;
@@ -128,7 +140,7 @@ uint64_t look(Slot *slot, uint32_t cause) {
   if (is_being_written(slot, reinterpret_cast<uint64_t>(__builtin_frame_address(0)))) return ticks();
   const Finding found = find();
   const uint32_t what = found.kinds & kOffBlocked ? found.kinds | cause : found.kinds;
-  if ((what & (kOffPreempted | kOffBlocked)) != 0 && found.off_ns != 0)
+  if (what != 0 && found.off_ns != 0)
     record(slot, make_record(Kind::kOffCpu, found.now, what, found.off_ns), Space::kNormal, found.now);
   return found.now;
 }
@@ -147,15 +159,16 @@ void end_looking() {
   if (off_cpu_is_known() && load_word() == our_word()) store_word(0);
 }
 
-// A sleep is a switch for certain, unless a signal comes first.
+// A short sleep need not be a switch: its time can be over before the thread is off the CPU, above all where a
+// hypervisor takes the CPU meanwhile. Only a sleep that was counted as a switch is a test; longer ones follow until one
+// was.
 static bool kernel_clears_the_word() {
-  const timespec least = {0, 1000};
-  for (int i = 0; i < 3; ++i) {
+  for (long sleep_ns = 1000; sleep_ns <= 10000000; sleep_ns *= 10) {
     arm();
     const Sample before = read_sample();
+    const timespec least = {0, sleep_ns};
     syscall(SYS_nanosleep, &least, nullptr);
-    if (!was_switched()) return false;
-    if (read_sample().sleeps > before.sleeps) return true;
+    if (read_sample().sleeps > before.sleeps) return was_switched();
   }
   return false;
 }

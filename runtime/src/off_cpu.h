@@ -26,7 +26,8 @@ extern "C" __attribute__((visibility("hidden"))) int64_t vprof_switch_word;
 
 namespace vprof {
 
-// Once per process, at attach: looks for the C library's registration and tests it, with one sleep of a microsecond.
+// Once per process, at attach: looks for the C library's registration and tests it, with a sleep: of a microsecond,
+// longer ones if that was none.
 void prepare_off_cpu();
 
 inline bool off_cpu_is_known() {

@@ -202,7 +202,8 @@ static void storing(void) {
   unlink(name);
 }
 
-/* Pages that the kernel has dropped come back from the disk, if the file's system is on one. */
+/* Pages that the kernel has dropped come back from the disk, if the file's system is on one. A virtual disk may have
+ * brought a page before the thread slept for it: the hypervisor took that time, and it is told with the next switch. */
 static void faulting(void) {
   enum { kBytes = 16 << 20, kPage = 4096 };
   char name[] = "off_cpu.XXXXXX";
@@ -219,6 +220,7 @@ static void faulting(void) {
     ((volatile char *)mapped)[(i * 7919 % (kBytes / kPage)) * kPage];
     TEST_LEAVE(INNER);
   }
+  sleep_inside(50000);
   print_since(before);
 }
 
