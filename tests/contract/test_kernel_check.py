@@ -163,3 +163,26 @@ def test_the_edges_of_a_program_are_the_kernels(tmp_path: Path) -> None:
     assert int(counts["nobody is recorded, a thread of the trace woke it"]) == 0, done.stdout
     instances = ["unshare", "--mount", "sh", "-c", f"mount -t tracefs nodev {TRACEFS} && ls {TRACEFS}/instances"]
     assert "vprof-" not in subprocess.run(instances, capture_output=True, text=True, check=True).stdout
+
+
+def test_a_machine_without_the_kernels_events_says_so_before_anything_starts(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to hide the events")
+    script = f'mount -t tmpfs none {TRACEFS} && exec "$@"'
+    command = [
+        "unshare",
+        "--mount",
+        "sh",
+        "-c",
+        script,
+        "sh",
+        sys.executable,
+        "-c",
+        "from vprof.cli import main; main()",
+    ]
+    touch = ["sh", "-c", f"touch {tmp_path}/started"]
+    arguments = ["record", "--check-kernel", "--sites", "all", "-o", str(tmp_path / "run.trace"), "--", *touch]
+    done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert re.fullmatch(rf"vprof: no events of the kernel in {TRACEFS} \(.+\): mount it first: .+\n", done.stderr)
+    assert list(tmp_path.iterdir()) == []
