@@ -1,10 +1,15 @@
-"""minidb described at its calls instead of at its functions: requests are followed through the queue all the same."""
+"""minidb described at its calls instead of at its functions: requests are followed through the queue all the same,
+whichever compiler builds it."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+from elftools.elf.elffile import ELFFile
 
 from vprof.paths import target_file
 
@@ -14,14 +19,23 @@ AT_FUNCTIONS = {
 }
 
 
-def vprof(cwd: Path, *arguments: object) -> str:
+def vprof(cwd: Path, *arguments: object, **environment: str) -> str:
     command = [sys.executable, "-c", "from vprof.cli import main; main()", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=180, cwd=cwd)
+    env = {**os.environ, **environment}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=180, cwd=cwd, env=env)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def test_tasks_dequeued_and_served_at_calls_are_followed(tmp_path: Path) -> None:
+def producers(program: Path) -> set[str]:
+    """The compilers of its units, as their debug information names them."""
+    with program.open("rb") as file:
+        units = ELFFile(file).get_dwarf_info().iter_CUs()
+        return {unit.get_top_DIE().attributes["DW_AT_producer"].value.decode() for unit in units}
+
+
+@pytest.mark.parametrize(("compiler", "producer"), [("clang-19", "clang"), ("gcc", "GNU C")])
+def test_tasks_dequeued_and_served_at_calls_are_followed(tmp_path: Path, compiler: str, producer: str) -> None:
     target = tmp_path / "minidb"
     shutil.copytree(target_file("minidb").parent, target)
     text = (target / "target.toml").read_text()
@@ -29,7 +43,9 @@ def test_tasks_dequeued_and_served_at_calls_are_followed(tmp_path: Path) -> None
         assert at_function in text
         text = text.replace(at_function, at_call)
     (target / "target.toml").write_text(text)
-    vprof(tmp_path, "instrument", "--target", target)
+    vprof(tmp_path, "instrument", "--target", target, VPROF_REAL_CC=compiler)
+    [said] = producers(tmp_path / ".vprof/minidb/build/minidb")
+    assert producer in said
     vprof(tmp_path, "record", "--target", target, "--seconds", 2, "-o", "run.trace")
     analysis = json.loads(vprof(tmp_path, "analyze", "run.trace", "--intervals", "--format", "json"))
     assert analysis["intervals"]["count"] > 100
