@@ -20,6 +20,7 @@ void fuzz_unwind(unsigned depth); /* after a longjmp: only these are open */
 void fuzz_thread(unsigned index); /* begins a thread, 1..7 */
 void fuzz_check(unsigned value);  /* into the checksum; the order does not matter */
 int fuzz_spent(void);             /* true: this thread has made its share of calls */
+int fuzz_round(void);             /* a round of a loop counts as a call; true: spent */
 void fuzz_refuel(unsigned calls); /* its next share */
 void fuzz_write(void);            /* the log, in a process that ends by _exit */
 void fuzz_forked(void);           /* in a child: forgets the parent's part of the log */

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -22,8 +23,9 @@ from pathlib import Path
 
 import compare
 from compare import Verdict
+from csmith import UnusableError
 
-from programs import LANGUAGES, UnusableError, program, together
+from programs import LANGUAGES, program, together
 
 _TOLD_SECONDS = 30
 
@@ -51,7 +53,7 @@ def try_seeds(language: str, seeds: list[int], folder: Path | None = None) -> li
     return [Outcome(language, seed, verdict) for seed, verdict in found.items()]
 
 
-def grouped(language: str, seeds: range) -> list[list[int]]:
+def grouped(language: str, seeds: Iterable[int]) -> list[list[int]]:
     """The seeds, those that are compiled together in one list."""
     return [list(group) for _, group in groupby(seeds, lambda seed: together(language, seed))]
 
@@ -84,7 +86,9 @@ def told_of(outcome: Outcome) -> str:
 def summary(language: str, outcomes: list[Outcome]) -> str:
     kinds = Counter(outcome.verdict.kind for outcome in outcomes)
     counts = ", ".join(f"{kinds[kind]} {kind}" for kind in ("same", "different", "skipped", "invalid"))
-    return f"{language}: {len(outcomes)} seeds: {counts}"
+    skipped = Counter(outcome.verdict.lines[0] for outcome in outcomes if outcome.verdict.kind == "skipped")
+    why = "".join(f"\n  {count} skipped: {reason}" for reason, count in skipped.items())
+    return f"{language}: {len(outcomes)} seeds: {counts}{why}"
 
 
 def main() -> int:

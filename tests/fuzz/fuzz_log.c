@@ -67,6 +67,10 @@ int fuzz_spent(void) {
   return mine->fuel <= 0;
 }
 
+int fuzz_round(void) {
+  return mine->fuel-- <= 0;
+}
+
 void fuzz_refuel(unsigned calls) {
   mine->fuel = (int)calls;
 }

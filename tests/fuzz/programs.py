@@ -2,7 +2,7 @@
 
 cxx     one unit or two and a header they share, from pieces/cxx; C++14, 17 or 20
 c       one unit from pieces/c
-csmith  Debian's csmith, its functions with ENTER
+csmith  Debian's csmith (csmith.py)
 
 Ten programs of `cxx` and `c` are compiled together, for headers and the start of compilers are most of what one costs:
 they share flags, headers and what runs before and after main, and the argument says which of them runs.
@@ -12,46 +12,15 @@ from __future__ import annotations
 
 import random
 import re
-import shutil
-import subprocess
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import csmith
 from source import Grammar, Piece, Writer, pieces
 
 HERE = Path(__file__).parent
 LANGUAGES = ("cxx", "c", "csmith")
 _TOGETHER = {"cxx": 10, "c": 10, "csmith": 1}
-_CSMITH_HEADERS = "/usr/include/csmith"
-_CSMITH_CHOICES = [
-    "argc",
-    "arrays",
-    "bitfields",
-    "comma-operators",
-    "compound-assignment",
-    "consts",
-    "divs",
-    "embedded-assigns",
-    "pre-incr-operator",
-    "post-decr-operator",
-    "unary-plus-operator",
-    "jumps",
-    "longlong",
-    "int8",
-    "uint8",
-    "inline-function",
-    "muls",
-    "packed-struct",
-    "pointers",
-    "structs",
-    "unions",
-    "volatiles",
-    "volatile-pointers",
-    "const-pointers",
-]
-
-
 _HEADERS = {
     "algorithm": "count_if for_each max max_element sort transform",
     "array": "array",
@@ -78,10 +47,6 @@ _NUMBERS = range(1, 1_000_000, 10_000)
 """Where the names of each program of a unit begin, so that they differ; likewise those of its second unit, and the
 header's."""
 _SECOND_UNIT, _HEADER_NUMBER = 5000, 1_000_000
-
-
-class UnusableError(Exception):
-    """The seed gives no program: the generator took too long."""
 
 
 @dataclass(frozen=True)
@@ -216,28 +181,5 @@ def _c(rng: random.Random, seeds: range) -> Program:
 
 
 def _csmith(rng: random.Random, seeds: range) -> Program:
-    """csmith's own program, every function with ENTER, which takes the line of the function's name."""
-    if not shutil.which("csmith"):
-        raise FileNotFoundError("csmith is not installed: apt-get install csmith")
-    options = [f"--{'no-' if rng.random() < 0.15 else ''}{choice}" for choice in _CSMITH_CHOICES]
-    sizes = [
-        "--max-funcs",
-        str(rng.randint(2, 14)),
-        "--max-block-depth",
-        str(rng.randint(2, 4)),
-        "--max-expr-complexity",
-        str(rng.randint(3, 10)),
-    ]
-    command = ["csmith", "--seed", str(seeds[0]), "--concise", "--quiet", *options, *sizes]
-    try:
-        with tempfile.TemporaryDirectory() as folder:  # it writes a file platform.info
-            text = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=20, check=True).stdout
-    except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
-        raise UnusableError(f"csmith: {error}") from None
-    lines = text.split("\n")
-    for number, line in enumerate(lines):
-        if re.fullmatch(r"\{ ?(/\*.*)?", line) and re.match(r"\S.*\bfunc_\d+\(", lines[number - 1]):
-            lines[number] = f"{{ CSMITH_ENTER({number + 2})" + line[1:]
-    enter = "#define CSMITH_ENTER(line) FUZZ_ENTER(line, 0)\n"
-    files = {"a.c": '#include "fuzz.h"\n' + enter + "\n".join(lines), "fuzz.h": (HERE / "fuzz.h").read_text()}
-    return Program(files, ["a.c"], ["-I" + _CSMITH_HEADERS, *_common_flags(rng)], cxx=False)
+    files = {"a.c": csmith.text(rng, seeds[0]), "fuzz.h": (HERE / "fuzz.h").read_text()}
+    return Program(files, ["a.c"], [*csmith.FLAGS, *_common_flags(rng)], cxx=False)

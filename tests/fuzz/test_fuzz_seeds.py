@@ -6,7 +6,9 @@ import pytest
 
 from fuzz import grouped, told_of, try_seeds
 
-SEEDS = {"csmith": range(1, 9), "c": range(1, 21), "cxx": range(1, 11)}
+ENDLESS = [1008, 1035]
+"""Made too many calls for a log, or ran for ever, while only what csmith says ended their loops."""
+SEEDS = {"csmith": [*range(1, 7), *ENDLESS], "c": range(1, 21), "cxx": range(1, 11)}
 GROUPS = [(language, group) for language, seeds in SEEDS.items() for group in grouped(language, seeds)]
 
 
@@ -15,4 +17,4 @@ def test_random_programs_do_the_same_and_their_calls_are_recorded(language: str,
     outcomes = try_seeds(language, seeds)
     assert len(outcomes) == len(seeds)
     for outcome in outcomes:
-        assert outcome.verdict.kind in ("same", "skipped"), told_of(outcome)
+        assert outcome.verdict.kind == "same", told_of(outcome)
