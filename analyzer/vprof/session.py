@@ -2,8 +2,7 @@
 
     with Session.start(Path("run.trace")) as session:
         program = subprocess.Popen(command, env=session.environment())
-        while program.poll() is None:
-            session.follow(plan)        # acknowledges new modules once the plan is on in them
+        session.attend(program, plan)       # acknowledges new modules once the plan is on in them
 
 Not thread-safe: one thread talks to the collector.
 """
@@ -11,12 +10,14 @@ Not thread-safe: one thread talks to the collector.
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import secrets
 import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -30,6 +31,8 @@ from vprof.sessions import PREFIX, SHARED_MEMORY
 
 NEEDED_BYTES = 192 << 20
 """The arena is fully allocated: with less free shared memory than this it goes to the temporary folder."""
+_POLL_SECONDS = 0.005
+"""What joins waits so long at its start."""
 _PR_SET_PDEATHSIG = 1
 _ROOMY_BYTES = 1 << 30
 _ROOMY_OPTIONS = ["--slots", "256", "--ring-bytes", str(1 << 20)]
@@ -110,6 +113,13 @@ class Session(Control):
                 if module["state"] == "mapped":
                     self.flip("on", self.sites.switched(switched, module["index"]))
                 self.request(f"ack {module['index']}")
+
+    def attend(self, process: subprocess.Popen[Any], plan: Plan, seconds: float = math.inf) -> None:
+        """Follows the plan until the process ends, for so long at most."""
+        deadline = time.monotonic() + seconds
+        while process.poll() is None and time.monotonic() < deadline:
+            self.follow(plan)
+            time.sleep(_POLL_SECONDS)
 
     def stop(self) -> dict[str, Any]:
         """Drains everything committed, completes the file, ends the collector."""

@@ -16,34 +16,25 @@ in .vprof/leveldb/check/. Needs the packages libgmock-dev and libbenchmark-dev. 
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import shutil
 import subprocess
 import sys
-import time
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).parents[1]))
+
+import own_tests
+from own_tests import Result
+
 from vprof.plan import Plan
-from vprof.session import Limit, Session
+from vprof.session import Limit
 from vprof.target import Target
 
 MODES = ("plain", "dormant", "off", "all")
 TESTS = "-DLEVELDB_BUILD_TESTS=ON -DLEVELDB_BUILD_BENCHMARKS=OFF"
-
-
-@dataclass
-class Result:
-    """`said` is the summary line of ctest; records, drops and intervals are those of the whole session."""
-
-    passed: bool
-    said: str
-    seconds: float
-    records: int = 0
-    dropped: int = 0
-    intervals: int = 0
 
 
 def build(target: Target, plain: bool, tests: list[str]) -> Path:
@@ -76,54 +67,21 @@ def start(folder: Path, tests: list[str], log: Path, environment: dict[str, str]
         )
 
 
-def judged(process: subprocess.Popen[bytes], log: Path, begin: float) -> Result:
-    status = process.wait()
-    said = re.findall(r"^\d+% tests passed.*", log.read_text(encoding="utf-8", errors="replace"), re.MULTILINE)
-    return Result(status == 0, said[-1] if said else f"ctest ended with status {status}", time.monotonic() - begin)
+def said(log: Path, status: int) -> str:
+    """The summary line of ctest."""
+    lines = re.findall(r"^\d+% tests passed.*", log.read_text(encoding="utf-8", errors="replace"), re.MULTILINE)
+    return str(lines[-1]) if lines else f"ctest ended with status {status}"
 
 
 def run(target: Target, mode: str, tests: list[str]) -> Result:
     folder = build(target, mode == "plain", tests)
     log = target.folder / "check" / f"{mode}.log"
-    begin = time.monotonic()
+    suite, summary = partial(start, folder, tests, log), partial(said, log)
     if mode in ("plain", "dormant"):
-        environment = {key: value for key, value in os.environ.items() if key != "VPROF_SESSION"}
-        return judged(start(folder, tests, log, environment), log, begin)
+        return own_tests.dormant(suite, summary)
     plan = Plan.of(["*"] if mode == "all" else [])
-    trace = log.with_suffix(".trace")
-    with Session.start(trace, limit=Limit(1 << 30, newest=True)) as session:
-        process = start(folder, tests, log, session.environment())
-        while process.poll() is None:
-            session.follow(plan)
-            time.sleep(0.01)
-        result = judged(process, log, begin)
-        result.intervals = session.stats()["intervals"]
-        totals = session.stop()
-    result.records, result.dropped = totals["records"], totals["dropped"]
-    for file in trace.parent.glob(f"{trace.name}.*"):
-        file.unlink()
-    return result
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("modes", nargs="*", metavar="mode", help=f"some of {', '.join(MODES)} (default: all four)")
-    parser.add_argument("--tests", default="", help="only these programs, with commas between (default: all)")
-    arguments = parser.parse_args()
-    modes = arguments.modes or MODES
-    tests = [test for test in arguments.tests.split(",") if test]
-    if unknown := set(modes) - set(MODES):
-        parser.error(f"no mode '{min(unknown)}': give some of {', '.join(MODES)}")
-    target = Target.load("leveldb")
-    print(f"{'mode':8} {'seconds':>7} {'intervals':>10} {'records':>12} {'dropped':>12}  tests")
-    failed = False
-    for mode in modes:
-        result = run(target, mode, tests)
-        failed |= not result.passed
-        counts = f"{result.intervals:10} {result.records:12} {result.dropped:12}"
-        print(f"{mode:8} {result.seconds:7.0f} {counts}  {result.said}", flush=True)
-    return int(failed)
+    return own_tests.recorded(suite, summary, plan, log.with_suffix(".trace"), limit=Limit(1 << 30, newest=True))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(own_tests.main(__doc__, MODES, partial(run, Target.load("leveldb"))))

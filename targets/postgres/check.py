@@ -16,35 +16,24 @@ Exit code 1 if a test failed.
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import shutil
 import subprocess
 import sys
-import time
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+import own_tests
+from own_tests import Result
 
 from vprof.plan import Plan
 from vprof.server import Account
-from vprof.session import Session
 from vprof.target import Target
 
 MODES = ("dormant", "off", "100", "all")
-
-
-@dataclass
-class Result:
-    """`said` is the summary line of the tests; records and drops are those of the whole session."""
-
-    mode: str
-    passed: bool
-    said: str
-    seconds: float
-    records: int = 0
-    dropped: int = 0
-    intervals: int = 0
 
 
 def plan_of(target: Target, mode: str) -> Plan:
@@ -67,30 +56,16 @@ def command(target: Target, output: Path, tests: list[str]) -> list[str]:
     )
 
 
-def run(target: Target, mode: str, tests: list[str], output: Path) -> Result:
-    account = Account.of(target)
+def run(target: Target, mode: str, tests: list[str]) -> Result:
+    account, output = Account.of(target), target.folder / "check" / mode
     shutil.rmtree(output, ignore_errors=True)
     output.mkdir(parents=True)
     if account.uid is not None and account.gid is not None:
         os.chown(output, account.uid, account.gid)
-    regress = command(target, output, tests)
-    begin = time.monotonic()
+    suite, summary = partial(start, command(target, output, tests), output, account), partial(said, output)
     if mode == "dormant":
-        environment = {key: value for key, value in os.environ.items() if key != "VPROF_SESSION"}
-        return judged(mode, start(regress, output, account, environment), output, begin)
-    plan = plan_of(target, mode)
-    trace = output.with_suffix(".trace")
-    with Session.start(trace, account.name) as session:
-        process = start(regress, output, account, session.environment())
-        while process.poll() is None:
-            session.follow(plan)
-            time.sleep(0.01)
-        result = judged(mode, process, output, begin)
-        result.intervals = session.stats()["intervals"]
-        totals = session.stop()
-    result.records, result.dropped = totals["records"], totals["dropped"]
-    trace.unlink()
-    return result
+        return own_tests.dormant(suite, summary)
+    return own_tests.recorded(suite, summary, plan_of(target, mode), output.with_suffix(".trace"), account.name)
 
 
 def start(regress: list[str], output: Path, account: Account, environment: dict[str, str]) -> subprocess.Popen[bytes]:
@@ -100,36 +75,13 @@ def start(regress: list[str], output: Path, account: Account, environment: dict[
         )
 
 
-def judged(mode: str, process: subprocess.Popen[bytes], output: Path, begin: float) -> Result:
-    status = process.wait()
+def said(output: Path, status: int) -> str:
+    """The summary line of the tests."""
     text = (output / "output.log").read_text(encoding="utf-8", errors="replace")
-    said = re.findall(r"^ *(.* tests? (?:passed|failed)[^.]*)", text, re.MULTILINE)
-    last = said[-1] if said else (text.strip().splitlines() or ["no output"])[-1]
-    return Result(mode, status == 0, last.strip(), time.monotonic() - begin)
-
-
-def mode(name: str) -> str:
-    if name not in MODES:
-        raise argparse.ArgumentTypeError(f"no mode '{name}': give some of {', '.join(MODES)}")
-    return name
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("modes", nargs="*", metavar="mode", default=MODES, type=mode, help=", ".join(MODES))
-    parser.add_argument("--tests", default="", help="only these, with commas between, in this order")
-    arguments = parser.parse_args()
-    tests = [test for test in arguments.tests.split(",") if test]
-    target = Target.load("postgres")
-    print(f"{'mode':8} {'seconds':>7} {'intervals':>10} {'records':>12} {'dropped':>12}  tests")
-    failed = False
-    for name in arguments.modes:
-        result = run(target, name, tests, target.folder / "check" / name)
-        failed |= not result.passed
-        counts = f"{result.intervals:10} {result.records:12} {result.dropped:12}"
-        print(f"{name:8} {result.seconds:7.0f} {counts}  {result.said}", flush=True)
-    return int(failed)
+    lines = re.findall(r"^ *(.* tests? (?:passed|failed)[^.]*)", text, re.MULTILINE)
+    last = lines[-1] if lines else (text.strip().splitlines() or [f"no output, status {status}"])[-1]
+    return str(last).strip()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(own_tests.main(__doc__, MODES, partial(run, Target.load("postgres"))))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import time
 from importlib.resources import files
 from pathlib import Path
 
@@ -38,9 +37,7 @@ def record(folder: Path, how: str) -> Path:
     assert collector.stdout.readline() == "ready\n"
     with Session(directory, collector) as session:
         process = subprocess.Popen([program, how], env=session.environment())
-        while process.poll() is None:
-            session.follow(Plan.of(["*"]))
-            time.sleep(0.002)
+        session.attend(process, Plan.of(["*"]))
         session.stop()
     return output
 

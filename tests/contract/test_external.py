@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -49,9 +48,7 @@ def record(program: Path, functions: list[str]) -> Trace:
     plan, output = Plan.of(functions), program.with_suffix(".trace")
     with Session.start(output) as session:
         process = subprocess.Popen([program, program.with_suffix(".data")], env=session.environment())
-        while process.poll() is None:
-            session.follow(plan)
-            time.sleep(0.002)
+        session.attend(process, plan)
         session.stop()
     assert process.returncode == 0
     return load_binary(output)
@@ -132,9 +129,7 @@ def test_a_program_with_external_functions_alone_can_be_recorded(tmp_path: Path)
     with Session.start(output) as session:
         environment = session.environment() | {"LD_PRELOAD": str(native("lib/vprof/libvprof.so"))}
         process = subprocess.Popen([program, tmp_path / "data"], env=environment)
-        while process.poll() is None:
-            session.follow(Plan.of(["pread", "fsync"]))
-            time.sleep(0.002)
+        session.attend(process, Plan.of(["pread", "fsync"]))
         session.stop()
     assert process.returncode == 0
     assert Counter(call[2] for call in Tuples(load_binary(output)).calls()) == {"pread": 5, "fsync": 1}

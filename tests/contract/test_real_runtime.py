@@ -43,9 +43,7 @@ def record(tmp_path: Path) -> Record:
         program, output = build(tmp_path, *sources), tmp_path / "run.trace"
         with Session.start(output) as session:
             process = subprocess.Popen([program], env=session.environment())
-            while process.poll() is None:
-                session.follow(Plan.of(["*"]))
-                time.sleep(0.002)
+            session.attend(process, Plan.of(["*"]))
             session.stop()
         assert process.returncode == status
         return load_binary(output)
@@ -181,9 +179,7 @@ def test_what_a_full_ring_drops_is_counted_and_spoils_its_intervals(tmp_path: Pa
         # Calls alone are counted: nothing of time off the CPU among what is dropped.
         environment = session.environment() | {"GLIBC_TUNABLES": "glibc.pthread.rseq=0"}
         process = subprocess.Popen([program], env=environment)
-        while process.poll() is None:
-            session.follow(Plan.of(["*"]))
-            time.sleep(0.002)
+        session.attend(process, Plan.of(["*"]))
         session.stop()
 
     trace = load_binary(output)

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.append(str(Path(__file__).parents[1] / "shared"))
+sys.path.append(str(Path(__file__).parents[2] / "targets"))
 
 import corpus_build
 import corpus_projects
@@ -96,9 +97,9 @@ def _figures(run: Run) -> dict[str, Any]:
         "failed": sorted(run.outcome.failed),
         "status": run.status,
         "seconds": round(run.seconds, 1),
-        "records": run.records,
-        "dropped": run.dropped,
-        "modules": run.modules,
+        "records": run.totals.records,
+        "dropped": run.totals.dropped,
+        "modules": run.totals.modules,
     }
 
 

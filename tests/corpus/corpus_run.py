@@ -11,33 +11,31 @@ import re
 import signal
 import subprocess
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from corpus_build import Build
 from corpus_projects import Outcome
+from own_tests import Totals, recording
 
 from vprof.plan import Plan
-from vprof.session import Limit, Session
+from vprof.session import Limit
 
 PLANS = {"off": Plan.of([]), "on": Plan.of(["*"])}
 SUITE_SECONDS = 1200
 """Beyond it a suite hangs: all of the table take less than half of it."""
 
 _TRACE = Limit(1 << 30, newest=True)
-_POLL_SECONDS = 0.01
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a test suite. `records` and `dropped` are those of its session; `modules` joined it."""
+    """One run of a test suite; `totals` are those of its session."""
 
     outcome: Outcome
     status: int
     seconds: float
-    records: int = 0
-    dropped: int = 0
-    modules: int = 0
+    totals: Totals = field(default_factory=Totals)
 
 
 def plain(build: Build, log: Path) -> Run:
@@ -47,25 +45,15 @@ def plain(build: Build, log: Path) -> Run:
 
 
 def recorded(build: Build, mode: str, log: Path) -> Run:
-    """With a session whose plan is that of the mode, "off" or "on"; its trace is removed once it is counted."""
-    trace = log.with_suffix(".trace")
+    """With a session whose plan is that of the mode, "off" or "on"."""
     user = build.project.user if build.account() else None
-    try:
-        with Session.start(trace, user, _TRACE) as session:
-            begin = time.monotonic()
-            joined = {"VPROF_SESSION": session.environment()["VPROF_SESSION"]}
-            process = _start(build, log, {**build.environment(), **joined})
-            deadline = begin + SUITE_SECONDS
-            while process.poll() is None and time.monotonic() < deadline:
-                session.follow(PLANS[mode])
-                time.sleep(_POLL_SECONDS)
-            run = _judged(build, process, log, begin)
-            modules = len(session.programs)
-            totals = session.stop()
-    finally:
-        for file in (trace, *trace.parent.glob(f"{trace.name}.*")):
-            file.unlink(missing_ok=True)
-    return Run(run.outcome, run.status, run.seconds, totals["records"], totals["dropped"], modules)
+    with recording(log.with_suffix(".trace"), user, _TRACE) as (session, totals):
+        begin = time.monotonic()
+        joined = {"VPROF_SESSION": session.environment()["VPROF_SESSION"]}
+        process = _start(build, log, {**build.environment(), **joined})
+        session.attend(process, PLANS[mode], SUITE_SECONDS)
+        run = _judged(build, process, log, begin)
+    return replace(run, totals=totals)
 
 
 def _start(build: Build, log: Path, environment: dict[str, str]) -> subprocess.Popen[bytes]:
