@@ -2,7 +2,8 @@
 PACKAGES := clang-19 libclang-19-dev llvm-19-dev libclang-rt-19-dev clang-format-19 cmake ninja-build gcc g++ make \
             libgtest-dev graphviz python3 python3-venv lld-19 procps \
             dpkg-dev zlib1g-dev autoconf automake libtool libtool-bin meson ccache \
-            libgmock-dev libbenchmark-dev libpcre2-dev perl csmith libcsmith-dev
+            libgmock-dev libbenchmark-dev libpcre2-dev perl csmith libcsmith-dev \
+            chromium chromium-driver
 PYTHON := /usr/bin/python3
 VENV := .venv
 BUILD := build
@@ -10,7 +11,7 @@ BIN := $(CURDIR)/$(VENV)/bin
 # Golden rewrites and their inputs are as odd as users' code.
 FORMATTED = $(filter-out tests/instrumenter/rewrites/%,$(shell git ls-files '*.cpp' '*.h' '*.c'))
 
-.PHONY: setup native warm demo test test-quick corpus lint format sanitize fuzz bench-runtime bench-analyzer clean
+.PHONY: setup native warm demo test test-quick test-browser corpus lint format sanitize fuzz bench-runtime bench-analyzer clean
 
 # What is missing: Debian packages, the Python environment, the native parts below build/, all installed into .venv/.
 setup: native warm
@@ -53,7 +54,7 @@ demo:
 	$(MAKE) -j2 --no-print-directory setup
 	$(BIN)/python targets/minidb/demo.py
 
-test: test-quick
+test: test-quick test-browser
 	@echo "PostgreSQL: built with vprof (10 minutes, once: it is kept outside the checkout), tested under load (4 minutes)"
 	$(BIN)/python -m pytest -rs tests/postgres
 	@echo "LevelDB and the quick part of the corpus: other projects' own tests, with vprof (some 8 minutes)"
@@ -68,7 +69,11 @@ corpus: setup
 test-quick: setup lint
 	cmake --build $(BUILD)
 	ctest --test-dir $(BUILD) --output-on-failure
-	$(BIN)/python -m pytest --ignore=tests/postgres --ignore=tests/leveldb --ignore=tests/corpus
+	$(BIN)/python -m pytest --ignore=tests/postgres --ignore=tests/leveldb --ignore=tests/corpus --ignore=tests/browser
+
+# The pages of `vprof report` in a headless Chromium (2 minutes).
+test-browser: setup
+	$(BIN)/python -m pytest tests/browser
 
 lint: .stamps/venv
 	clang-format-19 --dry-run --Werror $(FORMATTED)

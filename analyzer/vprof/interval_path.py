@@ -52,13 +52,17 @@ class IntervalPath:
     steps: list[Step]
 
 
-def interval_path(trace: Trace, wanted: str) -> IntervalPath:
-    """`wanted`: an interval's id, "slowest" or "median". Raises UsageError when there is no such interval."""
+def interval_path(trace: Trace, wanted: str, stacks: Stacks | None = None) -> IntervalPath:
+    """`wanted`: an interval's id, "slowest" or "median". Raises UsageError when there is no such interval.
+
+    `stacks`: the trace's, so that several paths of one trace need them built only once.
+    """
     row = _row(trace, wanted)
     iv = trace.intervals
     ignore = np.ones(len(iv.ignore), np.bool_)
     ignore[row] = False
-    steps = _Builder(replace(trace, intervals=replace(iv, ignore=ignore)), row).steps()
+    one = replace(trace, intervals=replace(iv, ignore=ignore))
+    steps = _Builder(one, row, stacks or build_stacks(trace)).steps()
     return IntervalPath(trace.interval_ids[row], trace.types[iv.type[row]], int(iv.end[row] - iv.begin[row]), steps)
 
 
@@ -79,12 +83,12 @@ def _row(trace: Trace, wanted: str) -> int:
 class _Builder:
     """Nests the pieces of one interval's path in its waits."""
 
-    def __init__(self, trace: Trace, row: int) -> None:
+    def __init__(self, trace: Trace, row: int, stacks: Stacks) -> None:
         self.trace = trace
         self.begin = int(trace.intervals.begin[row])
         self.visible = VISIBLE * int(trace.intervals.end[row] - self.begin)
         self.paths = critical_paths(trace)
-        self.stacks: Stacks = build_stacks(trace)
+        self.stacks = stacks
         self.names = display_names(trace)
 
     def steps(self) -> list[Step]:

@@ -49,14 +49,18 @@ def _wait(step: Step) -> str:
 
 
 def render_json(path: IntervalPath) -> str:
-    report = {
+    return json.dumps(path_json(path), indent=1) + "\n"
+
+
+def path_json(path: IntervalPath) -> dict[str, Any]:
+    """The report as plain data."""
+    return {
         "schema": SCHEMA,
         "interval": path.interval,
         "type": path.type,
         "latency_ns": path.latency_ns,
         "steps": [_step(step) for step in path.steps],
     }
-    return json.dumps(report, indent=1) + "\n"
 
 
 def _step(step: Step) -> dict[str, Any]:

@@ -1,0 +1,189 @@
+"use strict";
+// Puts the sections together: which tree is shown, by which metric; the smaller tables; the colours.
+
+function trees() {
+  const types = analysis.by_type ? analysis.by_type.types.filter((type) => type.tree) : [];
+  const all = { name: `all (${count(analysis.intervals.count)})`, tree: analysis.tree, tail: analysis.tail_quantile };
+  return [all, ...types.map((type) => ({ name: `${type.type} (${count(type.count)})`, tree: type.tree, tail: type.tail_quantile }))];
+}
+
+function treeSections() {
+  const which = document.getElementById("which");
+  const shown = trees();
+  which.append(...shown.map((one, i) => el("option", { value: i }, one.name)));
+  document.getElementById("which-label").hidden = shown.length < 2;
+  const unzoom = document.getElementById("unzoom");
+  const matches = document.getElementById("matches");
+  const search = document.getElementById("search");
+  const flame = new FlameGraph(document.getElementById("flame-chart"), (state) => {
+    unzoom.disabled = !state.zoomed;
+    matches.textContent = search.value ? `${count(state.matches)} boxes, together ${percent(state.share)}` : "";
+  });
+  const table = new TreeTable(document.getElementById("tree-table"));
+  const metrics = METRICS.map(([key, name], i) => el("input", { type: "radio", name: "metric", value: key, checked: i === 0 }));
+  METRICS.forEach(([, name], i) => document.getElementById("metric").append(el("label", {}, metrics[i], name)));
+  const update = () => {
+    const one = shown[which.value];
+    metrics.forEach((input) => (input.disabled = one.tree[input.value] === null));
+    if (metrics.find((input) => input.checked).disabled) (metrics.find((input) => !input.disabled) || metrics[2]).checked = true;
+    const metric = metrics.find((input) => input.checked).value;
+    flame.show(one.tree, metric);
+    document.getElementById("flame-note").textContent = flameNote(one, metric);
+    return one;
+  };
+  const updateBoth = () => {
+    const one = update();
+    table.show(one.tree, one.tail);
+  };
+  which.addEventListener("change", updateBoth);
+  metrics.forEach((input) => input.addEventListener("change", update));
+  search.addEventListener("input", () => flame.search(search.value));
+  unzoom.addEventListener("click", () => flame.zoom(flame.boxes[0]));
+  document.getElementById("covariances").addEventListener("change", (event) => ((table.covariances = event.target.checked), table.draw()));
+  document.getElementById("collapse").addEventListener("click", () => table.collapse());
+  updateBoth();
+  drawn(document.getElementById("flame-chart"), () => flame.draw());
+}
+
+const LEAST_NEGATIVE = -0.0005;
+
+function flameNote({ tree, tail }, metric) {
+  const notes = [];
+  if (tree.share === null) notes.push("There is no variance to show: boxes are shares of mean time.");
+  if (metric === "tail_share") notes.push(`The tail: what makes intervals beyond p${100 * tail} slower than the mean.`);
+  else if (tail === null) notes.push("No share of the tail: it needs 100 intervals beyond a quantile.");
+  const below = [];
+  const work = [tree];
+  while (work.length) {
+    const node = work.pop();
+    below.push(...node.children.filter((child) => child[metric] <= LEAST_NEGATIVE));
+    work.push(...node.children);
+  }
+  if (below.length) {
+    const least = d3.least(below, (node) => node[metric]);
+    notes.push(`Negative shares have no width: ${count(below.length)} of them, the largest is ${least.node} with ${percent(least[metric])}.`);
+  }
+  return notes.join(" ");
+}
+
+function waitSection() {
+  const place = document.getElementById("wait-tables");
+  const causes = Object.entries(analysis.blocked_ns);
+  const total = d3.sum(causes, ([, ns]) => ns);
+  if (!total) return place.append(empty("No interval waited on its critical path."));
+  const pair = el("div", { class: "pair" });
+  place.append(pair);
+  const rows = causes.map(([cause, ns]) => [el("span", {}, cause), el("span", {}, meter(ns / total), el("span", { class: "figure" }, percent(ns / total))), duration(ns)]);
+  pair.append(el("div", {}, el("h3", {}, "Causes"), plainTable(["", "of blocked time", "total"], rows)));
+  if (data.waits) {
+    const [side] = data.waits.sides;
+    const share = `${percent(data.waits.share)} of the variance of latency is waiting; each row is a part of that.`;
+    pair.append(el("div", {}, partTable("Who waited", side.callers)));
+    pair.append(el("div", {}, partTable("What the threads did that were waited for", side.wakers), el("p", { class: "note" }, share)));
+  } else if (data.missing.waits) pair.append(el("div", {}, el("h3", {}, "By waker"), empty(data.missing.waits)));
+  if (analysis.unknown.length) pair.append(el("div", {}, el("h3", {}, "Waits that nobody is known to have ended"), unknownTable()));
+}
+
+function unknownTable() {
+  const rows = analysis.unknown.slice(0, 12).map((one) => {
+    const where = (one.site ? `${one.function}@${one.site}` : one.function) || "outside probed functions";
+    const name = el("span", {}, named(where), el("div", { class: "where" }, one.waker_known ? "what the waker did is not recorded" : one.advice));
+    return [name, percent(one.share), count(one.count), duration(one.total_ns)];
+  });
+  return plainTable(["", "of all time", "waits", "total"], rows);
+}
+
+function typeSection() {
+  const place = document.getElementById("type-table");
+  const split = analysis.by_type;
+  if (!split) return place.append(empty(data.missing.by_type));
+  if (split.types.length < 2) return place.append(empty("All intervals are of one type."));
+  const total = split.within_ns2 + split.between_ns2;
+  const columns = [
+    { name: "type", class: "name", value: (row) => row.type, show: (row) => named(row.type) },
+    { name: "intervals", number: true, value: (row) => row.count, show: (row) => count(row.count) },
+    { name: "mean", number: true, value: (row) => row.mean_ns, show: (row) => duration(row.mean_ns) },
+    { name: "sd", number: true, value: (row) => row.variance_ns2, show: (row) => duration(Math.sqrt(row.variance_ns2)) },
+    { name: "p99", number: true, value: (row) => row.p99_ns, show: (row) => duration(row.p99_ns) },
+  ];
+  place.append(sortableTable(columns, split.types));
+  if (total) place.append(el("p", { class: "note" }, `${percent(split.within_ns2 / total)} of the variance lies within types, ${percent(split.between_ns2 / total)} between them (inherent work). The flame graph and the tree show one type if you choose it above them.`));
+}
+
+function drillSection() {
+  const place = document.getElementById("drill-tables");
+  if (!place) return;
+  const some = (names) => names.slice(0, 6).join(", ") + (names.length > 6 ? ` and ${names.length - 6} more` : "");
+  const steps = data.drill.steps.map((step) => {
+    const led = Object.entries(step.expanded).map(([name, below]) => `${name} → ${some(below)}`);
+    const done = [...led, step.dropped.length ? `off again: ${some(step.dropped)}` : "", step.no_ranking].filter(Boolean);
+    return [String(step.number), count(step.intervals), duration(step.mean_ns), duration(step.stddev_ns), duration(step.p99_ns), count(step.on.length), el("span", { class: "where" }, ...done.map((line) => el("div", {}, named(line))))];
+  });
+  const names = ["step", "intervals", "mean", "sd", "p99", "functions on", "what it led to"];
+  const columns = names.map((name, i) => ({ name, number: i > 0 && i < 6, class: i === 6 ? "name" : null, show: (row) => row[i] }));
+  const findings = (data.drill.findings || []).map((one) => {
+    const parts = [one.confirmed ? "confirmed on fresh data" : "not confirmed", one.waiting >= 0.05 ? `${percent(one.waiting)} of it is waiting` : ""];
+    const name = el("span", {}, named(one.functions.join(" with ")), el("div", { class: "where" }, named(one.path.join(" > "))));
+    const interval = one.ci95 ? `${percent(one.ci95[0])} to ${percent(one.ci95[1])}` : one.ci95_reason;
+    return [name, percent(one.share), interval, parts.filter(Boolean).join("; ")];
+  });
+  const found = findings.length ? plainTable(["finding", "share", "95 % interval of all at once", ""], findings) : empty("No findings: no function held enough of the variance, or the drill-down was not finished.");
+  place.append(found, el("h3", {}, "Steps"), sortableTable(columns, steps));
+}
+
+function settingsTable(rows) {
+  const lines = rows.map(([what, value]) => el("tr", {}, el("th", { scope: "row" }, what), el("td", { class: "name" }, value)));
+  return el("table", { class: "settings" }, el("tbody", {}, ...lines));
+}
+
+function runSection() {
+  document.getElementById("settings").append(settingsTable(data.run.map(([what, value]) => [what, named(value)])));
+  const place = document.getElementById("trust");
+  const { loss, distortion } = analysis;
+  const excluded = Object.entries(analysis.intervals.excluded).map(([why, n]) => `${count(n)} ${why}`);
+  const dropped = loss.written === undefined ? "the trace does not say" : `${count(loss.dropped)} of ${count(loss.written)}`;
+  place.append(settingsTable([
+    ["records dropped", dropped],
+    ["intervals or variance lost with them", percent(loss.lost_share)],
+    ["intervals left out", excluded.join(", ") || "none"],
+    ["blocks of equal weight (n_eff)", analysis.n_eff === null ? "not known: too few intervals, or no ranking" : count(Math.round(analysis.n_eff))],
+  ]));
+  if (!distortion) place.append(empty("What the probes do to the latencies was not measured (vprof record --measure-distortion)."));
+  else if (!distortion.effects.length) place.append(empty(distortion.reason));
+  else {
+    const signed = (part) => `${part > 0 ? "+" : ""}${(100 * part).toFixed(1)} %`;
+    const rows = distortion.effects.map((one) => [one.metric, signed(one.change), one.ci95.map(signed).join(" to "), percent(one.detectable)]);
+    place.append(el("h3", {}, "What the probes do (on against off, in turn)"), plainTable(["", "change", "95 % interval", "would be seen from"], rows));
+    place.append(el("p", { class: "note" }, `${count(distortion.on)} intervals on, ${count(distortion.off)} off, ${count(distortion.fours)} fours of slices.`));
+  }
+  const remarks = [...analysis.warnings, ...analysis.notes];
+  if (remarks.length) place.append(el("h3", {}, "Remarks"), el("ul", {}, ...remarks.map((remark) => el("li", {}, remark))));
+}
+
+// auto follows the system; the choice is kept where the browser lets a file keep something.
+function theme() {
+  const button = document.getElementById("theme");
+  const kept = (() => { try { return localStorage.getItem("vprof-theme"); } catch { return null; } })();
+  let choice = ["light", "dark"].includes(kept) ? kept : "auto";
+  const apply = () => {
+    document.documentElement.dataset.theme = choice;
+    button.textContent = `Theme: ${choice}`;
+    button.setAttribute("aria-label", `Colours: ${choice === "auto" ? "as the system has them" : choice}`);
+  };
+  button.addEventListener("click", () => {
+    choice = { auto: "dark", dark: "light", light: "auto" }[choice];
+    try { localStorage.setItem("vprof-theme", choice); } catch { /* not kept then */ }
+    apply();
+  });
+  apply();
+}
+
+theme();
+latencySection();
+treeSections();
+factorSection();
+pathSection();
+waitSection();
+typeSection();
+drillSection();
+runSection();

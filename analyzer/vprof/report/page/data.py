@@ -1,0 +1,205 @@
+"""What the page of a run shows, as plain data: the JSON reports as they are, and latencies for two charts.
+
+| key | holds |
+|---|---|
+| `title`, `headline` | `headline`: {`answer`, `certainty`} |
+| `analysis` | vprof-analysis/1: its trees cut by trees.py, its factors with `places` |
+| `latency` | `histogram`, `points` of latency.py |
+| `explained` | by factor, vprof-explain/1 or null |
+| `waits` | vprof-explain/1 of `[blocked]`, or null |
+| `paths` | [{`label`, `path`: vprof-path/1}] |
+| `meanings` | of nodes that are no functions |
+| `drill` | vprof-drill/1 without its confirmation, or null |
+| `run` | [[what, value]] |
+| `missing` | {key: why it is empty} |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vprof import __version__
+from vprof.analysis import Analysis, AnalysisOptions, analyze
+from vprof.errors import VprofError
+from vprof.explain import explain
+from vprof.interval_path import interval_path
+from vprof.loading import analyze_files, load_trace
+from vprof.merge import merge
+from vprof.model import Trace
+from vprof.report.explain import explanation_json
+from vprof.report.json import analysis_json
+from vprof.report.page import latency, trees
+from vprof.report.page.headline import MEANINGS, headline
+from vprof.report.page.plain import all_plain
+from vprof.report.path import path_json
+from vprof.stacks import build_stacks
+
+WHOLE_BYTES = 128 << 20
+"""Longer traces are analyzed window by window: what needs single times is left out, and the page says so."""
+_EXPLAINED = 10
+_OF_FACTORS = 3
+"""Factors whose exemplars are shown."""
+_STEPS = 3000
+"""Steps of a path that can still be drawn."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """What the page is made of: traces of one program and plan, and the file of a drill-down, if there is one."""
+
+    traces: list[Path]
+    root: str | None = None
+    drill: dict[str, Any] | None = None
+    title: str = ""
+
+
+@dataclass
+class _Found:
+    """What could be had beside the analysis; `missing` says why the rest could not."""
+
+    explained: list[dict[str, Any] | None] = field(default_factory=list)
+    waits: dict[str, Any] | None = None
+    paths: list[dict[str, Any]] = field(default_factory=list)
+    missing: dict[str, str] = field(default_factory=dict)
+
+
+def page_data(source: Source, options: AnalysisOptions) -> dict[str, Any]:
+    """Raises VprofError as `vprof analyze` does: no such file, no trace, no interval."""
+    size = sum(_size(path) for path in source.traces)
+    if size <= WHOLE_BYTES:
+        trace = merge([load_trace(path, source.root) for path in source.traces])
+        analysis = analyze(trace, replace(options, by_type=True))
+        found = _single_times(trace, analysis)
+    else:
+        analysis = analyze_files(source.traces, source.root, options)
+        limit = f"the trace is larger than {WHOLE_BYTES >> 20} MB: record for a shorter time to have this"
+        found = _Found(missing=dict.fromkeys(("paths", "explained", "waits", "by_type"), limit))
+    data: dict[str, Any] = {
+        "title": source.title or ", ".join(path.name for path in source.traces),
+        "headline": headline(analysis),
+        "meanings": MEANINGS,
+        "analysis": _analysis(analysis),
+        "latency": {
+            "histogram": latency.histogram(analysis.tree.latency_ns),
+            "points": latency.points(analysis.trace),
+        },
+        "explained": found.explained,
+        "waits": found.waits,
+        "paths": found.paths,
+        "drill": source.drill,
+        "run": _run(source, size, analysis),
+        "missing": found.missing,
+    }
+    plain: dict[str, Any] = all_plain(data)
+    return plain
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0  # reading it says what is wrong
+
+
+def _analysis(analysis: Analysis) -> dict[str, Any]:
+    report = analysis_json(analysis)
+    report["tree"] = trees.pruned(report["tree"])
+    for row in report.get("by_type", {}).get("types", ()):
+        if "tree" in row:
+            row["tree"] = trees.pruned(row["tree"])
+    program = analysis.trace.program
+    place = dict(zip(program.functions, program.places, strict=True))
+    for factor in report["factors"]:
+        factor["places"] = [place.get(name, "") for name in factor["functions"]]
+    return report
+
+
+def _single_times(trace: Trace, analysis: Analysis) -> _Found:
+    found = _Found()
+    wanted = _usual(trace)
+    if analysis.no_ranking:
+        found.missing = dict.fromkeys(("explained", "waits"), analysis.no_ranking)
+    else:
+        names = ["|".join(ranked.factor.functions) for ranked in analysis.factors[:_EXPLAINED]]
+        found.explained = [_explained(analysis, name) for name in names]
+        for name, explained in list(zip(names, found.explained, strict=True))[:_OF_FACTORS]:
+            exemplars: list[dict[str, Any]] = explained["exemplars"] if explained else []
+            for one in exemplars:
+                wanted.setdefault(one["interval"], f"{one['which']} in {name}")
+        found.waits = _explained(analysis, "[blocked]")
+        if not found.waits:
+            found.missing["waits"] = "no interval waited for a thread, or its waits do not vary"
+    found.paths = _paths(trace, wanted)
+    return found
+
+
+def _explained(analysis: Analysis, name: str) -> dict[str, Any] | None:
+    try:
+        return explanation_json(explain(analysis, name))
+    except VprofError:  # nothing of that name, or it explains nothing
+        return None
+
+
+def _usual(trace: Trace) -> dict[str, str]:
+    """Intervals to look at and why: by id, the slowest first."""
+    iv = trace.intervals
+    rows = np.flatnonzero(~iv.ignore)
+    by_latency = rows[np.argsort(iv.end[rows] - iv.begin[rows], kind="stable")]
+    n = len(by_latency)
+    places = {
+        "slowest": n - 1,
+        "second slowest": n - 2,
+        "third slowest": n - 3,
+        "at p99": -(-99 * n // 100) - 1,
+        "median": (n - 1) // 2,
+    }
+    wanted: dict[str, str] = {}
+    for label, at in places.items():
+        if at >= 0:
+            wanted.setdefault(trace.interval_ids[by_latency[at]], label)
+    if n > 1:  # a run of two has one interval that is median, and p99 or slowest
+        wanted[trace.interval_ids[by_latency[(n - 1) // 2]]] = "median"
+    return wanted
+
+
+def _paths(trace: Trace, wanted: dict[str, str]) -> list[dict[str, Any]]:
+    stacks = build_stacks(trace)
+    paths: list[dict[str, Any]] = [
+        {"label": why, "path": path_json(interval_path(trace, sid, stacks))} for sid, why in wanted.items()
+    ]
+    return [one for one in paths if _steps(one["path"]["steps"]) <= _STEPS]
+
+
+def _steps(steps: list[dict[str, Any]]) -> int:
+    count, work = 0, list(steps)
+    while work:
+        step = work.pop()
+        count += 1
+        work += step["steps"]
+    return count
+
+
+def _run(source: Source, size: int, analysis: Analysis) -> list[list[str]]:
+    """The settings by which the figures came about."""
+    o, trace = analysis.options, analysis.trace
+    on = int(np.count_nonzero(trace.program.on))
+    iv = trace.intervals
+    seconds = (int(iv.end.max()) - int(iv.begin.min())) / 1e9
+    return [
+        ["traces", ", ".join(str(path) for path in source.traces)],
+        ["size of the traces", f"{size:,} bytes"],
+        ["intervals", f"calls of {source.root}" if source.root else "annotated"],
+        ["from the first begin to the last end", f"{seconds:.3f} s"],
+        ["threads", str(len(trace.threads))],
+        ["functions on", f"{on} of {len(trace.program.functions)} known"],
+        [
+            "factors",
+            f"at most {o.k} of at least {o.min_share:g} of the variance, specificity exponent {o.specificity_exp}",
+        ],
+        ["waits", "count where they are waited (--own)" if o.own else "are looked into: what the waker did counts"],
+        ["vprof", __version__],
+    ]

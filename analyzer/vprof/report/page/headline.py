@@ -1,0 +1,50 @@
+"""The answer of a run in one sentence, and how sure it is."""
+
+from __future__ import annotations
+
+from vprof.analysis import Analysis, RankedFactor
+from vprof.report.units import percent
+
+MEANINGS = {
+    "[blocked]": "waiting; below it what the waker did meanwhile",
+    "[waker]": "the waker's time outside functions with probes",
+    "[sched]": "awake, but not yet running",
+    "[queue]": "the task lay in a queue",
+    "[gap]": "the thread worked for somebody else, or waited for its client",
+    "[unknown]": "blocked, and nobody is known to have woken it",
+    "[preempted]": "off the CPU although it could run",
+    "[fault]": "waited for a page from a disk",
+    "[disk]": "waited for a disk, or in a call for a file",
+    "[off cpu]": "off the CPU for more than one reason",
+}
+"""Of the nodes that are no functions (analyzer/README.md)."""
+
+
+def headline(analysis: Analysis) -> dict[str, str]:
+    """`answer`: what makes latency vary most, or why that cannot be said; `certainty`: of the answer, "" if there is
+    none."""
+    if analysis.no_ranking:
+        return {"answer": f"No ranking: {analysis.no_ranking}.", "certainty": ""}
+    if not analysis.factors:
+        least = percent(analysis.options.min_share)
+        return {"answer": f"No function holds {least} of the variance of latency.", "certainty": ""}
+    best = analysis.factors[0]
+    answer = f"{_subject(best)} {percent(best.factor.share)} of the variance of latency."
+    return {"answer": answer, "certainty": _certainty(best)}
+
+
+def _subject(best: RankedFactor) -> str:
+    functions = best.factor.functions
+    if best.factor.kind == "covariance":
+        return f"{functions[0]} and {functions[1]} take their time together: this holds"
+    meaning = MEANINGS.get(functions[0])
+    name = f"{functions[0]} ({meaning})" if meaning else functions[0]
+    return f"{name} makes latency vary most: it holds"
+
+
+def _certainty(best: RankedFactor) -> str:
+    if not best.ci95:
+        return f"No error bar: {best.ci95_reason}."
+    low, high = map(percent, best.ci95)
+    first = f"; ranked first in {percent(best.first)} of the resamples" if best.first is not None else ""
+    return f"95 % interval {low} to {high}{first}."

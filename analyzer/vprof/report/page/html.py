@@ -1,0 +1,59 @@
+"""Writes the page: template, styles and scripts of assets/ in one file, the data as JSON between them.
+
+Guaranteed: the file asks for nothing (its content security policy forbids it), and runs no script but those of
+assets/, whose digests the policy names. Texts of the traced program reach the page as JSON, in which `<`, `>` and `&`
+are escaped, or through Jinja's autoescape; scripts show them as text.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader
+from markupsafe import Markup
+
+from vprof.report.units import duration
+
+LIBRARY, LICENCE = "vendor/d3-7.9.2.min.js", "vendor/d3-LICENSE"
+SCRIPTS = (
+    "basics.js",
+    "tooltip.js",
+    "tables.js",
+    "latency.js",
+    "flame.js",
+    "factors.js",
+    "tree.js",
+    "paths.js",
+    "page.js",
+)
+_UNSAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
+
+
+def render(data: dict[str, Any]) -> str:
+    """`data` of `page_data`."""
+    library = f"\n/* {_asset(LICENCE).strip()} */{_asset(LIBRARY)}"
+    scripts = [library, *(_asset(name) for name in SCRIPTS)]
+    style = _asset("page.css")
+    environment = Environment(
+        loader=PackageLoader("vprof.report.page", "assets"), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["duration"] = lambda ns: duration(ns).replace(" us", " µs")
+    return environment.get_template("page.html.jinja").render(
+        data=data,
+        json=Markup(json.dumps(data, allow_nan=False, separators=(",", ":")).translate(_UNSAFE)),
+        style=Markup(style),
+        scripts=[Markup(script) for script in scripts],
+        policy=f"default-src 'none'; style-src {_digest(style)}; script-src {' '.join(map(_digest, scripts))}",
+    )
+
+
+def _asset(name: str) -> str:
+    return "\n" + (files("vprof.report.page") / "assets" / name).read_text(encoding="utf-8").strip() + "\n"
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,0 +1,54 @@
+"""Names of programs and users' labels, made harmless to look at: of bounded length, without invisible characters.
+
+They may be megabytes long, hold control characters, or turn the direction of the text around them (U+202E). What HTML
+takes for markup is not the matter here: that is escaped where the page is written (html.py).
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Any
+
+MOST_CHARACTERS = 400
+_HEAD, _TAIL = 250, 120
+_INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+
+def plain(text: str) -> str:
+    """Invisible characters as escapes such as \\u202e; the middle of a long text is left out and counted."""
+    if len(text) > MOST_CHARACTERS:
+        left_out = len(text) - _HEAD - _TAIL
+        text = f"{text[:_HEAD]} … {left_out} characters … {text[-_TAIL:]}"
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_escape(c) if unicodedata.category(c) in _INVISIBLE else c for c in text)
+
+
+def all_plain(data: Any) -> Any:
+    """JSON-like data with every text in it made plain, keys too. Not recursive: trees may be deep."""
+    root: list[Any] = [data]
+    work: list[Any] = [root]
+    while work:
+        holder = work.pop()
+        if isinstance(holder, dict):
+            items: list[tuple[Any, Any]] = [(plain(key), value) for key, value in holder.items()]
+            holder.clear()
+        else:
+            items = list(enumerate(holder))
+        for key, value in items:
+            holder[key] = _copied(value)
+            if isinstance(holder[key], dict | list):
+                work.append(holder[key])
+    return root[0]
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, str):
+        return plain(value)
+    if isinstance(value, dict):
+        return dict(value)
+    return list(value) if isinstance(value, list | tuple) else value
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")

@@ -1,0 +1,72 @@
+"""What the page of `vprof report` is made of: bounded, complete, and the figures of the analysis."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hand import hand_trace
+
+from vprof.analysis import AnalysisOptions
+from vprof.commands.report import command
+from vprof.errors import VprofError
+from vprof.report.page import latency, trees
+from vprof.report.page.data import Source, page_data
+
+CASES = Path(__file__).parent.parent / "cases"
+HANDOFF = CASES / "02_lock_handoff.json"
+
+
+@pytest.mark.parametrize("values", [[5], [7, 7, 7], [0, 1, 10**9], list(range(1, 100_000))])
+def test_every_interval_is_in_one_bar(values: list[int]) -> None:
+    bars = latency.histogram(np.array(values))
+    assert sum(bars["counts"]) == len(values)
+    assert len(bars["edges_ns"]) == len(bars["counts"]) + 1 <= latency.MOST_BARS + 1
+    assert bars["edges_ns"] == sorted(bars["edges_ns"])
+
+
+def test_of_many_intervals_the_slowest_are_among_the_points() -> None:
+    n = 3 * latency.MOST_POINTS
+    intervals = {f"i{i}": (1, 10 * i, 1, 10 * i + 1 + (i * 7919) % n) for i in range(n)}
+    trace = hand_trace(intervals, "")
+    points = latency.points(trace)
+    assert len(points["latency_ns"]) <= latency.MOST_POINTS < points["count"] == n
+    latencies = trace.intervals.end - trace.intervals.begin
+    slowest = set(np.sort(latencies)[-points["slowest"] :].tolist())
+    assert slowest <= set(points["latency_ns"])
+    assert points["start_s"] == sorted(points["start_s"])
+
+
+def node(name: str, share: float, *children: dict[str, Any], **cov: float) -> dict[str, Any]:
+    shares = dict.fromkeys(("share", "tail_share", "mean_share"), share)
+    below = {"children": list(children), "cov": cov} if children else {}
+    return {"node": name, "mean_ns": 1.0, "var_ns2": 1.0, **shares, **below}
+
+
+def test_a_large_tree_keeps_its_heaviest_nodes_and_counts_the_others() -> None:
+    light = [node(f"light{i}", 1e-5, node("deeper", 1e-5)) for i in range(10)]
+    heavy = [node(f"heavy{i}", 0.01 - i * 1e-7) for i in range(trees.MOST_NODES)]
+    cov = {f"a|{i}": float(i) for i in range(50)}
+    cut = trees.pruned(node("root", 1.0, *heavy, *light, **cov))
+    assert [child["node"] for child in cut["children"]] == [f"heavy{i}" for i in range(trees.MOST_NODES - 1)]
+    assert cut["left_out"] == 21
+    assert list(cut["cov"]) == [f"a|{i}" for i in range(49, 49 - trees.MOST_PAIRS, -1)]
+    assert cut["left_out_pairs"] == 50 - trees.MOST_PAIRS
+
+
+def test_the_page_has_the_figures_of_the_analysis() -> None:
+    data = page_data(Source([HANDOFF]), AnalysisOptions(k=10, min_share=0.01))
+    factors = data["analysis"]["factors"]
+    assert data["headline"]["answer"].startswith(factors[0]["functions"][0])
+    assert [one["functions"] for one in data["explained"]] == [one["functions"] for one in factors]
+    assert data["paths"][0]["label"] == "slowest"
+    assert data["paths"][0]["path"]["latency_ns"] == data["analysis"]["intervals"]["max_ns"]
+    assert data["missing"] == {}
+
+
+def test_what_it_is_asked_for_wrongly_is_said(tmp_path: Path) -> None:
+    with pytest.raises(VprofError, match="no such file; a drill-down keeps its history in"):
+        CliRunner().invoke(command, [str(HANDOFF), "--drill", str(tmp_path / "none")], catch_exceptions=False)
+    with pytest.raises(VprofError, match="cannot read"):
+        CliRunner().invoke(command, [str(tmp_path / "none.trace")], catch_exceptions=False)

@@ -1,0 +1,173 @@
+"""The page of `vprof report`, used as a reader uses it: in a browser, by mouse and by keyboard."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Browser, Report
+from selenium.webdriver.common.keys import Keys
+from serving import serving
+
+REQUESTS = 3000
+COMPUTE = "compute@serve.c:15"
+
+
+@pytest.fixture(scope="module")
+def page(report: Report) -> Path:
+    return report(serving(REQUESTS))
+
+
+@pytest.fixture
+def opened(browser: Browser, page: Path) -> Browser:
+    browser.open(page)
+    return browser
+
+
+def data_of(browser: Browser) -> dict[str, Any]:
+    return json.loads(browser.run("document.getElementById('data').textContent"))
+
+
+def box(name: str) -> str:
+    return f"#flame-chart .box[aria-label^='{name}']"
+
+
+def width(browser: Browser, css: str) -> float:
+    return float(browser.one(f"{css} rect").get_attribute("width"))
+
+
+def test_the_answer_comes_first_and_nothing_is_fetched(opened: Browser) -> None:
+    best, intervals = data_of(opened)["analysis"]["factors"][0], data_of(opened)["analysis"]["intervals"]
+    heading = opened.one("h1").text
+    assert heading.startswith(f"{best['functions'][0]} makes latency vary most")
+    assert f"{best['share'] * 100:.1f} %" in heading
+    tiles = dict(zip(opened.texts(".tiles dt"), opened.texts(".tiles dd"), strict=True))
+    assert list(tiles) == ["intervals", "mean", "sd", "p50", "p99", "p99.9", "max"]
+    assert tiles["intervals"] == f"{REQUESTS:,}"
+    assert tiles["p99"] == f"{intervals['p99_ns'] / 1e6:.2f} ms"
+    assert opened.run("performance.getEntriesByType('resource').length") == 0
+    assert "default-src 'none'" in opened.one("meta[http-equiv]").get_attribute("content")
+
+
+def test_every_section_has_content(opened: Browser) -> None:
+    assert len(opened.all("#histogram .bars rect")) >= 8
+    assert len(opened.all("#timeline .dots path")) == 2
+    assert sorted(opened.texts("#latency .legend li")) == ["pay", "refund"]
+    assert len(opened.all("#path-panels .lanes svg")) == 2
+    assert opened.all("#path-panels .wake-head")
+    assert "ended by a known thread" in opened.one("#wait-tables").text
+    assert opened.texts("#type-table tbody td:first-child") == ["pay", "refund"]
+    assert "not measured" in opened.one("#trust").text
+
+
+def test_zooming_in_and_out(opened: Browser) -> None:
+    whole = width(opened, box("<interval>"))
+    before = width(opened, box("lock_wait"))
+    assert before < 0.999 * whole
+    opened.click(box("lock_wait"))
+    assert width(opened, box("lock_wait")) == pytest.approx(whole)
+    assert not opened.all(box("compute"))
+    opened.click("#unzoom")
+    assert width(opened, box("lock_wait")) == pytest.approx(before)
+
+
+def test_the_keyboard_is_enough(opened: Browser) -> None:
+    opened.driver.execute_script("document.querySelector('#flame-chart .box[tabindex=\"0\"]').focus()")
+    for key in (Keys.ARROW_DOWN, Keys.ARROW_DOWN):
+        opened.driver.switch_to.active_element.send_keys(key)
+    focused = opened.driver.switch_to.active_element
+    assert focused.get_attribute("aria-label").startswith("lock_wait@serve.c:12,")
+    assert "share of variance" in opened.one("#tooltip").text
+    focused.send_keys(Keys.ENTER)
+    assert not opened.all(box("compute"))
+    opened.driver.switch_to.active_element.send_keys(Keys.ESCAPE)
+    assert opened.all(box("compute"))
+
+
+def test_searching_adds_up_the_shares(opened: Browser) -> None:
+    share = next(
+        child for child in data_of(opened)["analysis"]["tree"]["children"][0]["children"] if child["node"] == COMPUTE
+    )["share"]
+    opened.one("#search").send_keys("COMPUTE")
+    assert [match.get_attribute("aria-label") for match in opened.all(".box.match")] == [
+        f"{COMPUTE}, {share * 100:.1f} %"
+    ]
+    assert opened.one("#matches").text == f"1 boxes, together {share * 100:.1f} %"
+
+
+def test_the_metric_and_the_type_change_the_graph(opened: Browser) -> None:
+    def said() -> str:
+        return opened.one(box("compute")).get_attribute("aria-label")
+
+    analysis = data_of(opened)["analysis"]
+
+    def expected(tree: dict[str, Any], metric: str) -> str:
+        [serve] = tree["children"]
+        [node] = [child for child in serve["children"] if child["node"] == COMPUTE]
+        return f"{COMPUTE}, {node[metric] * 100:.1f} %"
+
+    assert said() == expected(analysis["tree"], "share")
+    opened.click("#metric input[value='mean_share']")
+    assert said() == expected(analysis["tree"], "mean_share")
+    opened.click("#which option[value='2']")
+    assert said() == expected(analysis["by_type"]["types"][1]["tree"], "mean_share")
+
+
+def test_factors_are_sorted_and_opened(opened: Browser) -> None:
+    factors = data_of(opened)["analysis"]["factors"]
+    assert any(factor["ci95"] for factor in factors)
+    assert opened.all("#factor-table .error")
+
+    def column(n: int) -> list[str]:
+        return opened.texts(f"#factor-table > .table > table > tbody > tr:not(.detail) > td:nth-child({n})")
+
+    def header(name: str) -> Any:
+        return next(button for button in opened.all("#factor-table th button") if button.text.startswith(name))
+
+    assert [text.lstrip("▸") for text in column(1)] == [str(i + 1) for i in range(len(factors))]
+    opened.click(header("height"))
+    assert [int(text) for text in column(6)] == sorted((f["height"] for f in factors), reverse=True)
+    opened.click(header("height"))
+    assert [int(text) for text in column(6)] == sorted(f["height"] for f in factors)
+    opened.click("#factor-table .toggle")
+    assert "Called from" in opened.one("#factor-table tr.detail:not([hidden])").text
+
+
+def test_the_tree_opens_and_closes(opened: Browser) -> None:
+    rows = len(opened.all("#tree-table tbody tr"))
+    opened.click("#collapse")
+    assert opened.texts("#tree-table td.name bdi") == ["<interval>", "serve@main.c:7"]
+    opened.click(opened.all("#tree-table .toggle")[1])
+    assert {"lock_wait@serve.c:12", "compute@serve.c:15"} <= set(opened.texts("#tree-table td.name bdi"))
+    opened.click("#covariances")
+    assert any(text.startswith("2 Cov") for text in opened.texts("#tree-table tr.cov"))
+    assert rows >= 5
+
+
+def test_another_interval_is_drawn(opened: Browser) -> None:
+    before = opened.one("#path-panels svg").get_attribute("aria-label")
+    opened.click("#path-panels select option:nth-child(2)")
+    assert opened.one("#path-panels svg").get_attribute("aria-label") != before
+    opened.click("#path-panels summary")
+    assert "holder" in opened.one("#path-panels details").text
+
+
+@pytest.mark.parametrize("width", [400, 800, 2000])
+def test_it_fits_any_width(opened: Browser, width: int) -> None:
+    opened.resize(width)
+    opened.wait(lambda: opened.run("document.querySelector('#flame-chart svg').clientWidth") <= width)
+    opened.wait(lambda: opened.run("document.documentElement.scrollWidth") <= width)
+    assert opened.complaints() == []
+
+
+def test_dark_by_the_system_or_by_choice(opened: Browser) -> None:
+    def background() -> str:
+        return opened.run("getComputedStyle(document.body).backgroundColor")
+
+    light = background()
+    opened.resize(1400, "dark")
+    dark = background()
+    assert dark != light
+    for expected in (dark, light, dark):  # dark, light, and as the system has it
+        opened.click("#theme")
+        assert background() == expected
