@@ -71,6 +71,8 @@ def recorded(trace: Trace, places: set[Place]) -> dict[int, list[Call]]:
     """The trace: likewise."""
     calls: dict[int, list[Call]] = defaultdict(list)
     rows = trace.invocations
+    begins = [_place(text) for text in trace.program.places]
+    lines = [_line(name) for name in trace.sites]
     around: list[tuple[int, bool]] = []
     previous = -1
     for thread, function, site, depth in zip(rows.thread, rows.function, rows.site, rows.depth, strict=True):
@@ -78,14 +80,23 @@ def recorded(trace: Trace, places: set[Place]) -> dict[int, list[Call]]:
             around, previous = [], thread
         while around and around[-1][0] >= depth:
             around.pop()
-        file, _, line = trace.program.places[function].rpartition(":")
-        place = (PurePath(file).name, int(line or 0))
+        place = begins[function]
         if place in places:
-            at = re.match(r".*:(\d+)", trace.sites[site])
             around_it = sum(counts for _, counts in around)
-            calls[_tid(trace.threads[thread])].append(Call(place, around_it, at[1] if at else ""))
+            calls[_tid(trace.threads[thread])].append(Call(place, around_it, lines[site]))
         around.append((int(depth), place in places))
     return calls
+
+
+def _place(text: str) -> Place:
+    """Of "file:line"."""
+    file, _, line = text.rpartition(":")
+    return PurePath(file).name, int(line or 0)
+
+
+def _line(site: str) -> str:
+    match = re.match(r".*:(\d+)", site)
+    return match[1] if match else ""
 
 
 def _tid(name: str) -> int:
