@@ -13,7 +13,7 @@ Tables are made when they are first asked for and kept. Times are ns, shares are
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -157,12 +157,21 @@ class Run:
             import pyarrow  # type: ignore[import-untyped]  # noqa: F401
         except ImportError:
             raise VprofError("Parquet needs pyarrow: pip install 'vprof[parquet]'") from None
+        return self._written(folder, "parquet", lambda table, file: table.to_parquet(file))
+
+    def to_csv(self, folder: str | os.PathLike[str]) -> list[Path]:
+        """Writes intervals.csv, pieces.csv, factors.csv and nodes.csv; makes the folder."""
+        return self._written(folder, "csv", lambda table, file: table.to_csv(file))
+
+    def _written(
+        self, folder: str | os.PathLike[str], ending: str, write: Callable[[pd.DataFrame, Path], None]
+    ) -> list[Path]:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         written = []
         for name in ("intervals", "pieces", "factors", "nodes"):
-            written.append(folder / f"{name}.parquet")
-            getattr(self, name).to_parquet(written[-1])
+            written.append(folder / f"{name}.{ending}")
+            write(getattr(self, name), written[-1])
         return written
 
 

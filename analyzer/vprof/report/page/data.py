@@ -25,6 +25,7 @@ import numpy as np
 from vprof import __version__
 from vprof.analysis import Analysis, AnalysisOptions, analyze
 from vprof.errors import VprofError
+from vprof.exemplars import exemplars
 from vprof.explain import explain
 from vprof.interval_path import interval_path
 from vprof.loading import analyze_files, load_trace
@@ -120,15 +121,15 @@ def _analysis(analysis: Analysis) -> dict[str, Any]:
 
 def _single_times(trace: Trace, analysis: Analysis) -> _Found:
     found = _Found()
-    wanted = _usual(trace)
+    wanted = exemplars(trace)
     if analysis.no_ranking:
         found.missing = dict.fromkeys(("explained", "waits"), analysis.no_ranking)
     else:
         names = ["|".join(ranked.factor.functions) for ranked in analysis.factors[:_EXPLAINED]]
         found.explained = [_explained(analysis, name) for name in names]
         for name, explained in list(zip(names, found.explained, strict=True))[:_OF_FACTORS]:
-            exemplars: list[dict[str, Any]] = explained["exemplars"] if explained else []
-            for one in exemplars:
+            typical: list[dict[str, Any]] = explained["exemplars"] if explained else []
+            for one in typical:
                 wanted.setdefault(one["interval"], f"{one['which']} in {name}")
         found.waits = _explained(analysis, "[blocked]")
         if not found.waits:
@@ -142,28 +143,6 @@ def _explained(analysis: Analysis, name: str) -> dict[str, Any] | None:
         return explanation_json(explain(analysis, name))
     except VprofError:  # nothing of that name, or it explains nothing
         return None
-
-
-def _usual(trace: Trace) -> dict[str, str]:
-    """Intervals to look at and why: by id, the slowest first."""
-    iv = trace.intervals
-    rows = np.flatnonzero(~iv.ignore)
-    by_latency = rows[np.argsort(iv.end[rows] - iv.begin[rows], kind="stable")]
-    n = len(by_latency)
-    places = {
-        "slowest": n - 1,
-        "second slowest": n - 2,
-        "third slowest": n - 3,
-        "at p99": -(-99 * n // 100) - 1,
-        "median": (n - 1) // 2,
-    }
-    wanted: dict[str, str] = {}
-    for label, at in places.items():
-        if at >= 0:
-            wanted.setdefault(trace.interval_ids[by_latency[at]], label)
-    if n > 1:  # a run of two has one interval that is median, and p99 or slowest
-        wanted[trace.interval_ids[by_latency[(n - 1) // 2]]] = "median"
-    return wanted
 
 
 def _paths(trace: Trace, wanted: dict[str, str]) -> list[dict[str, Any]]:

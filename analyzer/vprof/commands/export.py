@@ -1,0 +1,99 @@
+"""`vprof export`: see the command's help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from vprof.errors import UsageError
+
+FORMS = ("perfetto", "folded", "csv", "parquet")
+OUTPUTS = {"perfetto": "run.pftrace", "folded": "run.folded", "csv": "tables", "parquet": "tables"}
+
+
+@click.command(name="export")
+@click.argument("traces", nargs=-1, required=True, metavar="TRACE...", type=click.Path(path_type=Path))
+@click.option("--to", "form", required=True, type=click.Choice(FORMS), help="What to write.")
+@click.option(
+    "--root", metavar="F", help="Each outermost call of function F is an interval, instead of annotated ones."
+)
+@click.option("--interval", "chosen", multiple=True, metavar="ID", help="perfetto: this interval; several times.")
+@click.option("--all", "everything", is_flag=True, help="perfetto: all intervals (viewers are slow with large files).")
+@click.option(
+    "-o",
+    "--output",
+    metavar="OUT",
+    type=click.Path(path_type=Path),
+    help="File, or folder of tables. [default: run.pftrace, run.folded, tables]",
+)
+def command(
+    traces: tuple[Path, ...],
+    form: str,
+    root: str | None,
+    chosen: tuple[str, ...],
+    everything: bool,
+    output: Path | None,
+) -> None:
+    """Write a run in the form of another tool.
+
+    \b
+    perfetto  the threads' calls, waits and wake-ups in typical intervals (the three slowest, the one at p99, the
+              median) and their critical paths, for ui.perfetto.dev
+    folded    time on the critical paths as folded stacks, in ns, for flamegraph.pl, inferno or speedscope
+    csv       tables: intervals, pieces of critical paths, factors, nodes of the tree
+    parquet   the same tables, smaller and typed (needs pyarrow)
+
+    \b
+    Examples:
+      vprof export run.trace --to perfetto -o run.pftrace
+      vprof export run.trace --to folded -o run.folded
+      vprof export run.trace --root handle_request --to csv -o tables
+    """
+    from vprof.loading import load_trace
+    from vprof.merge import merge
+
+    if form != "perfetto" and (chosen or everything):
+        raise UsageError("--interval and --all are for --to perfetto: the other forms hold all intervals")
+    if chosen and everything:
+        raise UsageError("--interval chooses some intervals, --all takes all: give one of them")
+    output = output or Path(OUTPUTS[form])
+    try:
+        if form == "folded":
+            _folded(traces, root, output)
+        elif form == "perfetto":
+            _perfetto(merge([load_trace(path, root) for path in traces]), chosen, everything, output)
+        else:
+            _tables(traces, root, form, output)
+    except OSError as e:
+        raise UsageError(f"cannot write {output}: {e.strerror}") from e
+    click.echo(f"{output}", err=True)
+
+
+def _folded(traces: tuple[Path, ...], root: str | None, output: Path) -> None:
+    from vprof.analysis import AnalysisOptions
+    from vprof.export.folded import folded
+    from vprof.loading import analyze_files
+
+    lines = folded(analyze_files(traces, root, AnalysisOptions()))
+    with output.open("w", encoding="utf-8") as file:
+        file.writelines(f"{line}\n" for line in lines)
+
+
+def _perfetto(trace, chosen: tuple[str, ...], everything: bool, output: Path) -> None:  # type: ignore[no-untyped-def]
+    from vprof.analysis import rows_of
+    from vprof.exemplars import exemplars
+    from vprof.export.perfetto import export
+
+    known = {trace.interval_ids[row] for row in rows_of(trace)}
+    for sid in chosen:
+        if sid not in known:
+            raise UsageError(f"no interval {sid} in this trace; `vprof export ... --to csv` lists them all")
+    export(trace, None if everything else chosen or exemplars(trace), output)
+
+
+def _tables(traces: tuple[Path, ...], root: str | None, form: str, output: Path) -> None:
+    from vprof.api import load_run
+
+    run = load_run(traces, root, None)
+    run.to_csv(output) if form == "csv" else run.to_parquet(output)

@@ -1,0 +1,1 @@
+"""Runs in the forms of other tools: Perfetto's traces, folded stacks. Tables are written by api.py."""
