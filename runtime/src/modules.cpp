@@ -22,8 +22,8 @@ namespace vprof {
 namespace {
 
 constexpr char kSwitchMagic[8] = {'V', 'P', 'R', 'O', 'F', 'S', 'W', '3'};
-constexpr uint64_t kAckTimeout_ns = 5000000000;
-constexpr uint64_t kFreshHeartbeat_ns = 1000000000;
+constexpr uint64_t kAckTimeout_ns = 60000000000;
+constexpr uint64_t kFreshHeartbeat_ns = 5000000000;  // a disk may hold the collector up
 
 // Where the module with `address` lies: fills path and link-time address.
 struct Search {
@@ -104,7 +104,7 @@ Module *find_or_append(Arena *arena, const Module &described) {
   return &m;
 }
 
-// Until the plan is on, at most 5 s, and only while the collector is alive.
+// Until the plan is on, at most a minute, and only while the collector is alive.
 void wait_for_ack(Arena *arena, const Module &m) {
   const uint64_t start = monotonic_ns();
   while (m.acked.load(std::memory_order_acquire) == 0) {
