@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from fault_lab import (
+    CALLS_ALONE,
     WAIT_S,
     Lab,
     Outcome,
@@ -135,7 +136,7 @@ def random_ends(lab: Lab, short: bool) -> Outcome:
     n, outcome = 30 if short else 300, Outcome(note="of one process each")
     for _ in range(1 if short else 10):
         recording = lab.recording("--ring-bytes", "262144", "--slots", "320")
-        output, _ = recording.run(lab.folder / "processes", "end", n)
+        output, _ = recording.run(lab.folder / "processes", "end", n, **CALLS_ALONE)
         trace = recording.finish()
         uids = {event["pid"]: event["uid"] for event in trace.of("thread")}
         dropped = {event["uid"]: event["dropped"] for event in trace.of("thread_end")}
@@ -187,8 +188,7 @@ def stopped_collector(lab: Lab, short: bool) -> Outcome:
     outcome = Outcome()
     for _ in range(1 if short else 10):
         recording = lab.recording(*SMALL)
-        # Calls alone are counted: nothing of time off the CPU among what is dropped.
-        with serving(recording, lab, 0, GLIBC_TUNABLES="glibc.pthread.rseq=0") as process:
+        with serving(recording, lab, 0, **CALLS_ALONE) as process:
             time.sleep(0.2)
             recording.collector.send_signal(signal.SIGSTOP)
             time.sleep(1)
