@@ -1,7 +1,9 @@
 """The variance tree as a Graphviz graph, and as SVG by Graphviz's `dot` program.
 
-A node shows its additive share, mean and standard deviation; red deepens with the share. Light subtrees are folded into
-one dashed node, so that the picture of a large program can be read.
+A box shows its additive share, mean and standard deviation; its colour says whether it is work, waiting, or work of
+threads that were waited for, and deepens with the share; the line to it widens with it. Functions that call each other
+and nothing else of weight share a box, and light subtrees are folded, so that the picture of a large program can be
+read.
 """
 
 from __future__ import annotations
@@ -12,12 +14,21 @@ from pathlib import Path
 
 from vprof.analysis import Analysis
 from vprof.errors import VprofError
-from vprof.report.pruning import prune
+from vprof.model import NONE
+from vprof.report.pruning import Pruned, prune, same_time
 from vprof.report.units import duration, percent
+from vprof.stacks import L_BLOCKED, L_BODY
 from vprof.variance_tree import VarianceTree
 
 MOST_NODES = 50
 """A picture with many more cannot be read."""
+
+ROOT, WORK, WAIT, OTHERS = "dfe4ea", "8dbbe2", "f3a949", "b3a3e0"
+"""Colours of a full share, as on the page of `vprof report`."""
+_LEAST_COLOUR = 0.25
+_WIDEST_LINE = 8.0
+_CHAIN_CHARACTERS = 110
+_LONGEST_NAME = 60
 
 
 def render(analysis: Analysis) -> str:
@@ -28,21 +39,22 @@ def render_tree(tree: VarianceTree, start: int = 0, most: int = MOST_NODES) -> s
     """The subtree of node `start`, about `most` nodes of it."""
     lines = [
         "digraph variance {",
-        "  rankdir=LR;",
-        '  node [shape=box, style=filled, fontname="sans-serif", fontsize=10];',
-        "  edge [arrowsize=0.6];",
+        "  nodesep=0.15; ranksep=0.3;",
+        '  node [shape=box, style="filled,rounded", color="#8a94a0", fontname="sans-serif", fontsize=10, height=0.3];',
+        '  edge [arrowhead=none, color="#8a94a0"];',
     ]
     pruned = prune(tree, most, start)
+    colours = _colours(tree)
     work = [start]
     while work:
-        x = work.pop()
-        shown = pruned.children[x]
-        folded = len(tree.children[x]) - len(shown)
-        lines.append(f"  n{x} [label={quote(_label(tree, x))}, fillcolor={quote(_color(tree, x))}];")
-        lines += [f"  n{x} -> n{c};" for c in shown]
-        if folded:
-            lines.append(f'  f{x} [label="{folded} below {percent(pruned.threshold)}", style=dashed];')
-            lines.append(f"  n{x} -> f{x};")
+        chain = same_time(tree, pruned, work.pop(), _CHAIN_CHARACTERS, 1)
+        first, last = chain[0], chain[-1]
+        shown = pruned.children[last]
+        fill = _mixed(colours[last], _share(tree, last))
+        lines.append(f'  n{first} [label={quote(_label(tree, pruned, chain))}, fillcolor="#{fill}"];')
+        for child in sorted(shown, key=lambda c: -_share(tree, c)):
+            width = max(0.5, _WIDEST_LINE * _share(tree, child))
+            lines.append(f"  n{first} -> n{child} [penwidth={width:.1f}];")
         work += reversed(shown)
     return "\n".join([*lines, "}", ""])
 
@@ -73,12 +85,46 @@ def quote(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
-def _label(tree: VarianceTree, x: int) -> str:
-    spread = f"mean {duration(tree.mean_ns[x])}, sd {duration(tree.var_ns2[x] ** 0.5)}"
-    return f"{tree.paths.name[x]}\n{percent(tree.share[x])} of variance\n{spread}"
+def _label(tree: VarianceTree, pruned: Pruned, chain: list[int]) -> str:
+    last = chain[-1]
+    folded = sum(len(tree.children[x]) - len(pruned.children[x]) for x in chain)
+    lines = [
+        *(_short(tree.paths.name[x]) for x in chain),
+        f"{percent(tree.share[last])} of variance",
+        f"mean {duration(tree.mean_ns[last])}, sd {duration(tree.var_ns2[last] ** 0.5)}",
+        *([f"+ {folded} below {percent(pruned.threshold)}"] if folded else []),
+    ]
+    return "\n".join(lines)
 
 
-def _color(tree: VarianceTree, x: int) -> str:
-    share = min(1.0, max(0.0, float(tree.share[x]))) if not math.isnan(tree.share[x]) else 0.0
-    other = round(255 - 155 * share)
-    return f"#ff{other:02x}{other:02x}"
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 21]}…{name[-20:]}"
+
+
+def _colours(tree: VarianceTree) -> list[str]:
+    """By node; what lies below a wait is what others did."""
+    colours: list[str] = []
+    paths = tree.paths
+    for x, parent in enumerate(paths.parent.tolist()):
+        kind = int(paths.pseudo[x])
+        if x == 0:
+            colours.append(ROOT)
+        elif kind not in (NONE, L_BODY):
+            colours.append(WAIT)
+        else:
+            others = colours[parent] == OTHERS or paths.pseudo[parent] == L_BLOCKED
+            colours.append(OTHERS if others else WORK)
+    return colours
+
+
+def _share(tree: VarianceTree, x: int) -> float:
+    """Between 0 and 1, 0 where it is not defined."""
+    share = float(tree.share[x])
+    return 0.0 if math.isnan(share) else min(1.0, max(0.0, share))
+
+
+def _mixed(colour: str, share: float) -> str:
+    """The colour on white, stronger with the share."""
+    part = _LEAST_COLOUR + (1 - _LEAST_COLOUR) * share
+    channels = (int(colour[i : i + 2], 16) for i in (0, 2, 4))
+    return "".join(f"{round(255 - part * (255 - channel)):02x}" for channel in channels)

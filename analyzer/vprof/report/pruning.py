@@ -12,6 +12,10 @@ SMALLEST = 0.01
 """Nodes below this additive share of the variance, and of the tail, are left out of any picture."""
 
 
+_SAME = 0.005
+"""Mean times that differ by less are the same."""
+
+
 @dataclass(frozen=True)
 class Pruned:
     """`threshold`: nodes of less weight are left out; `children[x]`: those of x that are shown, in the tree's order."""
@@ -41,6 +45,25 @@ def _below(tree: VarianceTree, start: int) -> Iterator[int]:
         x = work.pop()
         yield x
         work += tree.children[x]
+
+
+def same_time(tree: VarianceTree, pruned: Pruned, x: int, longest: int, between: int) -> list[int]:
+    """x and the nodes below it that say the same, only children with all of their parent's time: they are shown as one.
+
+    Their names take at most `longest` characters, with `between` for each step; one name may take more.
+    """
+    chain = [x]
+    length = len(tree.paths.name[x])
+    while x != 0:
+        children = pruned.children[x]
+        if len(children) != 1 or tree.mean_ns[children[0]] < (1 - _SAME) * tree.mean_ns[x]:
+            break
+        x = children[0]
+        length += between + len(tree.paths.name[x])
+        if length > longest:
+            break
+        chain.append(x)
+    return chain
 
 
 def weight(tree: VarianceTree, x: int) -> float:

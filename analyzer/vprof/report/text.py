@@ -14,15 +14,15 @@ import numpy as np
 from rich.console import Console
 
 from vprof.analysis import Analysis, TypedTree
-from vprof.report.pruning import Pruned, prune
+from vprof.report.pruning import Pruned, prune, same_time
 from vprof.report.tables import PLAIN_WIDTH, Row, heading, line, print_table, to_terminal, to_text
 from vprof.report.units import big, duration, percent
 from vprof.unknown import ENDED
 from vprof.variance_tree import VarianceTree
 
 _MOST_NODES = 40
-_THEN, _LONGEST_CHAIN, _SAME = " > ", 36, 0.005
-"""A row holds a chain of calls whose mean times differ by less than the last figure, up to so many characters."""
+_THEN, _LONGEST_CHAIN = " > ", 36
+"""A row holds a chain of calls that say the same, up to so many characters."""
 _MOST_EVENTS = 10
 _MOST_UNKNOWN = 5
 _MUCH_UNKNOWN = 0.01
@@ -92,28 +92,12 @@ def _rows(tree: VarianceTree, pruned: Pruned) -> Iterator[Row]:
     work = [(0, 0)]
     while work:
         first, depth = work.pop()
-        chain = _chain(tree, pruned, first)
+        chain = same_time(tree, pruned, first, _LONGEST_CHAIN, len(_THEN))
         last = chain[-1]
         spread = (duration(tree.mean_ns[last]), duration(tree.var_ns2[last] ** 0.5))
         shares = (percent(tree.share[last]), percent(tree.tail_share[last]), percent(tree.mean_share[last]))
         yield ("  " * depth + _THEN.join(tree.paths.name[x] for x in chain), *shares, *spread)
         work += [(c, depth + 1) for c in reversed(pruned.children[last])]
-
-
-def _chain(tree: VarianceTree, pruned: Pruned, x: int) -> list[int]:
-    """x and the nodes below it that say the same: only children with all of their parent's time, one row for a few."""
-    chain = [x]
-    length = len(tree.paths.name[x])
-    while x != 0:
-        children = pruned.children[x]
-        if len(children) != 1 or tree.mean_ns[children[0]] < (1 - _SAME) * tree.mean_ns[x]:
-            break
-        x = children[0]
-        length += len(_THEN) + len(tree.paths.name[x])
-        if length > _LONGEST_CHAIN:
-            break
-        chain.append(x)
-    return chain
 
 
 def _factors(analysis: Analysis, console: Console) -> None:
