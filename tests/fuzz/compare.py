@@ -192,10 +192,11 @@ def _differences(
 
 
 def _session(folder: Path) -> Session:
-    """A collector with little memory: `vprof record` takes more, which costs more time than these programs do."""
+    """A collector with little memory: `vprof record` takes more, which costs more time than these programs do. A ring
+    holds what a full log does."""
     directory = folder / f"session-{secrets.token_hex(4)}"
     command = [PREFIX / "lib/vprof/vprof-collector", "--session", directory, "--output", "-", "--hold"]
-    sizes = ["--slots", "16", "--ring-bytes", str(1 << 20)]
+    sizes = ["--slots", "16", "--ring-bytes", str(2 << 20)]
     collector = subprocess.Popen(
         [*map(str, command), *sizes],
         stdout=subprocess.PIPE,

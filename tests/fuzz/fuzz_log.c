@@ -7,7 +7,7 @@
 
 #include "fuzz.h"
 
-enum { kThreads = 8, kEvents = 1 << 16 };
+enum { kThreads = 8, kEvents = 1 << 17 };
 
 struct event {
   const char *file; /* NULL: an exit */
