@@ -21,6 +21,7 @@ from vprof.own_view import without_wakers
 from vprof.path_tree import PathTree, build_path_tree, display_names
 from vprof.per_interval import IntervalDetail, details
 from vprof.planner import Expansion, expansions, naive_cost, next_functions, outermost_functions
+from vprof.probe_cost import MOSTLY, ProbeCost, ProbeTimes
 from vprof.stacks import MAX_DEPTH, build_stacks
 from vprof.unknown import BlockedSums, UnknownWait
 from vprof.variance_tree import VarianceTree, build_variance_tree
@@ -56,12 +57,18 @@ class AnalysisOptions:
 @dataclass(frozen=True)
 class RankedFactor:
     """A chosen factor with the 95 % interval of its share, or the reason why there is none; `first`: the part of the
-    resamples in which it is ranked first."""
+    resamples in which it is ranked first; `probes`: the part of its time that probes take, None: not known."""
 
     factor: Factor
     ci95: tuple[float, float] | None
     ci95_reason: str
     first: float | None = None
+    probes: float | None = None
+
+    @property
+    def is_probes(self) -> bool:
+        """Its time is mostly the cost of probes: switched off, it may be no factor."""
+        return self.probes is not None and self.probes >= MOSTLY
 
 
 @dataclass(frozen=True)
@@ -84,7 +91,8 @@ class Analysis:
     `n_eff`: to how many blocks of equal weight the variance amounts, None: too few intervals, or nothing ranked.
     `lost`: what lost records took away. `naive_cost`: the call paths from the outermost functions of the intervals, all
     of which the naive strategy would measure. `distortion`: what the probes do to the latencies, if they were
-    switched in turn. `types` and `type_trees` (in the order of its rows) only on request.
+    switched in turn; `probe_cost`: what they cost by their number, if the cost of one is known. `types` and
+    `type_trees` (in the order of its rows) only on request.
     """
 
     trace: Trace
@@ -106,6 +114,7 @@ class Analysis:
     blocked_ns: dict[str, int]
     naive_cost: int = 0
     distortion: Distortion | None = None
+    probe_cost: ProbeCost | None = None
     types: statistics.TypeSplit | None = None
     type_trees: list[TypedTree] = field(default_factory=list)
     per_interval: dict[str, IntervalDetail] = field(default_factory=dict)
@@ -164,7 +173,10 @@ def conclude(
     rivals = select(ranking, len(chosen) + _RIVALS, options.min_share * _NEARLY)
     worthwhile = select(ranking, len(ranking), options.min_share)
     blocks = blocks if chosen and blocks else _NOTHING_RANKED
+    probes = ProbeTimes(tree, trace.probe_ns) if trace.probe_ns else None
     ranked = _with_intervals(tree, blocks, chosen, rivals, options.min_share)
+    if probes:
+        ranked = [replace(r, probes=probes.part(r.factor)) for r in ranked]
     grow = expansions(trace.program, worthwhile)[: options.k]
     names = display_names(trace)
     return Analysis(
@@ -187,6 +199,7 @@ def conclude(
         blocked_ns=blocked.by_cause(),
         naive_cost=naive_cost(trace.program, outermost_functions(tree.paths)),
         distortion=_distortion(trace),
+        probe_cost=probes.total if probes else None,
         types=statistics.split_by_type(latency, iv.type[rows], trace.types) if options.by_type else None,
     )
 

@@ -12,15 +12,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 
 from vprof.analysis import Analysis, AnalysisOptions
+from vprof.drill_length import known_well, seconds_needed
 from vprof.factors import Factor, select
 from vprof.model import NONE
 from vprof.path_tree import display_names
 from vprof.planner import expansions
+from vprof.probe_cost import load_of
 from vprof.variance_tree import VarianceTree
 
 Enough = Callable[[Analysis], bool]
@@ -38,14 +41,15 @@ class Measure(Protocol):
     ) -> Analysis: ...
 
 
-CONFIRMATION_STEPS = 2
-"""The confirmation is this many times as long as a step: fixed beforehand, not stopped when it looks good."""
+LEAST_STEPS, MOST_STEPS = 2, 4
+"""The confirmation is so many times as long as a step at least, and at most (vprof/drill_length.py); with as much again
+without probes, slice by slice in turn."""
 
 LIGHT = 0.2
 """A function is switched off again when all its shares are below this part of the smallest share of interest."""
 
-WIDE = 0.10
-"""A step goes on while the interval of a share that it chooses by reaches further than this to either side."""
+ROOM = 0.8
+"""A plan that costs more than the distortion allows is cut to this part of it, for what calls may vary."""
 
 LIMIT_STEPS, LIMIT_BUDGET, CHOSEN, NOTHING_LEFT = "steps", "budget", "chosen", "nothing left"
 """Why an exploration ended."""
@@ -54,11 +58,13 @@ LIMIT_STEPS, LIMIT_BUDGET, CHOSEN, NOTHING_LEFT = "steps", "budget", "chosen", "
 @dataclass(frozen=True)
 class DrillOptions:
     """`step_seconds` per measurement, at least; at most `max_steps` of them before the confirmation, and only as many
-    as `budget_seconds` of wall time allow with the confirmation (0: as long as it takes)."""
+    as `budget_seconds` of wall time allow with the confirmation (0: as long as it takes). `max_distortion`: the part of
+    the intervals' time that the probes of a plan may take, by their number and cost."""
 
     step_seconds: float = 3.0
     max_steps: int = 20
     budget_seconds: float = 0.0
+    max_distortion: float = 0.03
     analysis: AnalysisOptions = field(default_factory=AnalysisOptions)
 
 
@@ -72,10 +78,12 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Measured:
-    """A step's measurement, before anything is decided. `default`: the functions that `automatic` would expand."""
+    """A step's measurement, before anything is decided. `default`: the functions that `automatic` would expand;
+    `left_out`: those switched off because all together would distort too much."""
 
     number: int
     plan: frozenset[str]
+    left_out: list[str]
     analysis: Analysis
     candidates: list[Candidate]
     default: list[str]
@@ -110,7 +118,9 @@ class Step:
 
     `shares` are the factors' by name; `no_ranking` says why there are none. `expanded`: function -> functions switched
     on because of it; `dropped`: switched off, because neither they nor anything below them matters. `calls`: recorded
-    calls per interval.
+    calls per interval. `left_out`: taken out of the plan, because its probes would distort too much; `distortion`: the
+    part of the intervals' time that those of the plan take, by their number and cost. `confirmation_seconds`: what its
+    factors would need.
     """
 
     number: int
@@ -126,6 +136,9 @@ class Step:
     dropped: list[str]
     accepted: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    distortion: float = 0.0
+    confirmation_seconds: float = 0.0
 
 
 @dataclass
@@ -141,15 +154,16 @@ class Drill:
     decide: Decide = automatic
     done: list[Step] = field(default_factory=list)
     ended: str = ""
+    until: float = float("inf")
 
     def steps(self) -> Iterator[Step]:
         """Yields every step once it is measured and decided.
 
-        A function that was dropped is not switched on again: it was seen wherever it was called from.
+        A function that was dropped or left out is not switched on again: it was seen wherever it was called from.
         """
-        until = time.monotonic() + (self.options.budget_seconds or float("inf"))
+        self.until = time.monotonic() + (self.options.budget_seconds or float("inf"))
         while not self.ended:
-            self.ended = self._limit(until)
+            self.ended = self._limit()
             if not self.ended:
                 yield self._step()
 
@@ -170,19 +184,56 @@ class Drill:
         """The last step that could be ranked, else the last. REQUIRES: a step."""
         return next((step for step in reversed(self.done) if not step.no_ranking), self.done[-1])
 
-    def _limit(self, until: float) -> str:
+    def confirmation_seconds(self) -> float:
+        """With the probes on, and as long without them: what the last step's factors need, within bounds that were set
+        before. REQUIRES: a step."""
+        step, left = self.options.step_seconds, (self.until - time.monotonic()) / 2
+        return max(LEAST_STEPS * step, min(self.last_ranked.confirmation_seconds, MOST_STEPS * step, left))
+
+    def _limit(self) -> str:
         if len(self.done) >= self.options.max_steps:
             return LIMIT_STEPS
-        needed = (1 + CONFIRMATION_STEPS) * self.options.step_seconds
-        return LIMIT_BUDGET if self.done and time.monotonic() + needed > until else ""
+        needed = (1 + 2 * LEAST_STEPS) * self.options.step_seconds
+        return LIMIT_BUDGET if self.done and time.monotonic() + needed > self.until else ""
+
+    def _measured(self) -> tuple[frozenset[str], list[str], Analysis]:
+        """The plan that was measured, what had to be left out of it, and the analysis. One that distorts too much is
+        measured no longer than it takes to see that."""
+        plan, left_out = self.plan(), list[str]()
+        while True:
+            enough = partial(self._seen_enough, plan)
+            analysis = self.measure(plan, self.options.step_seconds, enough)
+            too_much = self._too_much(plan, analysis)
+            if not too_much:
+                return plan, left_out, analysis
+            left_out += too_much
+            plan -= frozenset(too_much)
+
+    def _seen_enough(self, plan: frozenset[str], analysis: Analysis) -> bool:
+        return known_well(analysis) or bool(self._too_much(plan, analysis))
+
+    def _too_much(self, plan: frozenset[str], analysis: Analysis) -> list[str]:
+        """Functions to take out of a plan that distorts more than allowed: those that matter least. The roots stay."""
+        load = load_by_name(analysis)
+        if sum(load.values()) <= self.options.max_distortion:
+            return []
+        weight = _weights(analysis)
+        room = ROOM * self.options.max_distortion - sum(load.get(root, 0.0) for root in self.roots)
+        out = []
+        for name in sorted(plan - self.roots, key=lambda name: (-weight.get(name, 0.0), name)):
+            cost = load.get(name, 0.0)
+            if cost > max(0.0, room):
+                out.append(name)
+            else:
+                room -= cost
+        return sorted(out)
 
     def _step(self) -> Step:
-        plan = self.plan()
-        analysis = self.measure(plan, self.options.step_seconds, known_well)
-        candidates = self._candidates(analysis)
+        plan, left_out, analysis = self._measured()
+        candidates = self._candidates(analysis, left_out)
         k = self.options.analysis.k
         default = [function for c in candidates if _varies(analysis, c.factor) for function in c.children][:k]
-        decision = self.decide(Measured(len(self.done) + 1, plan, analysis, candidates, default))
+        decision = self.decide(Measured(len(self.done) + 1, plan, left_out, analysis, candidates, default))
         children = {function: names for c in candidates for function, names in c.children.items()}
         light = self._light(analysis, plan) if not decision.again else set()
         summary = analysis.summary
@@ -201,16 +252,19 @@ class Drill:
             dropped=sorted(light),
             accepted=decision.accept,
             skipped=decision.skip,
+            left_out=left_out,
+            distortion=sum(load_by_name(analysis).values()),
+            confirmation_seconds=seconds_needed(analysis),
         )
         self.done.append(step)
         if decision.stop:
             self.ended = NOTHING_LEFT if not default else CHOSEN
         return step
 
-    def _candidates(self, analysis: Analysis) -> list[Candidate]:
+    def _candidates(self, analysis: Analysis, left_out: list[str]) -> list[Candidate]:
         """Factors above the threshold, best first. Each function is expanded once, for its best factor."""
         names = display_names(analysis.trace)
-        dropped = {name for step in self.done for name in step.dropped}
+        dropped = {name for step in self.done for name in (*step.dropped, *step.left_out)} | set(left_out)
         over = {name for step in self.done for name in (*step.accepted, *step.skipped)}
         seen = {f for f, name in enumerate(names) if any(name in step.expanded for step in self.done)}
         found = []
@@ -235,11 +289,23 @@ class Drill:
         return set(plan - heavy - self.roots)
 
 
-def known_well(analysis: Analysis) -> bool:
-    """Whether measuring longer would not help to choose: the best shares are known, or a few events make them up."""
-    if analysis.no_ranking or analysis.events:
-        return True
-    return all(r.ci95 is not None and r.ci95[1] - r.ci95[0] <= 2 * WIDE for r in analysis.factors)
+def load_by_name(analysis: Analysis) -> dict[str, float]:
+    """What the probe of each function that was called takes of the intervals' time; {} if its cost is not known."""
+    trace = analysis.trace
+    if not trace.probe_ns:
+        return {}
+    names = display_names(trace)
+    return {names[function]: part for function, part in load_of(trace, trace.probe_ns).items()}
+
+
+def _weights(analysis: Analysis) -> dict[str, float]:
+    """By function: its largest share in the tree, to either side of 0."""
+    names, weights = display_names(analysis.trace), dict[str, float]()
+    shares = np.nan_to_num(np.abs(analysis.tree.share))
+    for function, share in zip(analysis.tree.paths.function.tolist(), shares.tolist(), strict=True):
+        if function != NONE:
+            weights[names[function]] = max(share, weights.get(names[function], 0.0))
+    return weights
 
 
 def _varies(analysis: Analysis, factor: Factor) -> bool:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from vprof.analysis import AnalysisOptions
+from vprof.calibration import probe_ns
 from vprof.control import Control
 from vprof.errors import UsageError, VprofError
 from vprof.live import LiveProgram
@@ -31,11 +32,11 @@ def target_running(
     with ExitStack() as stack:
         if target.descriptor.server:
             server = Server.of(target)
-            session = stack.enter_context(Session.start(None, server.account.name))
+            session = stack.enter_context(Session.start(None, server.account.name, probe_ns=probe_ns()))
             stack.enter_context(server.running(session, plan))
             check = stack.enter_context(server.lasting_load(options))
         else:
-            session = stack.enter_context(Session.start(None))
+            session = stack.enter_context(Session.start(None, probe_ns=probe_ns()))
             command = target.command(LONG_SECONDS, options)
             check = stack.enter_context(_program(command, session, target.folder / "program.log"))
         program = LiveProgram(session, check, traces, analysis, plan)
@@ -47,7 +48,7 @@ def target_running(
 def program_running(command: list[str], root: str, traces: Path, analysis: AnalysisOptions) -> Iterator[LiveProgram]:
     """A command under a session; the calls of `root` are the intervals."""
     with ExitStack() as stack:
-        session = stack.enter_context(Session.start(None))
+        session = stack.enter_context(Session.start(None, probe_ns=probe_ns()))
         check = stack.enter_context(_program(command, session, traces / "program.log"))
         program = LiveProgram(session, check, traces, analysis, Plan.of([root]), root)
         program.wait_until_joined()

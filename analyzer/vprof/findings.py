@@ -13,9 +13,10 @@ import numpy as np
 
 from vprof import statistics
 from vprof.analysis import Analysis
-from vprof.drill import CONFIRMATION_STEPS, Drill, Step
+from vprof.drill import Drill, Step
 from vprof.factors import Factor
 from vprof.model import Int64
+from vprof.probe_cost import ProbeTimes
 from vprof.stacks import L_BLOCKED, L_QUEUE
 from vprof.statistics import ShareIntervals
 from vprof.variance_tree import Float, VarianceTree
@@ -34,7 +35,8 @@ class Finding:
     last step said. `confirmed`: above the threshold both times, and the interval, if there is one, excludes 0.
     `path`: the tree's names from below the root to where most of it lies. `waiting`: part of its variance that is
     waiting, `wakers`: (name, part) of what went on meanwhile in the threads that ended the waits. `inherent`: part
-    of its variance that lies between types of intervals, None if there is one type only.
+    of its variance that lies between types of intervals, None if there is one type only. `probes`: part of its time
+    that probes take, None: not known.
     """
 
     factor: Factor
@@ -46,6 +48,7 @@ class Finding:
     waiting: float
     wakers: list[tuple[str, float]]
     inherent: float | None
+    probes: float | None = None
 
     @property
     def is_waiting(self) -> bool:
@@ -58,8 +61,7 @@ def confirm(drill: Drill) -> tuple[Analysis, list[Finding]]:
     REQUIRES: a step was measured.
     """
     last = drill.last_ranked
-    seconds = CONFIRMATION_STEPS * drill.options.step_seconds
-    fresh = drill.measure(last.plan - frozenset(last.dropped), seconds, compared=True)
+    fresh = drill.measure(last.plan - frozenset(last.dropped), drill.confirmation_seconds(), compared=True)
     chosen = [ranked.factor for ranked in fresh.factors]
     also = [f for f in fresh.ranking if f.name in drill.accepted and f not in chosen]
     return fresh, findings(fresh, chosen + also, last, drill.options.analysis.min_share)
@@ -78,11 +80,13 @@ def findings(fresh: Analysis, factors: list[Factor], last: Step, min_share: floa
     else:
         intervals = list(simultaneous(ShareIntervals(fresh.tree, blocks), factors))
     found = []
+    probes = ProbeTimes(fresh.tree, fresh.trace.probe_ns) if fresh.trace.probe_ns else None
     for factor, interval in zip(factors, intervals, strict=True):
         explored = last.shares.get(factor.name, 0.0)
         again = min(explored, factor.share) >= min_share
         confirmed = again and (interval is None or interval[0] > 0)
-        found.append(Finding(factor, interval, why, explored, confirmed, *_nature(fresh, factor)))
+        part = probes.part(factor) if probes else None
+        found.append(Finding(factor, interval, why, explored, confirmed, *_nature(fresh, factor), part))
     return found
 
 

@@ -56,6 +56,8 @@ def merge(traces: Sequence[Trace]) -> Trace:
         has_sync=any(t.has_sync for t in traces),
         excluded=_total([t.excluded for t in traces]),
         excluded_latencies=np.concatenate([t.excluded_latencies for t in traces]),
+        recorded_ns=sum(t.recorded_ns for t in traces),
+        probe_ns=max((t.probe_ns for t in traces if t.probe_ns), default=None),
         **_losses(traces),
         slices=[part for t in traces for part in t.slices],
         notes=[f"trace {i + 1}: {note}" for i, t in enumerate(traces) for note in t.notes],

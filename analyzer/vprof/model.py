@@ -175,6 +175,10 @@ class Trace:
     """Intervals left out before analysis, by reason (unfinished, aborted, flip, loss, ...)."""
     excluded_latencies: Int64 = field(default_factory=lambda: np.zeros(0, np.int64))
     """Latencies of intervals left out because of loss (their ends are known)."""
+    recorded_ns: int = 0
+    """How long the recording took; 0: not known."""
+    probe_ns: float | None = None
+    """What an enter and exit of a probe cost where it was recorded; None: not known."""
     loss: dict[str, int | float] = field(default_factory=dict)
     """Records written, dropped; see ALGORITHMS section 8."""
     losses: Losses = field(default_factory=dict)

@@ -41,6 +41,7 @@ def without_wakers(tree: PathTree) -> PathTree:
         i32(number[tree.node[totals]]),
         tree.total_ns[totals],
         tree.folded,
+        tree.calls[kept],
     )
 
 

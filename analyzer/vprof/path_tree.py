@@ -64,7 +64,8 @@ class PathTree:
     `function` and `site` are NONE for pseudo-nodes, `pseudo` is the label (L_*) or NONE for frames. `inner`: a frame
     that has its own function among its ancestors, also across `[blocked]`. The time columns are sorted by (interval,
     node); `own_ns` is time at leaves, `total_ns` includes everything below. Rows of zero time are absent.
-    `folded`: the tree reached MAX_DEPTH.
+    `folded`: the tree reached MAX_DEPTH. `calls`: how many recorded calls that worked for the intervals were entered
+    right there, over all of them; those of wakers count where they worked for their own.
     """
 
     parent: Int32
@@ -80,6 +81,7 @@ class PathTree:
     node: Int32
     total_ns: Int64
     folded: bool
+    calls: Int64
 
     def is_body(self, x: int) -> bool:
         return bool(self.pseudo[x] == L_BODY)
@@ -89,6 +91,7 @@ def build_path_tree(trace: Trace, paths: Paths, stacks: Stacks) -> PathTree:
     """`stacks`: the trace's, of `build_stacks`. Their forest grows."""
     interval, node, ns = place(trace, paths, stacks).T
     forest = stacks.forest
+    calls = calls_of(trace, stacks)
     has_own = np.zeros(len(forest.nodes), np.bool_)
     has_own[node] = True
     shape = _shape(forest.nodes, has_own)
@@ -97,18 +100,35 @@ def build_path_tree(trace: Trace, paths: Paths, stacks: Stacks) -> PathTree:
     own = Times(i32(interval[order]), i32(node[order]), i64(ns[order]))
     total = _sum_upwards(i64(np.stack((own.interval, own.node, own.ns))), i64(shape.parent))
     total = total[_by_interval_and_node(total[:, 0], total[:, 1])]
-    return _named(trace, forest, shape, own, Times(i32(total[:, 0]), i32(total[:, 1]), i64(total[:, 2])))
+    return _named(trace, forest, shape, own, Times(i32(total[:, 0]), i32(total[:, 1]), i64(total[:, 2])), calls)
 
 
-def tree_of(trace: Trace, forest: Forest, has_own: Bool) -> tuple[PathTree, Int64, Bool]:
-    """The tree without the times of single intervals. `has_own` marks the nodes of the forest with time of their own.
+def calls_of(trace: Trace, stacks: Stacks) -> Int64:
+    """By node of the forest: the calls that were entered there in one of the trace's intervals and for it."""
+    node = stacks.timeline.frames[1][entered_for_intervals(trace)]
+    return np.bincount(node, minlength=len(stacks.forest.nodes))
+
+
+def entered_for_intervals(trace: Trace) -> Bool:
+    """Which invocations were entered within an interval that counts, and worked for it then."""
+    intervals, calls = trace.intervals, trace.invocations
+    mine: Bool = (calls.interval != NONE) & (calls.interval < len(intervals.begin))
+    of = calls.interval[mine]
+    inside = (intervals.begin[of] <= calls.fs[mine]) & (calls.fs[mine] < intervals.end[of])
+    mine[mine] = inside & ~intervals.ignore[of]
+    return mine
+
+
+def tree_of(trace: Trace, forest: Forest, has_own: Bool, calls: Int64) -> tuple[PathTree, Int64, Bool]:
+    """The tree without the times of single intervals. `has_own` marks the nodes of the forest with time of their own,
+    `calls` counts the calls there.
 
     Also by node: the one of the forest, and whether it is the own time of that one.
     """
     shape = _shape(forest.nodes, has_own)
     empty = np.zeros(0, np.int64)
     none = Times(i32(empty), i32(empty), empty)
-    return _named(trace, forest, shape, none, none), shape.origin, shape.is_body
+    return _named(trace, forest, shape, none, none, calls), shape.origin, shape.is_body
 
 
 def place(trace: Trace, paths: Paths, stacks: Stacks) -> Int64:
@@ -170,7 +190,7 @@ def _shape(nodes: Int64, has_own: Bool) -> _Shape:
     )
 
 
-def _named(trace: Trace, forest: Forest, shape: _Shape, own: Times, total: Times) -> PathTree:
+def _named(trace: Trace, forest: Forest, shape: _Shape, own: Times, total: Times, calls: Int64) -> PathTree:
     function = np.array(forest.function, np.int32)[shape.label]
     number = {name: n for n, name in enumerate(trace.sites)}
     sites = np.array([*(number[name] for name in forest.site_names), NONE], np.int32)
@@ -191,6 +211,7 @@ def _named(trace: Trace, forest: Forest, shape: _Shape, own: Times, total: Times
         total.node,
         total.ns,
         shape.folded,
+        np.where(shape.is_body, 0, np.r_[calls, np.zeros(len(forest.nodes) - len(calls), np.int64)][shape.origin]),
     )
 
 

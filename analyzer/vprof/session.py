@@ -35,8 +35,19 @@ _POLL_SECONDS = 0.005
 """What joins waits so long at its start."""
 _PR_SET_PDEATHSIG = 1
 _ROOMY_BYTES = 1 << 30
-_ROOMY_OPTIONS = ["--slots", "256", "--ring-bytes", str(1 << 20)]
-"""With more than that free: 271 MB, for servers with many connections and bursts while the collector gets no CPU."""
+
+
+@dataclass(frozen=True)
+class Arena:
+    """Room for the threads that are recorded at one time, and for what each has written and nobody drained yet."""
+
+    slots: int
+    ring_bytes: int
+
+
+_ROOMY = Arena(256, 1 << 20)
+"""With more than _ROOMY_BYTES free: 271 MB, for servers with many connections and bursts while the collector gets no
+CPU."""
 
 
 @dataclass(frozen=True)
@@ -55,17 +66,27 @@ class Session(Control):
         self._collector = collector
 
     @classmethod
-    def start(cls, output: Path | None, user: str | None = None, limit: Limit | None = None) -> Session:
+    def start(
+        cls,
+        output: Path | None,
+        user: str | None = None,
+        limit: Limit | None = None,
+        probe_ns: float | None = None,
+        arena: Arena | None = None,
+    ) -> Session:
         """Starts a collector that writes to `output` (None: drains to nowhere). Raises VprofError with its reason.
 
-        `user`: the account whose programs join, if it is not ours.
+        `user`: the account whose programs join, if it is not ours. `probe_ns`: what a probe costs, for the traces.
         """
         free = _free_shared_memory()
         parent = SHARED_MEMORY if free > NEEDED_BYTES else tempfile.gettempdir()
         directory = Path(parent) / f"{PREFIX}{secrets.token_hex(8)}"
         command = [native("lib/vprof/vprof-collector"), "--session", directory, "--output", output or "-", "--hold"]
-        if free > _ROOMY_BYTES:
-            command += _ROOMY_OPTIONS
+        arena = arena or (_ROOMY if free > _ROOMY_BYTES else None)
+        if arena:
+            command += ["--slots", str(arena.slots), "--ring-bytes", str(arena.ring_bytes)]
+        if probe_ns:
+            command += ["--probe-ps", str(round(1000 * probe_ns))]
         if limit and limit.max_bytes:
             command += ["--max-bytes", str(limit.max_bytes), *(["--newest"] if limit.newest else [])]
         if user:

@@ -114,11 +114,13 @@ class Blocks:
 
 @dataclass(frozen=True)
 class NoBlocks:
-    """Why shares get no confidence interval, and the intervals to blame if there are some (positions)."""
+    """Why shares get no confidence interval, and the intervals to blame if there are some (positions); or how many
+    intervals would be needed, about."""
 
     reason: str
     events: Int64
     effective: float | None = None
+    needed: int = 0
 
 
 def blocks_of(begin_ns: Int64, latency_ns: Int64) -> Blocks | NoBlocks | None:
@@ -138,7 +140,8 @@ def cut_blocks(begin_ns: Int64, latency_ns: Int64) -> Blocks | NoBlocks:
     count = min(MAX_BLOCKS, int(len(latency_ns) / (BLOCK_TIMES * tau)))
     if count < MIN_BLOCKS:
         needed = _needed(times, len(latency_ns))
-        return NoBlocks(f"too few intervals: {len(latency_ns)}, about {needed} needed", np.zeros(0, np.int64))
+        reason = f"too few intervals: {len(latency_ns)}, about {needed} needed"
+        return NoBlocks(reason, np.zeros(0, np.int64), needed=needed)
     span = int(begin_ns[-1] - begin_ns[0]) + 1
     block = (begin_ns - begin_ns[0]).astype(np.float64) / span * count
     of = np.minimum(block.astype(np.int64), count - 1)

@@ -10,7 +10,7 @@ not to be had this way. Memory: what `Reading` keeps of each interval, nodes and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +22,7 @@ from vprof.critical_path import critical_paths
 from vprof.merge import function_numbers, merge
 from vprof.model import NONE, Bool, Int64, Trace
 from vprof.moments import Moments
-from vprof.path_tree import place, tree_of
+from vprof.path_tree import calls_of, place, tree_of
 from vprof.scan import Progress
 from vprof.stacks import T_PARENT, Forest, build_stacks
 from vprof.trace import WINDOW_RECORDS, Reading
@@ -68,21 +68,22 @@ def analyze_traces(
             done += 1
             progress(_SCAN + (1 - _SCAN) * done / steps)
     trace = merge([reading.conclude(reading.outline()) for reading in readings])
-    tree, place_of, own = tree_of(trace, sums.forest, sums.moments.time[:, 1] > 0)
+    tree, place_of, own = tree_of(trace, sums.forest, sums.moments.time[:, 1] > 0, sums.calls)
     summed = Summed(sums.moments, place_of, own)
     whole = TypedTree("", of_moments(tree, summed, latency, tail[1] if tail else None), tail[0] if tail else None)
     return conclude(trace, options, rows, whole, blocks, sums.blocked)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Sums:
-    """What all windows go into. `tail` and `block` are by interval."""
+    """What all windows go into. `tail` and `block` are by interval, `calls` by node of the forest."""
 
     forest: Forest
     moments: Moments
     blocked: BlockedSums
     tail: Bool
     block: Int64
+    calls: Int64 = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def add(self, trace: Trace, functions: Int64 | None, positions: Int64) -> None:
         """`positions` of the trace's intervals among all."""
@@ -91,6 +92,9 @@ class _Sums:
             return
         paths = critical_paths(trace)
         stacks = build_stacks(trace, self.forest, functions)
+        calls = calls_of(trace, stacks)
+        calls[: len(self.calls)] += self.calls
+        self.calls = calls
         times = place(trace, paths, stacks)
         parent = i64(self.forest.nodes[:, T_PARENT])
         self.moments.add(parent, times, iv.end - iv.begin, self.tail[positions], self.block[positions])

@@ -96,6 +96,9 @@ class Reading:
         file = self.file
         session = file.of("session")
         self.clock = Clock.of(session[0]["clock"] if session else "unknown", file.of("anchor"))
+        anchored = [int(anchor["monotonic_ns"]) for anchor in file.of("anchor")]
+        self._recorded_ns = max(anchored, default=0) - min(anchored, default=0)
+        self._probe_ns = session[0]["probe_ps"] / 1000 if session and "probe_ps" in session[0] else None
         uids = list(dict.fromkeys(int(event["uid"]) for event in file.events if "uid" in event))
         self._epochs = read_epochs(file, self.clock)
         times = [(epoch.start, epoch.end) for epoch in self._epochs[: len(self._epochs) * (len(self._epochs) > 1)]]
@@ -253,6 +256,8 @@ class Reading:
             spoiled=self._spoiled,
             open_at=self.open_at,
             slices=self._slices,
+            recorded_ns=self._recorded_ns,
+            probe_ns=self._probe_ns,
         )
 
     def conclude(self, trace: Trace) -> Trace:

@@ -20,10 +20,10 @@ namespace vprof {
 
 class Collector {
  public:
-  Collector(SessionFiles *files, std::vector<std::string> command, FileLimit limit)
+  Collector(SessionFiles *files, Noted noted, FileLimit limit)
       : arena_(files->arena()),
         switches_(files->switches()),
-        recorder_(arena_, files->switches(), std::move(command)),
+        recorder_(arena_, files->switches(), std::move(noted)),
         drain_(arena_, &recorder_),
         trace_(arena_, &recorder_, &drain_, limit),
         switchboard_(arena_, files->switches(), &recorder_, &drain_) {}

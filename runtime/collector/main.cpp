@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char *kUsage =
     "usage: vprof-collector --session DIR --output FILE [--slots N] [--ring-bytes N] [--user NAME] [--hold]\n"
-    "       [--max-bytes N [--newest]] [-- COMMAND...]\n"
+    "       [--max-bytes N [--newest]] [--probe-ps N] [-- COMMAND...]\n"
     "\n"
     "Makes the session directory DIR, prints 'ready', and records the programs that run with VPROF_SESSION=DIR\n"
     "into FILE until 'stop' arrives on DIR/control, SIGTERM or SIGINT.\n"
@@ -27,6 +27,7 @@ constexpr const char *kUsage =
     "  --user NAME      whose programs may join, if not our own (needs root)\n"
     "  --max-bytes N    FILE ends when it has so many bytes, from 1048576\n"
     "  --newest         instead: FILE.000001, FILE.000002, ..., of which the newest are kept\n"
+    "  --probe-ps N     picoseconds that a probe costs here: noted in the trace\n"
     "  --hold           a starting program waits until its modules are acknowledged\n"
     "  COMMAND          noted in the trace; not run\n"
     "\n"
@@ -37,17 +38,17 @@ struct Options {
   SessionOptions session;
   std::string output;
   FileLimit limit;
-  std::vector<std::string> command;
+  Noted noted;
 };
 
-bool parse_bytes(const char *text, uint64_t least, uint64_t *value) {
+bool parse_number(const char *text, uint64_t least, uint64_t *value) {
   char *end;
   *value = strtoull(text, &end, 10);
   return *end == '\0' && *value >= least;
 }
 
 bool parse_power_of_two(const char *text, uint64_t least, uint64_t most, uint64_t *value) {
-  return parse_bytes(text, least, value) && *value <= most && (*value & (*value - 1)) == 0;
+  return parse_number(text, least, value) && *value <= most && (*value & (*value - 1)) == 0;
 }
 
 bool parse_slots(const char *text, uint32_t *slots) {
@@ -67,6 +68,7 @@ int parse_options(int argc, char **argv, Options *options) {
                                     {"hold", no_argument, nullptr, 'h'},
                                     {"max-bytes", required_argument, nullptr, 'm'},
                                     {"newest", no_argument, nullptr, 'k'},
+                                    {"probe-ps", required_argument, nullptr, 'p'},
                                     {"help", no_argument, nullptr, '?'},
                                     {nullptr, 0, nullptr, 0}};
   bool valid = true;
@@ -82,15 +84,17 @@ int parse_options(int argc, char **argv, Options *options) {
     else if (c == 'u')
       options->session.user = optarg;
     else if (c == 'm')
-      valid &= parse_bytes(optarg, 1 << 20, &options->limit.bytes);
+      valid &= parse_number(optarg, 1 << 20, &options->limit.bytes);
     else if (c == 'k')
       options->limit.newest = true;
+    else if (c == 'p')
+      valid &= parse_number(optarg, 0, &options->noted.probe_ps);
     else if (c == 'h')
       options->session.hold = true;
     else
       valid = false;
   }
-  options->command.assign(argv + optind, argv + argc);
+  options->noted.command.assign(argv + optind, argv + argc);
   valid &= !options->limit.newest || options->limit.bytes != 0;
   if (valid && !options->session.directory.empty() && !options->output.empty()) return -1;
   fputs(kUsage, stderr);
@@ -153,7 +157,7 @@ int collect(const Options &options) {
   SessionFiles files;
   std::string error = files.create(options.session);
   if (!error.empty()) return fail(error);
-  Collector collector(&files, options.command, options.limit);
+  Collector collector(&files, options.noted, options.limit);
   Control control([&](const std::string &line) { return collector.answer(line); });
   error = collector.begin(options.output);
   if (error.empty()) error = control.listen(files.path("control"));

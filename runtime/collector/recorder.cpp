@@ -66,14 +66,16 @@ void Recorder::announce_session() {
   char host[256] = "";
   gethostname(host, sizeof host - 1);
   JsonArray command;
-  for (const std::string &word : command_) command.add(quoted(word));
-  event(JsonObject()
-            .add("event", "session")
-            .add("clock", arena_->clock == Clock::kTsc ? "tsc" : "monotonic")
-            .raw("command", command.str())
-            .add("host", host)
-            .add("page", kPage)
-            .add("collector_version", kCollectorVersion));
+  for (const std::string &word : noted_.command) command.add(quoted(word));
+  JsonObject session;
+  session.add("event", "session")
+      .add("clock", arena_->clock == Clock::kTsc ? "tsc" : "monotonic")
+      .raw("command", command.str())
+      .add("host", host)
+      .add("page", kPage)
+      .add("collector_version", kCollectorVersion);
+  if (noted_.probe_ps != 0) session.add("probe_ps", noted_.probe_ps);
+  event(session);
 }
 
 void Recorder::announce_plan() {

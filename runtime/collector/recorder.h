@@ -21,10 +21,16 @@ struct FileTotals {
   uint64_t intervals = 0;  // INTERVAL_END among them
 };
 
+// What the one who started the collector wants to be read in each file.
+struct Noted {
+  std::vector<std::string> command;
+  uint64_t probe_ps = 0;  // what an enter and exit of a probe cost, 0: not known
+};
+
 class Recorder {
  public:
-  Recorder(Arena *arena, const unsigned char *switches, std::vector<std::string> command)
-      : arena_(arena), switches_(switches), command_(std::move(command)) {}
+  Recorder(Arena *arena, const unsigned char *switches, Noted noted)
+      : arena_(arena), switches_(switches), noted_(std::move(noted)) {}
 
   // Begins `path`. REQUIRES: no file is open. Returns "" or what failed; then what is drained goes nowhere.
   std::string begin_file(const std::string &path);
@@ -73,7 +79,7 @@ class Recorder {
 
   Arena *arena_;
   const unsigned char *switches_;
-  std::vector<std::string> command_;
+  Noted noted_;
   TraceWriter writer_;
   FileTotals totals_;
   uint64_t files_ = 0;

@@ -29,13 +29,14 @@ def seen_through(trace: Trace, functions: frozenset[str]) -> Trace:
 
 
 class Replay:
-    """A `Measure` that always finds the worked case; `plans` is what it was asked for."""
+    """A `Measure` that always finds the worked case; `plans` is what it was asked for. `probe_ns`: a probe's cost."""
 
-    def __init__(self) -> None:
+    def __init__(self, probe_ns: float | None = None) -> None:
+        self.probe_ns = probe_ns
         self.plans: list[frozenset[str]] = []
 
     def __call__(
         self, functions: frozenset[str], seconds: float, enough: Enough | None = None, compared: bool = False
     ) -> Analysis:
         self.plans.append(functions)
-        return analyze(seen_through(load_json(CASE), functions))
+        return analyze(replace(seen_through(load_json(CASE), functions), probe_ns=self.probe_ns))

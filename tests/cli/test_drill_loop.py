@@ -75,10 +75,60 @@ def test_what_fresh_data_do_not_show_again_is_not_confirmed() -> None:
 
 
 def test_the_budget_leaves_time_for_the_confirmation() -> None:
-    # One step is always made. Another and the confirmation would take three times a step's length.
-    drill = Drill(frozenset({"txn"}), Replay(), DrillOptions(step_seconds=10, budget_seconds=29.9))
+    # One step is always made. Another and the confirmation, half of it without probes, would take five times as long.
+    drill = Drill(frozenset({"txn"}), Replay(), DrillOptions(step_seconds=10, budget_seconds=49.9))
     assert len(list(drill.steps())) == 1
     assert drill.ended == LIMIT_BUDGET
+
+
+def test_a_plan_that_distorts_too_much_is_cut_to_what_matters_most() -> None:
+    # Six calls in an interval of some 365 ns: 13 % of the time at 8 ns each.
+    replay = Replay(probe_ns=8.0)
+    drill = Drill(frozenset({"txn"}), replay, DrillOptions(max_distortion=0.12))
+    steps = list(drill.steps())
+    last = steps[-1]
+    assert last.left_out
+    assert last.plan == ALL - set(last.left_out)
+    # CopyData holds more of the variance than Lock and Unlock, which hold none.
+    assert set(last.left_out) <= {"Lock", "Unlock"}
+    assert last.distortion <= 0.12
+    # It was measured with all of them, and again without; what was left out stays off.
+    assert replay.plans[-2:] == [ALL, ALL - set(last.left_out)]
+    confirm(drill)
+    assert not replay.plans[-1] & set(last.left_out)
+
+
+def test_the_roots_stay_on_whatever_they_cost() -> None:
+    drill = Drill(frozenset({"txn"}), Replay(probe_ns=30.0), DrillOptions(max_distortion=0.01))
+    steps = list(drill.steps())
+    assert [step.plan for step in steps] == [{"txn"}, {"txn"}]
+    assert steps[1].left_out == ["Execute", "WriteLog"]
+
+
+def test_what_probes_cost_is_no_limit_where_it_is_not_known() -> None:
+    drill = Drill(frozenset({"txn"}), Replay(), DrillOptions(max_distortion=1e-9))
+    assert [step.left_out for step in drill.steps()] == [[], [], []]
+
+
+def test_the_confirmation_is_as_long_as_the_last_step_said_within_bounds() -> None:
+    class Timed(Replay):
+        seconds: list[float]
+
+        def __call__(
+            self, functions: frozenset[str], seconds: float, enough: Enough | None = None, compared: bool = False
+        ) -> Analysis:
+            self.seconds = [*getattr(self, "seconds", []), seconds]
+            return super().__call__(functions, seconds, enough, compared)
+
+    def confirmed_for(needed: float) -> float:
+        replay = Timed()
+        drill = Drill(frozenset({"txn"}), replay, DrillOptions(step_seconds=2))
+        list(drill.steps())
+        drill.done[-1] = replace(drill.done[-1], confirmation_seconds=needed)
+        confirm(drill)
+        return replay.seconds[-1]
+
+    assert [confirmed_for(needed) for needed in (0, 7, 1000)] == [4, 7, 8]
 
 
 def test_what_is_accepted_or_skipped_is_not_proposed_again_and_what_is_accepted_is_a_finding() -> None:

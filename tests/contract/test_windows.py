@@ -28,6 +28,7 @@ LONG_START = 2
 def in_small_chunks(writer: Writer, seed: int) -> Writer:
     """Cuts the threads' records into chunks of few: windows end where chunks begin."""
     chance = random.Random(seed)
+    writer.probe_ps = 3_000
     for thread in writer.threads:
         kinds = [record[7] >> 4 for record in thread.records]
         thread.cuts = [

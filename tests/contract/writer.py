@@ -118,6 +118,7 @@ class Writer:
     threads: list[Thread] = field(default_factory=list)
     units: list[bytes] = field(default_factory=list)
     header: bytes = field(default_factory=header)
+    probe_ps: int | None = None
 
     def thread(self, uid: int, name: str = "worker", ticks: int | None = None) -> Thread:
         thread = Thread(uid)
@@ -143,7 +144,8 @@ class Writer:
         def event(name: str, **keys: Any) -> None:
             parts.append((2, 0, 0, json.dumps({"event": name, **keys}).encode()))
 
-        event("session", clock=self.clock, command=["prog"], host="host", page=4096, collector_version="0")
+        cost = {} if self.probe_ps is None else {"probe_ps": self.probe_ps}
+        event("session", clock=self.clock, command=["prog"], host="host", page=4096, collector_version="0", **cost)
         for ticks, ns in self.anchors[:1]:
             event("anchor", ticks=ticks, monotonic_ns=ns, realtime_ns=ns)
         if self.units:

@@ -4,9 +4,9 @@
     descriptor, its source, prefix/bin/vprof-cc -> CACHE/TARGET-KEY/.vprof   by `vprof instrument`
 
 The key covers what determines the build: the rewriter and what it compiles and links in, the descriptor, the compiler.
-The runtime library and the collector are not in it: a kept build links the library dynamically from `prefix`, into
-which they are copied each time, so the runtime that is tested is the installed one. A build without its stamp is made
-afresh; `CACHE/lock` is held from then to the end of the tests, for one run replaces what another would be running.
+What is copied into `prefix` each time is not in it: the runtime library, which a kept build links dynamically from
+there, the collector, the calibration. So the runtime that is tested is the installed one. A build without its stamp is
+made afresh; `CACHE/lock` is held from then to the end of the tests, for one run replaces what another would be running.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from vprof.target import Target
 KEPT = 2
 """Builds of one target that stay, the latest used: a change and what it is compared with."""
 
-_NOT_IN_THE_BUILD = {"libvprof.so", "libvprof.a", "vprof-collector"}
+_NOT_IN_THE_BUILD = {"libvprof.so", "libvprof.a", "vprof-collector", "vprof-calibrate"}
 _BUILD_SECONDS = 3000
 
 

@@ -53,6 +53,13 @@ class Duration(click.ParamType):  # type: ignore[type-arg]
 )
 @click.option("--max-steps", default=20, show_default=True, help="Stop expanding after so many measurements.")
 @click.option("--budget", type=Duration(), default="0", help="Stop expanding when this much time, such as 5m, is used.")
+@click.option(
+    "--max-distortion",
+    type=click.FloatRange(min=0, min_open=True),
+    default=0.03,
+    show_default=True,
+    help="Most of the intervals' time that probes may take, by their calls and what one costs; the others stay off.",
+)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--svg", "svg_file", type=click.Path(path_type=Path), help="Also draw the tree of the confirmation.")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
@@ -96,9 +103,9 @@ def command(context: click.Context, /, **given: Any) -> None:
     _drill(file, folder, bool(given["auto"]), given["form"], given["svg_file"])
 
 
-_SETTINGS = ("name", "root", "directory", "k", "min_share", "step_seconds", "max_steps", "budget", "program")
-_CHANGEABLE = ("k", "min_share", "step_seconds", "max_steps", "budget")
+_CHANGEABLE = ("k", "min_share", "step_seconds", "max_steps", "budget", "max_distortion")
 """A drill-down may go on with other values of these."""
+_SETTINGS = ("name", "root", "directory", *_CHANGEABLE, "program")
 
 
 def _plain(value: Any) -> Any:
@@ -140,7 +147,9 @@ def _drill(file: Any, folder: Path, auto: bool, form: str, svg_file: Path | None
 
     settings = file.settings
     analysis = AnalysisOptions(k=settings["k"], min_share=settings["min_share"])
-    options = DrillOptions(settings["step_seconds"], settings["max_steps"], settings["budget"], analysis)
+    options = DrillOptions(
+        settings["step_seconds"], settings["max_steps"], settings["budget"], settings["max_distortion"], analysis
+    )
     with _kept(file), _running(settings, folder, analysis) as program:
         program.count = len(file.steps)
         drill = Drill(frozenset(program.plan.patterns), program.measure, options, automatic if auto else ask)

@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from vprof.alternation import Alternation
+from vprof.calibration import probe_ns
 from vprof.control import Note
 from vprof.errors import UsageError, VprofError
 from vprof.kernel_check import check, render
@@ -132,7 +133,7 @@ def command(
     else:
         plan = Plan.parse(sites)
 
-    with _compared(check_kernel, output), Session.start(output, limit=limit) as session:
+    with _compared(check_kernel, output), Session.start(output, limit=limit, probe_ns=probe_ns()) as session:
         status = _run(session, plan, lambda: _start(session, arguments), measure_distortion)
         totals = session.stop()
         _report(session, plan, totals)
@@ -159,7 +160,7 @@ def _record_server(
 ) -> None:
     """The trace holds the load: the server is ready before, and stopped after it."""
     server = Server.of(target)
-    with Session.start(None, server.account.name, limit) as session, server.running(session, plan):
+    with Session.start(None, server.account.name, limit, probe_ns()) as session, server.running(session, plan):
         session.rotate(output)
         status = _run(session, plan, lambda: server.load(seconds, options, _unblock_signals), compared)
         totals = session.rotate(None)

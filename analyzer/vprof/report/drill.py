@@ -8,6 +8,7 @@ import click
 
 from vprof.drill import CHOSEN, LIMIT_BUDGET, LIMIT_STEPS, Candidate, Drill, Measured, Step
 from vprof.findings import Finding
+from vprof.probe_cost import MOSTLY
 from vprof.report.units import duration, percent
 
 _MOST_CANDIDATES = 9
@@ -20,9 +21,11 @@ def print_step(step: Step) -> None:
     print(
         f"step {step.number}: {step.intervals} intervals, mean {duration(step.mean_ns)}, "
         f"sd {duration(step.stddev_ns)}, p99 {duration(step.p99_ns)}; {len(step.plan)} functions on, "
-        f"{step.calls:.0f} calls per interval",
+        f"{step.calls:.0f} calls per interval, {100 * step.distortion:.1f} % of their time",
         flush=True,
     )
+    if step.left_out:
+        print(f"  left out, their probes would cost too much (--max-distortion): {_some(step.left_out)}", flush=True)
     for function, children in step.expanded.items():
         print(f"  {function} -> {_some(children)}", flush=True)
     for word, names in (("accepted", step.accepted), ("skipped", step.skipped), ("off again", step.dropped)):
@@ -43,6 +46,8 @@ def print_candidates(measured: Measured) -> None:
         f"sd {duration(summary.stddev_ns)}, p99 {duration(summary.p99_ns)}; {len(measured.plan)} functions on",
         err=True,
     )
+    if measured.left_out:
+        click.echo(f"  left out, their probes would cost too much: {_some(measured.left_out)}", err=True)
     if measured.analysis.no_ranking:
         click.echo(f"  {measured.analysis.no_ranking}", err=True)
     intervals = {ranked.factor.name: ranked.ci95 for ranked in measured.analysis.factors}
@@ -68,7 +73,7 @@ def print_end(drill: Drill) -> None:
         CHOSEN: "stopped here as asked",
     }
     reason = said.get(drill.ended) or f"done: {last.no_ranking or 'every factor above the threshold is an end point'}"
-    print(f"{reason}; confirming", flush=True)
+    print(f"{reason}; confirming, {drill.confirmation_seconds():.1f} s and as long without probes", flush=True)
 
 
 def finding_json(finding: Finding) -> dict[str, Any]:
@@ -86,6 +91,7 @@ def finding_json(finding: Finding) -> dict[str, Any]:
         "waiting": finding.waiting,
         "wakers": [{"function": name, "part": part} for name, part in finding.wakers],
         "inherent": finding.inherent,
+        "probes": finding.probes,
     }
 
 
@@ -114,6 +120,8 @@ def _details(finding: dict[str, Any]) -> list[str]:
         lines.append(f"waiting: {finding['waiting']:.0%} of it" + (f", meanwhile {on}" if on else ""))
     if finding["inherent"] is not None:
         lines.append(f"differs between types of intervals: {finding['inherent']:.0%} of it")
+    if (finding.get("probes") or 0) >= MOSTLY:
+        lines.append(f"mostly the cost of probes: {finding['probes']:.0%} of its time")
     if finding["ci95_reason"]:
         lines.append(f"no interval: {finding['ci95_reason']}")
     return lines

@@ -47,6 +47,7 @@ def analysis_json(analysis: Analysis) -> dict[str, Any]:
         "unknown": [asdict(u) for u in analysis.unknown],
         "loss": {**analysis.trace.loss, "lost_share": analysis.lost.share},
         "distortion": asdict(analysis.distortion) if analysis.distortion else None,
+        "probe_cost": asdict(analysis.probe_cost) if analysis.probe_cost else None,
         "warnings": analysis.warnings,
         "notes": analysis.trace.notes,
     }
@@ -109,6 +110,7 @@ def _factor(ranked: RankedFactor) -> dict[str, Any]:
         "ci95": list(ranked.ci95) if ranked.ci95 else None,
         "ci95_reason": ranked.ci95_reason,
         "first": ranked.first,
+        "probes": ranked.probes,
         "height": f.height,
         "specificity": f.specificity,
         "score": f.score,

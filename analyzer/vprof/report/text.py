@@ -48,6 +48,7 @@ def _show(analysis: Analysis, console: Console) -> None:
     _unknown(analysis, console)
     _next(analysis, console)
     _distortion(analysis, console)
+    _probe_cost(analysis, console)
     _remarks(analysis, console)
 
 
@@ -119,6 +120,11 @@ def _factors(analysis: Analysis, console: Console) -> None:
         line(console, f"first: ranked first in so many resamples of the run (n_eff {analysis.n_eff:.0f})", "dim")
     for reason in sorted({r.ci95_reason for r in analysis.factors if r.ci95_reason}):
         line(console, f"no 95 % interval: {reason}", "dim")
+    for ranked in analysis.factors:
+        if ranked.is_probes:
+            title = _title(ranked.factor.kind, ranked.factor.functions)
+            said = f"{title}: {percent(ranked.probes)} of its time is the cost of probes, its own and those below it"
+            line(console, f"{said}; with fewer on it may be no factor", "yellow")
     if analysis.events:
         listed = ", ".join(f"{sid} {duration(ns)}" for sid, ns in analysis.events[:_MOST_EVENTS])
         line(console, f"half of the variance: {listed}{', ...' if len(analysis.events) > _MOST_EVENTS else ''}", "dim")
@@ -204,6 +210,13 @@ def _distortion(analysis: Analysis, console: Console) -> None:
     if rows:
         print_table(console, ("change", "95 % interval", "would be seen from"), rows)
     line(console, f"{found.on} intervals on, {found.off} off, {found.fours} fours of slices", "dim")
+
+
+def _probe_cost(analysis: Analysis, console: Console) -> None:
+    cost = analysis.probe_cost
+    if cost:
+        said = f"{cost.calls:.0f} calls with a probe per interval, {cost.pair_ns:.0f} ns each"
+        line(console, f"{said}: {percent(cost.share)} of the intervals' time", "dim")
 
 
 def _remarks(analysis: Analysis, console: Console) -> None:

@@ -1,0 +1,49 @@
+"""How long measurements of a drill-down have to be for their shares to be known well.
+
+    a step's Analysis -> intervals that the shares need -> seconds of the confirmation, known before it begins
+
+A confirmation that stopped when it looks good would confirm too much (ALGORITHMS section 6): so its length comes from
+the step before it, and from nothing that it measures itself.
+"""
+
+from __future__ import annotations
+
+import math
+
+from vprof import statistics
+from vprof.analysis import Analysis
+
+WIDE = 0.10
+"""A share is known well when its 95 % interval reaches no further than this to either side."""
+
+CLEAR = 0.5
+"""Nor further than this part of the share: the interval of a small share has to exclude 0."""
+
+_TOGETHER = 1.5
+"""Intervals that hold for three shares at once are some 1.2 times as wide: so many more are needed."""
+
+
+def known_well(analysis: Analysis) -> bool:
+    """Whether measuring longer would not help to choose: the best shares are known, or a few events make them up."""
+    if analysis.no_ranking or analysis.events:
+        return True
+    return all(r.ci95 is not None and r.ci95[1] - r.ci95[0] <= 2 * WIDE for r in analysis.factors)
+
+
+def seconds_needed(analysis: Analysis) -> float:
+    """For a confirmation of these factors; 0: it is not known, or no length would help."""
+    recorded = analysis.trace.recorded_ns / 1e9
+    return recorded * intervals_needed(analysis) / analysis.summary.count
+
+
+def intervals_needed(analysis: Analysis) -> int:
+    """So many that the factors' shares will be known well, all at once; 0: no number would help."""
+    if analysis.no_ranking or analysis.events or not analysis.factors:
+        return 0
+    known = [(r.ci95[1] - r.ci95[0], r.factor.share) for r in analysis.factors if r.ci95]
+    if known:
+        reach = max(width / 2 / min(WIDE, CLEAR * share) for width, share in known)
+        return math.ceil(analysis.summary.count * _TOGETHER * reach**2)
+    intervals = analysis.trace.intervals
+    blocks = statistics.cut_blocks(intervals.begin[~intervals.ignore], analysis.tree.latency_ns)
+    return blocks.needed if isinstance(blocks, statistics.NoBlocks) else 0
