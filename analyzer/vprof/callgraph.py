@@ -17,13 +17,18 @@ from vprof.metadata import Unit, uncollected
 Graph = list[list[int]]
 
 
+UNPLANNED = "unplanned"
+"""Why a function has no site that would have one in a build for another plan (instrumenter/UNIT_METADATA.md)."""
+
+
 @dataclass
 class CallGraph:
     """Every function that is defined or named in some unit.
 
     `calls[f]` are distinct direct callees. `candidates[f]` are functions that f may call otherwise: those whose
     address is taken with a type that f calls through a pointer, and (also in `virtual[f]`) those that a virtual call
-    may mean. They propose children, they never count for heights. `sited[f]`: f has a probe. `ignored[f]`: calls into
+    may mean. They propose children, they never count for heights. `sited[f]`: f has a probe, or would have in a build
+    for another plan. `ignored[f]`: calls into
     f do not count for heights, because it does not return or a descriptor's `ignore_for_height` names it. `places[f]`
     is "file:line", or "" if no unit defines f. `numbered[f]`: call number -> (function named there, line), for the
     calls that f tells apart; none if its copies do so differently. `meant[m]`: the methods that a virtual call of m
@@ -82,7 +87,7 @@ def build(units: Iterable[Unit]) -> CallGraph:
         for function in unit.functions:
             f = graph.add(function.id, function.name)
             graph.places[f] = graph.places[f] or f"{function.file}:{function.line}"
-            graph.sited[f] |= function.site is not None
+            graph.sited[f] |= function.site is not None or function.left == UNPLANNED
             graph.ignored[f] |= function.noreturn
         for symbol in unit.symbols:
             graph.ignored[graph.add(symbol.id, symbol.name)] |= symbol.noreturn

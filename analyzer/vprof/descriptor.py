@@ -63,8 +63,9 @@ class Descriptor:
     left_out: dict[str, list[Entry]]
     free: dict[str, Any] = field(default_factory=dict)
 
-    def rewriter_json(self) -> str:
-        """The text of VPROF_DESCRIPTOR: entries and name lists, no expressions touched.
+    def rewriter_json(self, only: frozenset[str] | None = None) -> str:
+        """The text of VPROF_DESCRIPTOR: entries and name lists, no expressions touched. `only`: no other functions get
+        probes.
 
         Positions in the metadata's `matched` are those in `entries`.
         """
@@ -73,7 +74,8 @@ class Descriptor:
             "exclude": self.exclude,
             "ignore_for_height": self.ignore_for_height,
         }
-        return json.dumps({**self.entries, **lists}, indent=1)
+        planned = {} if only is None else {"only": sorted(only)}
+        return json.dumps({**self.entries, **lists, **planned}, indent=1)
 
 
 def load(file: Path) -> Descriptor:

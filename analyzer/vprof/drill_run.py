@@ -8,14 +8,17 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
-from vprof.analysis import AnalysisOptions
+from vprof.analysis import Analysis, AnalysisOptions
 from vprof.calibration import probe_ns
 from vprof.control import Control
+from vprof.drill import Enough
 from vprof.errors import UsageError, VprofError
 from vprof.live import LiveProgram
+from vprof.naming import without_place
 from vprof.plan import Plan
 from vprof.server import LONG_SECONDS, Server
 from vprof.session import Session, end_with_parent
@@ -42,6 +45,41 @@ def target_running(
         program = LiveProgram(session, check, traces, analysis, plan)
         program.wait_until_joined()
         yield program
+
+
+@contextmanager
+def rebuilding(target: Target, options: list[str], traces: Path, analysis: AnalysisOptions) -> Iterator[Rebuilder]:
+    """Builds the target anew for each measurement, in a folder of its own: that of `vprof instrument` stays."""
+    folder = target.folder / "rebuild"
+    folder.mkdir(parents=True, exist_ok=True)
+    source = folder / "source"
+    if target.source_dir.is_relative_to(target.folder) and target.source_dir.exists() and not source.exists():
+        source.symlink_to(target.source_dir)
+    yield Rebuilder(replace(target, folder=folder), options, traces, analysis, Plan.of(target.descriptor.roots))
+
+
+@dataclass
+class Rebuilder:
+    """What VProfiler did: each plan is a build with the probes of its functions and no others, and a run from the
+    start. To compare with, or where probes that are off cost too much. Fields as of `LiveProgram`."""
+
+    target: Target
+    load_options: list[str]
+    folder: Path
+    options: AnalysisOptions
+    plan: Plan
+    count: int = 0
+
+    def measure(
+        self, functions: frozenset[str], seconds: float, enough: Enough | None = None, compared: bool = False
+    ) -> Analysis:
+        """A `drill.Measure`. Raises VprofError when the build fails, or as `LiveProgram.measure` does."""
+        self.target.build(lambda step: None, frozenset(without_place(name) for name in functions))
+        self.target.check(self.target.units())
+        with target_running(self.target, self.load_options, self.folder, self.options) as program:
+            program.count = self.count
+            self.count += 1
+            return program.measure(functions, seconds, enough, compared)
 
 
 @contextmanager

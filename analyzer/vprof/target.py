@@ -54,16 +54,16 @@ class Target:
     def programs(self) -> list[Path]:
         return [self.build_dir / str(name) for name in self.descriptor.build["programs"]]
 
-    def build(self, progress: Progress) -> None:
+    def build(self, progress: Progress, only: frozenset[str] | None = None) -> None:
         """Fetches the source and runs the build steps with `vprof-cc`; the source stays as it is. Raises VprofError.
 
-        Steps run in the build folder. What is up to date is not made again.
+        Steps run in the build folder. What is up to date is not made again. `only`: no other functions get probes.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         log = self.folder / "build.log"
         with log.open("w", encoding="utf-8") as output:
             self.fetch(progress, output)
-            environment = {**_without_make(), "VPROF_DESCRIPTOR": str(self._annotations())}
+            environment = {**_without_make(), "VPROF_DESCRIPTOR": str(self._annotations(only))}
             steps = self.descriptor.build["steps"]
             for number, step in enumerate(steps, 1):
                 command = self.filled(step)
@@ -78,9 +78,9 @@ class Target:
             progress(f"fetching {source['package']} {source['version']}")
             fetch(source["package"], source["version"], self.source_dir, self.folder / "apt", log)
 
-    def _annotations(self) -> Path:
+    def _annotations(self, only: frozenset[str] | None) -> Path:
         """The rewriter's file. Build systems see neither it nor the steps: if these change, the build starts afresh."""
-        text = self.descriptor.rewriter_json()
+        text = self.descriptor.rewriter_json(only)
         made_from = "\n".join([text, json.dumps(self.descriptor.source), *self.descriptor.build["steps"]])
         stamp = self.folder / "build.stamp"
         if not (stamp.exists() and stamp.read_text(encoding="utf-8") == made_from):

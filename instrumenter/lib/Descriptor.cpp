@@ -129,6 +129,10 @@ bool Descriptor::probes(const std::string &name) const {
   return matchesAny(probe, name);
 }
 
+bool Descriptor::plans(const std::string &name) const {
+  return !only || matchesAny(*only, name);
+}
+
 llvm::Expected<Descriptor> readDescriptor(const std::string &path) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer) return wrong("cannot read the descriptor " + path + ": " + buffer.getError().message());
@@ -141,6 +145,7 @@ llvm::Expected<Descriptor> readDescriptor(const std::string &path) {
     if (llvm::Error error = readTable(table, *root, descriptor)) return std::move(error);
   descriptor.probe = texts(*root, "probe");
   descriptor.exclude = texts(*root, "exclude");
+  if (root->getArray("only")) descriptor.only = texts(*root, "only");
   descriptor.ignore_for_height = texts(*root, "ignore_for_height");
   return descriptor;
 }

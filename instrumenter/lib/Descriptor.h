@@ -1,6 +1,7 @@
 // The part of a target descriptor that rewrites code: hooks and exclusions, read from JSON (annotations/README.md).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,12 +35,14 @@ struct Hook {
 
 struct Descriptor {
   std::vector<Hook> hooks;
-  std::vector<std::string> probe;              ///< globs of function names that get a site however small they are
-  std::vector<std::string> exclude;            ///< globs of function names that get no site
-  std::vector<std::string> ignore_for_height;  ///< globs of error and exit functions, passed on in the metadata
+  std::vector<std::string> probe;                ///< globs of function names that get a site however small they are
+  std::vector<std::string> exclude;              ///< globs of function names that get no site
+  std::optional<std::vector<std::string>> only;  ///< a plan: if given, no other function gets a site
+  std::vector<std::string> ignore_for_height;    ///< globs of error and exit functions, passed on in the metadata
 
   bool excludes(const std::string &name) const;
   bool probes(const std::string &name) const;
+  bool plans(const std::string &name) const;
 };
 
 /// Reads the JSON file; unknown keys are ignored. The error is one line that names the entry and what is wrong with it.

@@ -124,6 +124,8 @@ void assignSites(Unit &unit, const std::map<size_t, std::string> &untouchable, c
       function.left = "excluded";
     else if (isSmall(function) && !descriptor.probes(function.name))
       function.left = "small";
+    else if (!descriptor.plans(function.name))
+      function.left = "unplanned";
     else
       function.site = unit.sites++;
   }

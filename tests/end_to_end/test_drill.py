@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from vprof import descriptor as descriptors
+from vprof.metadata import read_program
 from vprof.paths import target_file
 
 MINIDB = target_file("minidb")
@@ -54,6 +55,25 @@ def test_the_planted_function_is_the_first_finding(work: Path, case: dict[str, o
     assert [effect["metric"] for effect in distortion["effects"]] == ["mean", "variance", "p99"]
     decoys = {"parse_request", "post_commit_cleanup", "checkpoint_write"}
     assert not decoys & {name for finding in drill["findings"] for name in finding["functions"]}
+
+
+def test_rebuilding_finds_the_same_way_with_the_probes_of_each_plan_alone(work: Path) -> None:
+    def sited(build: str) -> set[str]:
+        units = read_program(work / ".vprof" / "minidb" / build / "minidb")
+        return {function.name for unit in units for function in unit.functions if function.site is not None}
+
+    before = sited("build")
+    options = ["--auto", "--rebuild", "--target", "minidb", "--step-seconds", 0.5, "--max-steps", 2, "--format", "json"]
+    done = vprof(work, "drill", *options, "--", "--pathology", "wal")
+    assert done.returncode == 0, done.stderr
+    first, second = json.loads(done.stdout)["steps"]
+    assert first["on"] == ["serve_txn"]
+    # It knows what a function without a probe calls.
+    assert set(first["expanded"]["serve_txn"]) >= {"parse_request", "txn_execute"}
+    assert set(second["on"]) == {"serve_txn", *first["expanded"]["serve_txn"]}
+    # The last build is that of the confirmation. The build that a drill-down without --rebuild uses is as it was.
+    assert sited("rebuild/build") == set(second["on"]) - set(second["dropped"])
+    assert sited("build") == before
 
 
 def test_intervals_cross_threads_and_carry_their_types(work: Path) -> None:

@@ -206,6 +206,7 @@ def test_a_session_that_somebody_drills_in_is_left_alone(recording: Recording, t
         (["--root", "f", "--", "/nowhere/prog"], "not found"),
         (["--resume"], "no drill-down to go on with"),
         (["--show"], "no drill-down to go on with"),
+        (["--root", "f", "--rebuild", "--", "true"], "--rebuild builds a target"),
         (["--root", "f", "--budget", "soon", "--", "true"], "no duration"),
     ],
 )

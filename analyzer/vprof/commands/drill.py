@@ -36,6 +36,11 @@ class Duration(click.ParamType):  # type: ignore[type-arg]
 @click.option(
     "--session", "directory", type=click.Path(path_type=Path), help="Drill in this running session; start nothing."
 )
+@click.option(
+    "--rebuild",
+    is_flag=True,
+    help="Build anew for each measurement, with probes in the plan's functions alone, as VProfiler did. With --target.",
+)
 @click.option("--auto", is_flag=True, help="Decide without asking.")
 @click.option("--resume", is_flag=True, help="Go on with the last drill-down of this work folder.")
 @click.option("--show", is_flag=True, help="Show the last drill-down of this work folder, and run nothing.")
@@ -105,7 +110,7 @@ def command(context: click.Context, /, **given: Any) -> None:
 
 _CHANGEABLE = ("k", "min_share", "step_seconds", "max_steps", "budget", "max_distortion")
 """A drill-down may go on with other values of these."""
-_SETTINGS = ("name", "root", "directory", *_CHANGEABLE, "program")
+_SETTINGS = ("name", "root", "directory", "rebuild", *_CHANGEABLE, "program")
 
 
 def _plain(value: Any) -> Any:
@@ -130,6 +135,8 @@ def _check(settings: dict[str, Any]) -> None:
         raise UsageError("give --target or --root, not both: a target's descriptor names its intervals")
     if not settings["name"] and not settings["root"]:
         raise UsageError("nothing to drill into: give --target NAME, or --root F and a command after `--`")
+    if settings["rebuild"] and (settings["directory"] or not settings["name"]):
+        raise UsageError("--rebuild builds a target and runs it: give --target, and no --session")
     if settings["directory"] and settings["program"]:
         raise UsageError("with --session nothing is started: leave out what is behind `--`")
     if settings["root"] and not settings["directory"] and not settings["program"]:
@@ -199,6 +206,8 @@ def _running(settings: dict[str, Any], folder: Path, analysis: Any) -> AbstractC
 
     traces = folder / "drill"
     target = Target.load(settings["name"], folder) if settings["name"] else None
+    if target and settings["rebuild"]:
+        return drill_run.rebuilding(target, settings["program"], traces, analysis)
     if target:
         target.check(target.units())
     if settings["directory"]:
