@@ -188,11 +188,14 @@ def test_in_a_running_session_it_starts_nothing_and_leaves_the_probes_as_they_we
 
 def test_a_session_that_somebody_drills_in_is_left_alone(recording: Recording, tmp_path: Path) -> None:
     options = ["--root", "handle_request", "--session", recording.session]
-    first = subprocess.Popen(drill(tmp_path / "one", *options), stdout=subprocess.DEVNULL)
-    wait_for(lambda: steps(tmp_path / "one") > 0)
+    # Without --auto it waits for an answer after its first step, as long as the second takes to be refused.
+    asking = vprof("drill", "--step-seconds", 0.3, "--dir", tmp_path / "one", *options)
+    first = subprocess.Popen(asking, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_for(lambda: (tmp_path / "one" / "drill" / "session.json").exists())
     second = subprocess.run(drill(tmp_path / "two", *options), capture_output=True, text=True, timeout=60)
     assert (second.returncode, "vprof drill switches the probes" in second.stderr) == (1, True)
-    assert first.wait(timeout=120) == 0
+    first.communicate(b"q\n", timeout=120)
+    assert first.returncode == 0
 
 
 @pytest.mark.parametrize(

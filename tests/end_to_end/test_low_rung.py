@@ -120,13 +120,16 @@ def test_a_killed_record_leaves_a_whole_trace_and_no_collector(requests: Path, t
     trace = tmp_path / "run.trace"
     record = ["record", "--sites", "all", "-o", trace, "--", "sh", "-c", f"{requests}; sleep 30"]
     command = [sys.executable, "-c", "from vprof.cli import main; main()", *map(str, record)]
-    sessions = set(Path("/dev/shm").glob("vprof-*"))
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
     assert process.stdout and process.stdout.readline() == "1\n"  # the program is through, its shell is not
+    [collector] = collectors_of(trace)
+    words = Path(f"/proc/{collector}/cmdline").read_text().split("\0")
+    session = Path(words[words.index("--session") + 1])
+    assert session.is_dir()
     process.kill()
     process.wait()
     wait_for(lambda: collectors_of(trace) == [])
-    assert set(Path("/dev/shm").glob("vprof-*")) <= sessions
+    assert not session.exists()
     subprocess.run(["pkill", "--session", str(process.pid)], check=True)  # the shell we left behind
     analysis = json.loads(vprof("analyze", trace, "--root", "handle_request", "--format", "json").stdout)
     assert analysis["intervals"]["count"] == 400
