@@ -32,7 +32,7 @@ class Verbs(click.Group):
         return command
 
 
-@click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="vprof")
 def root() -> None:
     """Find the functions that make a server's latency vary.
