@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""How often a drill-down finds what is there, whether it finds the same again, and what its probes do.
+
+    vprof instrument --target minidb
+    python bench/drill_study.py causes --runs 20 --controls 10       (a minute each)
+    python bench/drill_study.py again --target postgres --runs 5     (built before; options of its load after --)
+    python bench/drill_study.py probes --target postgres --counts 100 500
+
+`causes`: minidb's planted causes ([[demo]] of its target.toml) in turn with seeds chosen at random, and controls with
+none. A cause is found if it is the first finding and confirmed. A control is clean if nothing is confirmed.
+`again`: the same drill-down several times; how often the first finding is the most frequent one.
+`probes`: a random sample of the functions that the load executes, switched on and off in turn: the change of
+throughput, mean and p99.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vprof import descriptor as descriptors
+from vprof.loading import load_trace
+from vprof.path_tree import display_names
+from vprof.paths import target_file
+
+VPROF = [sys.executable, "-c", "from vprof.cli import main; main()"]
+LOOK_SECONDS, COMPARE_SECONDS = 5, 60
+
+
+@dataclass(frozen=True)
+class Run:
+    """One drill-down. `most` functions were on at once, `ever` at some time; `naive`: call paths to decompose all."""
+
+    first: str
+    confirmed: list[str]
+    steps: int
+    most: int
+    ever: int
+    naive: int
+    seconds: float
+
+    @classmethod
+    def of(cls, target: str, options: list[str], load: list[str]) -> Run:
+        begin = time.monotonic()
+        report = json.loads(vprof("drill", "--auto", "--target", target, "--format", "json", *options, "--", *load))
+        plans = [set(step["on"]) for step in report["steps"]]
+        findings = report["findings"]
+        return cls(
+            first=name(findings[0]) if findings else "-",
+            confirmed=[name(finding) for finding in findings if finding["confirmed"]],
+            steps=len(plans),
+            most=max(map(len, plans)),
+            ever=len(set().union(*plans)),
+            naive=report["confirmation"]["naive_cost"],
+            seconds=time.monotonic() - begin,
+        )
+
+    def show(self, title: str) -> None:
+        sure = "confirmed" if self.first in self.confirmed else "-"
+        counts = f"{self.steps:5} {self.most:5} {self.ever:5} {self.naive:10.3g} {self.seconds:6.0f}"
+        print(f"{title:24} {self.first[:40]:40} {sure:10} {counts} {os.getloadavg()[0]:6.1f}", flush=True)
+
+
+HEADING = f"{'run':24} {'first finding':40} {'':10} steps  most  ever      naive      s   load"
+
+
+def vprof(*arguments: object) -> str:
+    """Its standard output. Raises CalledProcessError after what it said."""
+    return subprocess.run([*VPROF, *map(str, arguments)], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def name(finding: dict[str, Any]) -> str:
+    return "|".join(finding["functions"])
+
+
+def causes(runs: int, controls: int, seed: int) -> None:
+    cases = descriptors.load(target_file("minidb")).free["demo"]
+    chance = random.Random(seed)
+    options = ["--step-seconds", "1.5"]
+    print(HEADING)
+    found = 0
+    for number in range(runs):
+        case = cases[number % len(cases)]
+        planted = ["--pathology", case["pathology"], "--seed", str(chance.getrandbits(32))]
+        run = Run.of("minidb", options, planted)
+        run.show(" ".join(planted[1::2]))
+        found += run.first == case["finding"] and run.first in run.confirmed
+    clean = 0
+    for _ in range(controls):
+        run = Run.of("minidb", options, ["--seed", str(chance.getrandbits(32))])
+        run.show("none")
+        clean += not run.confirmed
+    print(f"found {found} of {runs} causes; {clean} of {controls} controls without a confirmed finding")
+
+
+def again(target: str, runs: int, load: list[str]) -> None:
+    print(HEADING)
+    firsts = Counter[str]()
+    for number in range(runs):
+        run = Run.of(target, [], load)
+        run.show(f"{target} {number + 1}")
+        firsts[run.first] += run.first in run.confirmed
+    best, times = firsts.most_common(1)[0]
+    print(f"{best} is the first finding, confirmed, in {times} of {runs}")
+
+
+def probes(target: str, counts: list[int], seed: int, load: list[str]) -> None:
+    trace = Path(".vprof") / f"{target}-probes.trace"
+    vprof("record", "--target", target, "--seconds", LOOK_SECONDS, "--sites", "all", "-o", trace, "--", *load)
+    seen = load_trace(trace)
+    executed = sorted({display_names(seen)[f] for f in np.unique(seen.invocations.function)})
+    print(f"{len(executed)} functions are executed in {LOOK_SECONDS} s")
+    for count in counts:
+        sample = random.Random(seed).sample(executed, min(count, len(executed)))
+        plan = trace.with_suffix(".plan")
+        plan.write_text(json.dumps({"schema": "vprof-plan/1", "functions": sample}), encoding="utf-8")
+        options = ["--seconds", COMPARE_SECONDS, "--sites", plan, "--measure-distortion", "-o", trace]
+        vprof("record", "--target", target, *options, "--", *load)
+        report = json.loads(vprof("analyze", trace, "--format", "json"))
+        found, cost = report["distortion"], report["probe_cost"]
+        print(f"{len(sample)} functions, load {os.getloadavg()[0]:.1f}, {found['fours']} fours: {found['reason']}")
+        by_number = "not known" if cost is None else f"{cost['share']:.2%}"
+        print(
+            f"  throughput {found['on'] / found['off'] - 1:+.1%}; what the probes take by number and cost: {by_number}"
+        )
+        for effect in found["effects"]:
+            low, high = effect["ci95"]
+            print(f"  {effect['metric']:10} {effect['change']:+.1%} [{low:+.1%}, {high:+.1%}]")
+    trace.unlink()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["causes", "again", "probes"])
+    parser.add_argument("--target", default="minidb")
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--controls", type=int, default=10)
+    parser.add_argument("--counts", type=int, nargs="+", default=[100, 500])
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("load", nargs="*", help="options of the target's load")
+    given = parser.parse_args()
+    if given.what == "causes":
+        causes(given.runs, given.controls, given.seed)
+    elif given.what == "again":
+        again(given.target, given.runs, given.load)
+    else:
+        probes(given.target, given.counts, given.seed, given.load)
+
+
+if __name__ == "__main__":
+    main()
