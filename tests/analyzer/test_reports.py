@@ -3,6 +3,7 @@
 Set VPROF_REGENERATE=1 to rewrite golden/; then read the difference before committing it.
 """
 
+import io
 import json
 import os
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hand import hand_trace
+from rich.console import Console
 
 from vprof.analysis import Analysis, AnalysisOptions, analyze
 from vprof.errors import VprofError
@@ -141,3 +143,20 @@ def test_a_narrow_tree_keeps_what_a_method_is_called() -> None:
     assert [line.split("  ")[1] for line in report.splitlines() if "Append " in line][:1] == [
         "…::PosixWritableFile::Append"
     ]
+
+
+def test_on_a_terminal_waiting_and_the_work_of_others_have_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    def shown(**environment: str) -> dict[str, str]:
+        for name, value in {"TERM": "xterm", **environment}.items():
+            monkeypatch.setenv(name, value)
+        out = io.StringIO()
+        text._show(lock_handoff(), Console(file=out, force_terminal=True, width=100))
+        lines = out.getvalue().splitlines()
+        return {name: next(line for line in lines if name in line) for name in ("lock_wait", "[blocked]", "UpdateRow")}
+
+    yellow, magenta = "\x1b[33m", "\x1b[35m"
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    coloured = shown()
+    assert yellow in coloured["[blocked]"]
+    assert magenta in coloured["UpdateRow"]
+    assert not any(colour in line for colour in (yellow, magenta) for line in shown(NO_COLOR="1").values())

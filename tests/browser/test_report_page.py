@@ -9,6 +9,9 @@ from conftest import Browser, Report
 from selenium.webdriver.common.keys import Keys
 from serving import serving
 
+from vprof.drill import Step
+from vprof.drill_file import DrillFile
+
 REQUESTS = 3000
 COMPUTE = "compute@serve.c:15"
 
@@ -171,3 +174,17 @@ def test_dark_by_the_system_or_by_choice(opened: Browser) -> None:
     for expected in (dark, light, dark):  # dark, light, and as the system has it
         opened.click("#theme")
         assert background() == expected
+
+
+def test_the_history_of_a_drill_down(browser: Browser, report: Report, tmp_path: Path) -> None:
+    steps = [
+        Step(1, frozenset({"serve"}), 900, 5e5, 4e5, 2_000_000, 1.0, {"serve": 1.0}, "", {"serve": ["lock_wait"]}, []),
+        Step(2, frozenset({"serve", "lock_wait"}), 950, 5e5, 4e5, 2_000_000, 2.0, {}, "", {}, ["compute"]),
+    ]
+    history = DrillFile(tmp_path / "session.json", {}, steps, "done", {"findings": []})
+    history.save()
+    browser.open(report(serving(50), "--drill", history.path))
+    rows = [" ".join(text.split()) for text in browser.texts("#drill-tables tbody tr")]
+    assert rows[0].startswith("1 900 500 µs 400 µs 2 ms 1 serve → lock_wait")
+    assert rows[1].endswith("2 off again: compute")
+    assert "No findings" in browser.one("#drill-tables").text

@@ -14,16 +14,15 @@ from pathlib import Path
 
 from vprof.analysis import Analysis
 from vprof.errors import VprofError
-from vprof.model import NONE
+from vprof.report.kinds import OTHERS, ROOT, WAIT, WORK, kinds
 from vprof.report.pruning import Pruned, prune, same_time
 from vprof.report.units import duration, percent
-from vprof.stacks import L_BLOCKED, L_BODY
 from vprof.variance_tree import VarianceTree
 
 MOST_NODES = 50
 """A picture with many more cannot be read."""
 
-ROOT, WORK, WAIT, OTHERS = "dfe4ea", "8dbbe2", "f3a949", "b3a3e0"
+_COLOURS = {ROOT: "dfe4ea", WORK: "8dbbe2", WAIT: "f3a949", OTHERS: "b3a3e0"}
 """Colours of a full share, as on the page of `vprof report`."""
 _LEAST_COLOUR = 0.25
 _WIDEST_LINE = 8.0
@@ -44,13 +43,13 @@ def render_tree(tree: VarianceTree, start: int = 0, most: int = MOST_NODES) -> s
         '  edge [arrowhead=none, color="#8a94a0"];',
     ]
     pruned = prune(tree, most, start)
-    colours = _colours(tree)
+    kind = kinds(tree)
     work = [start]
     while work:
         chain = same_time(tree, pruned, work.pop(), _CHAIN_CHARACTERS, 1)
         first, last = chain[0], chain[-1]
         shown = pruned.children[last]
-        fill = _mixed(colours[last], _share(tree, last))
+        fill = _mixed(_COLOURS[kind[last]], _share(tree, last))
         lines.append(f'  n{first} [label={quote(_label(tree, pruned, chain))}, fillcolor="#{fill}"];')
         for child in sorted(shown, key=lambda c: -_share(tree, c)):
             width = max(0.5, _WIDEST_LINE * _share(tree, child))
@@ -99,22 +98,6 @@ def _label(tree: VarianceTree, pruned: Pruned, chain: list[int]) -> str:
 
 def _short(name: str) -> str:
     return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 21]}…{name[-20:]}"
-
-
-def _colours(tree: VarianceTree) -> list[str]:
-    """By node; what lies below a wait is what others did."""
-    colours: list[str] = []
-    paths = tree.paths
-    for x, parent in enumerate(paths.parent.tolist()):
-        kind = int(paths.pseudo[x])
-        if x == 0:
-            colours.append(ROOT)
-        elif kind not in (NONE, L_BODY):
-            colours.append(WAIT)
-        else:
-            others = colours[parent] == OTHERS or paths.pseudo[parent] == L_BLOCKED
-            colours.append(OTHERS if others else WORK)
-    return colours
 
 
 def _share(tree: VarianceTree, x: int) -> float:

@@ -36,16 +36,18 @@ def to_text(show: Callable[[Console], None], width: int = PLAIN_WIDTH) -> str:
     return out.getvalue()
 
 
-def print_table(console: Console, header: tuple[str, ...], rows: Sequence[Row]) -> None:
-    """Lets only the first column, which has no header, shrink."""
+def print_table(
+    console: Console, header: tuple[str, ...], rows: Sequence[Row], styles: Sequence[str] | None = None
+) -> None:
+    """Lets only the first column, which has no header, shrink; `styles` are those of its names."""
     widths = [max(map(len, column)) for column in zip(header, *(row[1:] for row in rows), strict=True)]
     room = max(_SHORTEST_NAME, console.width - sum(width + 2 for width in widths) - 2)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("", no_wrap=True, overflow="ellipsis", max_width=room)
     for name, width in zip(header, widths, strict=True):
         table.add_column(name, justify="right", no_wrap=True, width=width)
-    for title, *numbers in rows:
-        table.add_row(Text(without_scopes(title, room)), *numbers)
+    for (title, *numbers), style in zip(rows, styles or [""] * len(rows), strict=True):
+        table.add_row(Text(without_scopes(title, room), style), *numbers)
     console.print(table)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from rich.console import Console
 
 from vprof.analysis import Analysis, TypedTree
+from vprof.report.kinds import OTHERS, ROOT, WAIT, WORK, kinds
 from vprof.report.pruning import Pruned, prune, same_time
 from vprof.report.tables import PLAIN_WIDTH, Row, heading, line, print_table, to_terminal, to_text
 from vprof.report.units import big, duration, percent
@@ -23,6 +24,7 @@ from vprof.variance_tree import VarianceTree
 _MOST_NODES = 40
 _THEN, _LONGEST_CHAIN = " > ", 36
 """A row holds a chain of calls that say the same, up to so many characters."""
+_STYLES = {ROOT: "bold", WORK: "", WAIT: "yellow", OTHERS: "magenta"}
 _MOST_EVENTS = 10
 _MOST_UNKNOWN = 5
 _MUCH_UNKNOWN = 0.01
@@ -82,14 +84,16 @@ def _tree(title: str, typed: TypedTree, analysis: Analysis, console: Console) ->
     heading(console, title)
     tail = f"beyond p{100 * typed.tail_quantile:g}" if typed.tail_quantile else "tail"
     pruned = prune(tree, analysis.options.top or _MOST_NODES)
-    print_table(console, ("variance", tail, "mean", "mean time", "sd"), list(_rows(tree, pruned)))
+    rows, last = zip(*_rows(tree, pruned), strict=True)
+    kind = kinds(tree)
+    print_table(console, ("variance", tail, "mean", "mean time", "sd"), rows, [_STYLES[kind[x]] for x in last])
     hidden = int(np.count_nonzero(tree.mean_ns)) - len(pruned.children)
     if hidden:
         line(console, f"not shown: {hidden} below {percent(pruned.threshold)} (--format json has all)", "dim")
 
 
-def _rows(tree: VarianceTree, pruned: Pruned) -> Iterator[Row]:
-    """The nodes worth showing, parents first."""
+def _rows(tree: VarianceTree, pruned: Pruned) -> Iterator[tuple[Row, int]]:
+    """The nodes worth showing, parents first; with the node whose numbers they are."""
     work = [(0, 0)]
     while work:
         first, depth = work.pop()
@@ -97,7 +101,7 @@ def _rows(tree: VarianceTree, pruned: Pruned) -> Iterator[Row]:
         last = chain[-1]
         spread = (duration(tree.mean_ns[last]), duration(tree.var_ns2[last] ** 0.5))
         shares = (percent(tree.share[last]), percent(tree.tail_share[last]), percent(tree.mean_share[last]))
-        yield ("  " * depth + _THEN.join(tree.paths.name[x] for x in chain), *shares, *spread)
+        yield ("  " * depth + _THEN.join(tree.paths.name[x] for x in chain), *shares, *spread), last
         work += [(c, depth + 1) for c in reversed(pruned.children[last])]
 
 

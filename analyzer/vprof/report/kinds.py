@@ -1,0 +1,25 @@
+"""What kind of time a node of the variance tree is, as pictures and the terminal colour it."""
+
+from __future__ import annotations
+
+from vprof.model import NONE
+from vprof.stacks import L_BLOCKED, L_BODY
+from vprof.variance_tree import VarianceTree
+
+ROOT, WORK, WAIT, OTHERS = "root", "work", "wait", "others"
+"""The root; work of the interval's threads; waiting; work of threads that were waited for."""
+
+
+def kinds(tree: VarianceTree) -> list[str]:
+    """By node; what lies below a wait is what others did."""
+    found: list[str] = []
+    paths = tree.paths
+    for x, parent in enumerate(paths.parent.tolist()):
+        if x == 0:
+            found.append(ROOT)
+        elif int(paths.pseudo[x]) not in (NONE, L_BODY):
+            found.append(WAIT)
+        else:
+            others = found[parent] == OTHERS or paths.pseudo[parent] == L_BLOCKED
+            found.append(OTHERS if others else WORK)
+    return found
