@@ -217,7 +217,7 @@ class Describer {
   unsigned symbol(const clang::FunctionDecl *decl) {
     const clang::FunctionDecl *pattern = patternOf(decl)->getCanonicalDecl();
     const auto [place, is_new] = symbols_.try_emplace(pattern, unit_.symbols.size());
-    if (is_new) unit_.symbols.push_back({identityOf(pattern), nameOf(pattern), decl->isNoReturn()});
+    if (is_new) unit_.symbols.push_back({identityOf(pattern), nameOf(pattern), decl->isNoReturn(), pattern});
     return place->second;
   }
 

@@ -56,9 +56,8 @@ class Targets {
  public:
   Targets(const Unit &unit, const clang::ASTContext &context) : context_(context), families_(unit.symbols.size()) {
     for (unsigned i = 0; i < unit.symbols.size(); ++i) index_[unit.symbols[i].id] = i;
-    for (const Function &function : unit.functions)
-      if (!function.site && function.calls.empty() && function.indirect.empty() && function.virtuals.empty())
-        leaves_.insert(function.id);
+    while (addProbeless(unit)) {
+    }
     for (const auto &[method, overridden] : unit.overrides) families_.join(method, overridden);
   }
 
@@ -77,6 +76,19 @@ class Targets {
   unsigned familyOf(unsigned symbol) const { return families_.of(symbol); }
 
  private:
+  /// Adds functions without a probe that call only such ones as are known to lead to none. False: there is no more.
+  bool addProbeless(const Unit &unit) {
+    const size_t before = probeless_.size();
+    for (const Function &function : unit.functions)
+      if (!function.site && function.indirect.empty() && function.virtuals.empty() &&
+          llvm::all_of(function.calls, [&](const auto &call) {
+            const Symbol &callee = unit.symbols[call.first];
+            return isProbeless(*callee.decl, callee.id);
+          }))
+        probeless_.insert(function.id);
+    return probeless_.size() != before;
+  }
+
   std::optional<Target> find(const Callee &callee) const {
     const clang::FunctionDecl &decl = *callee.decl;
     if (decl.getBuiltinID() || decl.isConstexpr() || decl.hasAttr<clang::ReturnsTwiceAttr>()) return std::nullopt;
@@ -87,12 +99,12 @@ class Targets {
   }
 
   bool isProbeless(const clang::FunctionDecl &decl, const std::string &id) const {
-    return leaves_.count(id) || (isSystem(context_.getSourceManager(), decl.getLocation()) && !isExternal(decl));
+    return probeless_.count(id) || (isSystem(context_.getSourceManager(), decl.getLocation()) && !isExternal(decl));
   }
 
   const clang::ASTContext &context_;
   std::map<std::string, unsigned> index_;
-  std::set<std::string> leaves_;
+  std::set<std::string> probeless_;
   Families families_;
   std::map<std::pair<Callee::Kind, const clang::FunctionDecl *>, std::optional<Target>> known_;
 };

@@ -16,9 +16,10 @@ namespace {
 
 /// Chosen by measurement (bench/README.md): with more probes they cost more, with fewer PostgreSQL executes less than
 /// 90 % of its instructions in probed functions. A probe in a function that compilers would expand in its callers costs
-/// more than its tests; but a loop may turn out long.
+/// more than its tests, and virtual functions are made to be called often: comparisons, an iterator's steps. But a loop
+/// may turn out long.
 constexpr double kLeastEffort = 10;
-constexpr double kLeastEffortIfExpanded = 30;
+constexpr double kLeastEffortOfSteps = 30;
 
 constexpr double kRounds = 4;
 constexpr double kBranch = 0.5;
@@ -60,6 +61,11 @@ bool isJumpBack(const clang::Stmt &statement, const clang::ASTContext &context) 
          context.getSourceManager().isBeforeInTranslationUnit(jump->getLabel()->getLocation(), jump->getGotoLoc());
 }
 
+bool isVirtual(const clang::FunctionDecl *decl) {
+  const auto *method = llvm::dyn_cast<clang::CXXMethodDecl>(decl);
+  return method && method->isVirtual();
+}
+
 const clang::Stmt *withoutLabels(const clang::Stmt *statement) {
   while (const auto *label = llvm::dyn_cast_or_null<clang::LabelStmt>(statement)) statement = label->getSubStmt();
   return statement;
@@ -79,13 +85,13 @@ const Effort::Known &Effort::know(const clang::FunctionDecl *definition) {
 
 bool Effort::isSmall(const clang::FunctionDecl *definition) {
   const Known &known = know(definition);
-  return known.effort < (mayBeExpanded(definition) && !known.loops ? kLeastEffortIfExpanded : kLeastEffort);
+  const bool is_step = (mayBeExpanded(definition) || isVirtual(definition)) && !known.loops;
+  return known.effort < (is_step ? kLeastEffortOfSteps : kLeastEffort);
 }
 
 /// True if compilers see definition and calls together, and are free to expand them.
 bool Effort::mayBeExpanded(const clang::FunctionDecl *decl) const {
-  const auto *method = llvm::dyn_cast<clang::CXXMethodDecl>(decl);
-  if ((method && method->isVirtual()) || taken_.count(patternOf(decl)->getCanonicalDecl())) return false;
+  if (isVirtual(decl) || taken_.count(patternOf(decl)->getCanonicalDecl())) return false;
   return decl->isInlined() || decl->isTemplated() || decl->isTemplateInstantiation() || !decl->isExternallyVisible();
 }
 

@@ -21,6 +21,7 @@ struct Symbol {
   std::string id;
   std::string name;
   bool noreturn = false;
+  const clang::FunctionDecl *decl = nullptr;
 };
 
 /// A call told apart from others of the same function; its number is its place in the list, from 1.

@@ -5,8 +5,8 @@
  * information comes from here (system header, nodebug), and it compiles in every dialect of C and C++.
  * runtime/PROBE_ABI.md is the contract.
  *
- * An off probe is one byte test at entry and one at exit. Its calls are cold and preserve nearly all registers, so that
- * they cost the hot path no spill.
+ * An off probe is one byte test at entry and one at exit. What they lead to is cold and keeps nearly all registers, so
+ * that it costs the hot path no spill.
  */
 #pragma GCC system_header
 
@@ -24,53 +24,39 @@ struct __vprof_probe {
 
 #ifdef __clang__
 #define __VPROF_INLINE __VPROF_INLINE_AND(__nodebug__)
-#define __VPROF_BYTE_AT_EXIT volatile unsigned char
 
-/* Both in the module's vprof_begin.o. They keep nearly all registers. __vprof_entered returns where the calls of this
- * invocation are numbered. Nothing here throws, so that a probe needs no landing pads of its own. */
-#define __VPROF_COLD \
-  __attribute__((__weak__, __visibility__("hidden"), __cold__, __nodebug__, __nothrow__, __preserve_most__))
-extern unsigned short *__vprof_entered(volatile unsigned char *sw, void *frame) __VPROF_COLD;
-extern void __vprof_left(void *frame) __VPROF_COLD;
+/* Clang would keep the byte in a register from entry on, across calls as well (memcmp). */
+#define __VPROF_BYTE_AT_EXIT volatile unsigned char
 #else
-/* GCC 12 has no convention that keeps registers: an assembly that jumps, see PROBE_ABI.md "Calls by jump". */
 #define __VPROF_INLINE __VPROF_INLINE_AND(__artificial__, __no_instrument_function__)
 
 /* Reads a volatile byte by an instruction of its own. Without that it may know the byte from entry, but only if that
  * did not call: then there is nothing to leave. */
 #define __VPROF_BYTE_AT_EXIT unsigned char
-
-#ifdef __AVX512F__
-#define __VPROF_AVX512_REGISTERS                                                                                \
-  , "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25", "xmm26", "xmm27", \
-      "xmm28", "xmm29", "xmm30", "xmm31", "k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7"
-#else
-#define __VPROF_AVX512_REGISTERS
 #endif
-#define __VPROF_CHANGED                                                                                                \
-  "cc", "memory", "rdi", "rsi", "r11", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", \
-      "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "st", "st(1)", "st(2)", "st(3)", "st(4)", "st(5)",         \
-      "st(6)", "st(7)" __VPROF_AVX512_REGISTERS
+
+/* The cold parts jump (PROBE_ABI.md "Calls"): the compiler sees no call, so that a leaf function stays one, and nothing
+ * is saved around them. Their registers carry no argument, and at exit no result. The addresses are those of memory
+ * operands, which need no register outside of the assembly. */
 #define __VPROF_JUMP(target) \
   "lea{q 1f(%%rip), %%r11| r11, 1f[rip]}\n\t.weak " target "\n\t.hidden " target "\n\tjmp " target "\n1:"
 
-/* The arguments are the addresses of memory operands, which need no register outside of the assembly. */
+/* Where the calls of this invocation are numbered. */
 __VPROF_INLINE unsigned short *__vprof_entered(volatile unsigned char *sw, void *frame) {
   unsigned short *call;
   __asm__ __inline__ __volatile__(
-      "lea{q %2, %%rdi| rdi, %2}\n\tlea{q %1, %%rsi| rsi, %1}\n\t" __VPROF_JUMP("__vprof_entered_by_jump")
-      : "=a"(call), "=m"(*(char *)frame)
+      "lea{q %2, %%rax| rax, %2}\n\tlea{q %1, %%r10| r10, %1}\n\t" __VPROF_JUMP("__vprof_entered")
+      : "=&a"(call), "=m"(*(char *)frame)
       : "m"(*sw)
-      : __VPROF_CHANGED);
+      : "cc", "memory", "r10", "r11");
   return call;
 }
 __VPROF_INLINE void __vprof_left(void *frame) {
-  __asm__ __inline__ __volatile__("lea{q %0, %%rdi| rdi, %0}\n\t" __VPROF_JUMP("__vprof_left_by_jump")
+  __asm__ __inline__ __volatile__("lea{q %0, %%r10| r10, %0}\n\t" __VPROF_JUMP("__vprof_left")
                                   : "=m"(*(char *)frame)
                                   :
-                                  : __VPROF_CHANGED);
+                                  : "cc", "memory", "r10", "r11");
 }
-#endif
 
 /* The entry test reads without volatile, so that it is one instruction; nothing can be known of the byte anyway. */
 __VPROF_INLINE struct __vprof_probe __vprof_in(unsigned int site, void *frame) {

@@ -3,9 +3,9 @@
  * The floor is two reads of the clock and one 16-byte record per call; nothing here allocates, locks, blocks or makes a
  * system call. The clock is read last in enter and first in leave, so the rest is not in the function's time.
  *
- * In assembly because of the registers: all but rax and r11 are preserved (leave: but r11), so that a probed function
- * saves nothing around the call, and only those that are used are saved here: two in enter, four in leave. A compiler
- * saves some eight at the border between that convention and its own.
+ * In assembly because of the registers: those of a probed function are kept but for r10, r11, the flags and enter's rax,
+ * so that its compiler need not know of a call. Only what is used is saved: two registers in enter, four in leave; the
+ * vector registers where the slow functions are called, which are compiled.
  *
  * These are enter_quickly() and leave_quickly() of shadow_stack.h, whose rules for signal handlers fix the order of the
  * stores (that the CPU keeps). The outermost frame is usual as well; all else goes to the slow functions of probe.cpp. */
@@ -22,6 +22,25 @@
         popq \register
         .cfi_adjust_cfa_offset -8
         .endm
+/* Calls function(first, second, rcx), which is compiled; keeps all registers but rax, rcx, rdx, r10 and r11. */
+        .macro CALL_KEEPING_VECTORS function, first, second
+        SAVE %rsi
+        SAVE %rdi
+        SAVE %r8
+        SAVE %r9
+        .ifnb \first
+        movq \first, %rdi
+        .endif
+        .ifnb \second
+        movq \second, %rsi
+        .endif
+        leaq \function(%rip), %r11
+        call call_keeping_vectors
+        RESTORE %r9
+        RESTORE %r8
+        RESTORE %rdi
+        RESTORE %rsi
+        .endm
         .macro ENTRY name
         .globl \name
         .type \name, @function
@@ -33,10 +52,11 @@
         ENTRY __vprof_enter_site
 
 /* uint16_t *__vprof_enter(edi = site, rsi = frame): rax is the place of the frame's call number.
- * __vprof_enter_site is the same with the site in eax and not in edi. */
+ * __vprof_enter_site is the same with the site in eax and the frame in r10. */
 __vprof_enter:
         .cfi_startproc
         movl %edi, %eax
+        movq %rsi, %r10
 __vprof_enter_site:
         SAVE %rdx
         SAVE %rcx
@@ -52,7 +72,7 @@ __vprof_enter_site:
         je .Lenter_slowly
         leaq (%rcx, %rdx, 2), %rcx                      /* rcx: the new frame's call number */
         shlq $VPROF_FRAME_SHIFT, %rdx                   /* slot + rdx: its frame, but for VPROF_SLOT_FRAMES */
-        cmpq %rsi, VPROF_SLOT_FRAMES - (1 << VPROF_FRAME_SHIFT) + VPROF_FRAME_ADDRESS(%r11, %rdx)
+        cmpq %r10, VPROF_SLOT_FRAMES - (1 << VPROF_FRAME_SHIFT) + VPROF_FRAME_ADDRESS(%r11, %rdx)
         jbe .Lenter_slowly                              /* a dead frame */
         shlq $32, %rax                                  /* rax: the tag without its number */
         incl VPROF_SLOT_DEPTH(%r11)
@@ -66,7 +86,7 @@ __vprof_enter_site:
         shlq $32, %rdx
         orq %rdx, %rax
         movq %rax, VPROF_SLOT_FRAMES + VPROF_FRAME_START(%r11)
-        movq %rsi, VPROF_SLOT_FRAMES + VPROF_FRAME_ADDRESS(%r11)
+        movq %r10, VPROF_SLOT_FRAMES + VPROF_FRAME_ADDRESS(%r11)
         movq vprof_switch_word(%rip), %rdx
         cmpq $0, %fs:(%rdx)
         je .Lenter_switched
@@ -86,21 +106,7 @@ __vprof_enter_site:
 .Lenter_switched:
         .cfi_remember_state
         SAVE %rcx
-        SAVE %rsi
-        SAVE %rdi
-        SAVE %r8
-        SAVE %r9
-        SAVE %r10
-        subq $8, %rsp
-        .cfi_adjust_cfa_offset 8
-        call vprof_enter_switched
-        addq $8, %rsp
-        .cfi_adjust_cfa_offset -8
-        RESTORE %r10
-        RESTORE %r9
-        RESTORE %r8
-        RESTORE %rdi
-        RESTORE %rsi
+        CALL_KEEPING_VECTORS vprof_enter_switched
         RESTORE %rax
         RESTORE %rcx
         RESTORE %rdx
@@ -109,19 +115,8 @@ __vprof_enter_site:
 
 /* eax: the site. The slow function gets the caller's stack pointer, the one after return. */
 .Lenter_slowly:
-        SAVE %rsi
-        SAVE %rdi
-        SAVE %r8
-        SAVE %r9
-        SAVE %r10
-        movl %eax, %edi
-        leaq 64(%rsp), %rdx
-        call vprof_enter_slowly
-        RESTORE %r10
-        RESTORE %r9
-        RESTORE %r8
-        RESTORE %rdi
-        RESTORE %rsi
+        leaq 24(%rsp), %rcx
+        CALL_KEEPING_VECTORS vprof_enter_slowly, %rax, %r10
         RESTORE %rcx
         RESTORE %rdx
         ret
@@ -129,11 +124,14 @@ __vprof_enter_site:
         .size __vprof_enter, . - __vprof_enter
         .size __vprof_enter_site, . - __vprof_enter_site
 
-/* void __vprof_leave(rdi = frame) */
+/* void __vprof_leave(rdi = frame); __vprof_leave_frame is the same with the frame in r10. */
         .balign 64
         ENTRY __vprof_leave
+        ENTRY __vprof_leave_frame
 __vprof_leave:
         .cfi_startproc
+        movq %rdi, %r10
+__vprof_leave_frame:
         SAVE %rax
         SAVE %rdx
         SAVE %rcx
@@ -156,7 +154,7 @@ __vprof_leave:
         jae .Lleave_slowly                              /* no open frame */
         leaq (%rsi, %rdx, 2), %rsi                      /* rsi: the frame's call number */
         shlq $VPROF_FRAME_SHIFT, %rdx                   /* slot + rdx: the frame, but for VPROF_SLOT_FRAMES */
-        cmpq %rdi, VPROF_SLOT_FRAMES + VPROF_FRAME_ADDRESS(%r11, %rdx)
+        cmpq %r10, VPROF_SLOT_FRAMES + VPROF_FRAME_ADDRESS(%r11, %rdx)
         jne .Lleave_slowly
         movq %rax, %rcx
         subq VPROF_SLOT_FRAMES + VPROF_FRAME_START(%r11, %rdx), %rcx
@@ -168,7 +166,7 @@ __vprof_leave:
         shrq $64 - VPROF_TIME_BITS, %rax
         orq VPROF_SLOT_FRAMES + VPROF_FRAME_HEAD(%r11, %rdx), %rax      /* rax, rcx: the record */
         orq VPROF_SLOT_FRAMES + VPROF_FRAME_TAG(%r11, %rdx), %rcx
-        movq %rdi, VPROF_SLOT_WRITING(%r11)
+        movq %r10, VPROF_SLOT_WRITING(%r11)
         movw $0, (%rsi)
         movq $-1, VPROF_SLOT_FRAMES + VPROF_FRAME_ADDRESS(%r11, %rdx)   /* kNoFrame */
         shrl $VPROF_FRAME_SHIFT, %edx
@@ -186,6 +184,7 @@ __vprof_leave:
         incq %rdx
         movq %rdx, VPROF_SLOT_TAIL(%r11)                /* publishes: stores are not reordered */
         movq $0, VPROF_SLOT_WRITING(%r11)
+.Lleft:
         .cfi_remember_state
         RESTORE %rsi
         RESTORE %rcx
@@ -193,39 +192,68 @@ __vprof_leave:
         RESTORE %rax
         ret
         .cfi_restore_state
-
-        .macro CALL_SLOW function
-        SAVE %rdi
-        SAVE %r8
-        SAVE %r9
-        SAVE %r10
-        subq $8, %rsp
-        .cfi_adjust_cfa_offset 8
-        \function
-        addq $8, %rsp
-        .cfi_adjust_cfa_offset -8
-        RESTORE %r10
-        RESTORE %r9
-        RESTORE %r8
-        RESTORE %rdi
-        RESTORE %rsi
-        RESTORE %rcx
-        RESTORE %rdx
-        RESTORE %rax
-        ret
-        .endm
 
 /* rax: now, or 0 if the clock was not read. */
 .Lleave_slowly:
-        .cfi_remember_state
-        CALL_SLOW "movq %rax, %rsi; call vprof_leave_slowly"
-        .cfi_restore_state
+        CALL_KEEPING_VECTORS vprof_leave_slowly, %r10, %rax
+        jmp .Lleft
 
 /* r11: the slot; rax, rcx: the record; the frame is closed. */
 .Lno_room:
-        CALL_SLOW "movq %r11, %rdi; movq %rax, %rsi; movq %rcx, %rdx; call vprof_finish_record"
+        CALL_KEEPING_VECTORS vprof_finish_record, %r11, %rax
+        jmp .Lleft
         .cfi_endproc
         .size __vprof_leave, . - __vprof_leave
+        .size __vprof_leave_frame, . - __vprof_leave_frame
 
-        .hidden vprof_enter_slowly, vprof_enter_switched, vprof_leave_slowly, vprof_finish_record, vprof_switch_word
+/* Calls r11(rdi, rsi, rcx) with an aligned stack. Vector and x87 registers, rbx, rbp and r12 to r15 are kept; rax is
+ * its result. As in ld.so's trampolines: xsave of all but AMX tiles, which take 8 KiB and nothing here uses. */
+#define VECTORS 0xe7
+        .balign 16
+        .type call_keeping_vectors, @function
+call_keeping_vectors:
+        .cfi_startproc
+        SAVE %rbp
+        .cfi_offset %rbp, -16
+        movq %rsp, %rbp
+        .cfi_def_cfa_register %rbp
+        movq vprof_xsave_bytes(%rip), %rax
+        testq %rax, %rax
+        jz .Lwithout_xsave
+        subq %rax, %rsp
+        andq $-64, %rsp
+        xorl %eax, %eax
+        .irp i, 0, 8, 16, 24, 32, 40, 48, 56            /* the header, that xsave reads */
+        movq %rax, 512 + \i(%rsp)
+        .endr
+        movl $VECTORS, %eax
+        xorl %edx, %edx
+        xsave64 (%rsp)
+        movq %rcx, %rdx
+        call *%r11
+        movq %rax, %r11
+        movl $VECTORS, %eax
+        xorl %edx, %edx
+        xrstor64 (%rsp)
+        movq %r11, %rax
+.Lkept:
+        movq %rbp, %rsp
+        .cfi_remember_state
+        .cfi_def_cfa_register %rsp
+        RESTORE %rbp
+        .cfi_restore %rbp
+        ret
+        .cfi_restore_state
+.Lwithout_xsave:
+        subq $512, %rsp
+        andq $-16, %rsp
+        fxsave64 (%rsp)
+        movq %rcx, %rdx
+        call *%r11
+        fxrstor64 (%rsp)
+        jmp .Lkept
+        .cfi_endproc
+        .size call_keeping_vectors, . - call_keeping_vectors
+
+        .hidden vprof_enter_slowly, vprof_enter_switched, vprof_leave_slowly, vprof_finish_record, vprof_switch_word, vprof_xsave_bytes
         .section .note.GNU-stack, "", @progbits

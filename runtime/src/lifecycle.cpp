@@ -107,6 +107,7 @@ bool attach(const char *directory) {
   if (!ok) return false;
   end_slots_of_former_program();
   prepare_off_cpu();
+  prepare_entry();
   pthread_atfork(before_fork, nullptr, in_forked_child);
   return true;
 }

@@ -21,7 +21,7 @@
 namespace vprof {
 namespace {
 
-constexpr char kSwitchMagic[8] = {'V', 'P', 'R', 'O', 'F', 'S', 'W', '3'};
+constexpr char kSwitchMagic[8] = {'V', 'P', 'R', 'O', 'F', 'S', 'W', '4'};
 constexpr uint64_t kAckTimeout_ns = 60000000000;
 constexpr uint64_t kFreshHeartbeat_ns = 5000000000;  // a disk may hold the collector up
 

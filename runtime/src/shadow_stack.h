@@ -36,6 +36,9 @@ void leave_for(Slot *slot, uint64_t stack_pointer, uint64_t now);
 // What was off the CPU until now was so before the topmost call, which begins afterwards (off_cpu.h).
 void look_before_top(Slot *slot);
 
+// Once, before the first call: how much entry.S saves.
+void prepare_entry();
+
 // Closes all open frames as abandoned.
 void abandon_all(Slot *slot, uint64_t now);
 

@@ -10,7 +10,7 @@ struct switch_header {
 };
 
 __attribute__((section("vprof_switch"), aligned(4096), used, retain)) static struct switch_header header = {
-    .magic = {'V', 'P', 'R', 'O', 'F', 'S', 'W', '3'}};
+    .magic = {'V', 'P', 'R', 'O', 'F', 'S', 'W', '4'}};
 
 /* The bytes of units that are compiled at link time come last of all (lld -flto), so nothing that is linked could end
  * their section on a page. But linkers place sections of one kind in the order in which they first see them: this one
@@ -18,64 +18,41 @@ __attribute__((section("vprof_switch"), aligned(4096), used, retain)) static str
 enum { PAGE = 4096 };
 __attribute__((section("vprof_switch_end"), aligned(PAGE), used)) static unsigned char next_page[1] = {0};
 
-/* What the module's probes call (PROBE_ABI.md "Calls"), by a direct call; from here on through the GOT, bound when the
- * module is loaded: the resolver of a lazy PLT entry would not keep all registers. Site number: base + place of the
- * switch byte in the section. Weak: an older libvprof has no __vprof_enter_site, and leaves the module dormant. */
-__asm__(
-    ".text\n"
-    ".globl __vprof_entered, __vprof_left\n.hidden __vprof_entered, __vprof_left, __start_vprof_switch\n"
-    ".weak __vprof_enter_site, __vprof_leave\n"
-    ".type __vprof_entered, @function\n.type __vprof_left, @function\n"
-    "__vprof_entered:\n"
-    ".cfi_startproc\n"
-    "  leaq __start_vprof_switch(%rip), %r11\n"
-    "  movl %edi, %eax\n"
-    "  subl %r11d, %eax\n"
-    "  addl 8(%r11), %eax\n"
-    "  jmp *__vprof_enter_site@GOTPCREL(%rip)\n"
-    ".cfi_endproc\n"
-    ".size __vprof_entered, . - __vprof_entered\n"
-    "__vprof_left:\n"
-    ".cfi_startproc\n"
-    "  jmp *__vprof_leave@GOTPCREL(%rip)\n"
-    ".cfi_endproc\n"
-    ".size __vprof_left, . - __vprof_left\n");
-
-/* The same for code that cannot say which registers a call keeps: an inline assembly jumps here, its own continuation
- * in r11. Its compiler need not know of any call: the red zone stays, the stack may be misaligned, and unwinding works.
- */
-#define BY_JUMP(name, function)                                             \
-  __asm__(                                                                  \
-      ".text\n"                                                             \
-      ".globl " name "\n.hidden " name "\n.type " name ", @function\n" name \
-      ":\n"                                                                 \
-      ".cfi_startproc\n"                                                    \
-      ".cfi_def_cfa %rsp, 0\n.cfi_register %rip, %r11\n"                    \
-      "  leaq -128(%rsp), %rsp\n"                                           \
-      ".cfi_def_cfa_offset 128\n"                                           \
-      "  pushq %r11\n"                                                      \
-      ".cfi_def_cfa_offset 136\n.cfi_offset %rip, -136\n"                   \
-      "  pushq %rbp\n"                                                      \
-      ".cfi_def_cfa_offset 144\n.cfi_offset %rbp, -144\n"                   \
-      "  movq %rsp, %rbp\n"                                                 \
-      ".cfi_def_cfa_register %rbp\n"                                        \
-      "  andq $-16, %rsp\n"                                                 \
-      "  call " function                                                    \
-      "\n"                                                                  \
-      "  movq %rbp, %rsp\n"                                                 \
-      ".cfi_def_cfa_register %rsp\n"                                        \
-      "  popq %rbp\n"                                                       \
-      ".cfi_def_cfa_offset 136\n.cfi_restore %rbp\n"                        \
-      "  popq %r11\n"                                                       \
-      ".cfi_def_cfa_offset 128\n.cfi_register %rip, %r11\n"                 \
-      "  leaq 128(%rsp), %rsp\n"                                            \
-      ".cfi_def_cfa_offset 0\n"                                             \
-      "  jmp *%r11\n"                                                       \
-      ".cfi_endproc\n"                                                      \
+/* What the module's probes jump to (PROBE_ABI.md "Calls"): an inline assembly, its continuation in r11. Its compiler
+ * need not know of any call: the red zone stays, the stack may be misaligned, and unwinding works. From here on through
+ * the GOT, bound when the module is loaded: the resolver of a lazy PLT entry would not keep all registers. Weak: an
+ * older libvprof has not these functions, and leaves the module dormant. */
+#define JUMPED_TO(name, prepare, function)                                            \
+  __asm__(                                                                            \
+      ".text\n"                                                                       \
+      ".globl " name "\n.hidden " name "\n.type " name                                \
+      ", @function\n"                                                                 \
+      ".weak " function "\n" name                                                     \
+      ":\n"                                                                           \
+      ".cfi_startproc\n"                                                              \
+      ".cfi_def_cfa %rsp, 0\n.cfi_register %rip, %r11\n"                              \
+      "  leaq -128(%rsp), %rsp\n"                                                     \
+      ".cfi_def_cfa_offset 128\n"                                                     \
+      "  pushq %r11\n"                                                                \
+      ".cfi_def_cfa_offset 136\n.cfi_offset %rip, -136\n" prepare "  call *" function \
+      "@GOTPCREL(%rip)\n"                                                             \
+      "  popq %r11\n"                                                                 \
+      ".cfi_def_cfa_offset 128\n.cfi_register %rip, %r11\n"                           \
+      "  leaq 128(%rsp), %rsp\n"                                                      \
+      ".cfi_def_cfa_offset 0\n"                                                       \
+      "  jmp *%r11\n"                                                                 \
+      ".cfi_endproc\n"                                                                \
       ".size " name ", . - " name "\n")
 
-BY_JUMP("__vprof_entered_by_jump", "__vprof_entered");
-BY_JUMP("__vprof_left_by_jump", "__vprof_left");
+/* Site number: base + place of the switch byte (rax) in the section. */
+#define SITE_NUMBER                           \
+  ".hidden __start_vprof_switch\n"            \
+  "  leaq __start_vprof_switch(%rip), %r11\n" \
+  "  subl %r11d, %eax\n"                      \
+  "  addl 8(%r11), %eax\n"
+
+JUMPED_TO("__vprof_entered", SITE_NUMBER, "__vprof_enter_site");
+JUMPED_TO("__vprof_left", "", "__vprof_leave_frame");
 
 extern unsigned char __start_vprof_switch[] __attribute__((visibility("hidden")));
 extern unsigned char __stop_vprof_switch[] __attribute__((visibility("hidden")));

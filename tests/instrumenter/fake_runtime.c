@@ -1,22 +1,13 @@
 /* A runtime for tests of the rewriter: switches every probe on and prints what it is called with, indented by depth.
  * Linked into a program, it takes the place of libvprof. */
-#include <stdint.h>
 #include <stdio.h>
+
+#include "entries.h"
 
 enum { MAX_DEPTH = 64 };
 static void *frames[MAX_DEPTH];
 static unsigned short call_numbers[MAX_DEPTH];
 static int depth;
-
-void __vprof_register(unsigned char *start, unsigned char *stop);
-__attribute__((preserve_most)) unsigned short *__vprof_enter(uint32_t site, void *frame);
-__attribute__((preserve_most)) void __vprof_leave(void *frame);
-
-/* As __vprof_enter, the site in eax (PROBE_ABI.md). */
-__asm__(
-    ".globl __vprof_enter_site\n"
-    "__vprof_enter_site:\n"
-    "  pushq %rdi\n  movl %eax, %edi\n  call __vprof_enter\n  popq %rdi\n  ret\n");
 
 void __vprof_register(unsigned char *start, unsigned char *stop) {
   enum { HEADER = 64 };

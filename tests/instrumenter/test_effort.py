@@ -78,13 +78,14 @@ def test_the_cases_of_a_switch_count_as_one(shop: Workshop) -> None:
     assert small(shop, "a.c", f"int f(int i, int x) {{ switch (i) {{ {cases} default: return 0; }} }}\n") == {"f"}
 
 
-def test_cxx_helpers_are_their_callers_work_and_virtual_methods_are_not_expanded(shop: Workshop) -> None:
+def test_cxx_helpers_and_virtual_steps_are_their_callers_work(shop: Workshop) -> None:
     text = """\
 #include <string>
 #include <vector>
 struct Shape {
   virtual ~Shape() = default;
   virtual int area(int scale) const { return (side * side + scale) * (side + 1) * scale + side; }
+  virtual int reach(int n) const { while (n--) n -= side; return n; }
   int grown(int scale) const { return (side * side + scale) * (side + 1) * scale + side; }
   void add(int n) { sides.push_back(n); }
   bool empty() const { return sides.empty(); }
@@ -94,7 +95,7 @@ struct Shape {
 template <typename T> T larger(T a, T b) { return a < b ? b : a; }
 int use(const Shape &shape) { return larger(shape.grown(2), 3) + shape.area(2); }
 """
-    assert small(shop, "a.cpp", text) == {"Shape::grown", "Shape::empty", "larger"}
+    assert small(shop, "a.cpp", text) == {"Shape::grown", "Shape::area", "Shape::empty", "larger"}
 
 
 def test_recursion_ends(shop: Workshop) -> None:

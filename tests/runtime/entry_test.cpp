@@ -1,38 +1,47 @@
-// __vprof_enter and __vprof_leave as a probed function sees them (PROBE_ABI.md "Calls"): all registers but rax and r11
-// are kept on every path, whoever served the call.
+// __vprof_enter and __vprof_leave as a probed function sees them (PROBE_ABI.md "Calls"): all registers but rax, r10
+// and r11 are kept on every path, whoever served the call.
 #include "in_process.h"
 #include "registers.h"
 #include "shadow_stack.h"
 
 extern "C" {
 uint16_t *__vprof_enter(uint32_t site, void *frame);
-uint16_t *__vprof_enter_site(uint32_t site, void *frame);
+void __vprof_enter_site();
 void __vprof_leave(void *frame);
+void __vprof_leave_frame();
 }
 
 namespace vprof {
 namespace {
 
 template <typename F>
-uint64_t call_keeping_registers(F *function, int first_kept, uint64_t rax, uint64_t rdi, uint64_t rsi) {
+uint64_t call_keeping_registers(F *function, int first_kept, const arguments &arguments) {
   uint64_t registers[2][REGISTERS];
-  fill_registers(registers[0], rax, rdi, rsi);
+  fill_registers(registers[0], arguments);
   call_with_registers(reinterpret_cast<void (*)()>(function), registers);
   for (int i = first_kept; i < REGISTERS; ++i) EXPECT_EQ(registers[0][i], registers[1][i]) << register_names[i];
+  EXPECT_TRUE(vectors_are_kept());
   return registers[1][RAX];
 }
 
-// Both ways in must do the same; `at` is where the calls of the frame are numbered.
+// Both ways in must do the same.
+uint64_t enter_by_either(uint32_t site, void *frame) {
+  const uint64_t address = reinterpret_cast<uint64_t>(frame);
+  if (site % 2 == 0) return call_keeping_registers(__vprof_enter, KEPT_BUT_RESULT, {7, 7, site, address});
+  return call_keeping_registers(__vprof_enter_site, KEPT_BUT_RESULT, {site, address, 7, 7});
+}
+
+// `at` is where the calls of the frame are numbered.
 void enter_checked(uint32_t site, void *frame, const void *at) {
-  const uint64_t address = reinterpret_cast<uint64_t>(frame), expected = reinterpret_cast<uint64_t>(at);
-  if (site % 2 == 0)
-    EXPECT_EQ(call_keeping_registers(__vprof_enter, KEPT_BUT_RESULT, 7, site, address), expected);
-  else
-    EXPECT_EQ(call_keeping_registers(__vprof_enter_site, KEPT_BUT_RESULT, site, 7, address), expected);
+  EXPECT_EQ(enter_by_either(site, frame), reinterpret_cast<uint64_t>(at));
 }
 
 void leave_checked(void *frame) {
-  call_keeping_registers(__vprof_leave, KEPT, 0x1234, reinterpret_cast<uint64_t>(frame), 7);
+  const uint64_t address = reinterpret_cast<uint64_t>(frame);
+  if (address % 16 == 0)
+    call_keeping_registers(__vprof_leave, KEPT, {0x1234, 7, address, 7});
+  else
+    call_keeping_registers(__vprof_leave_frame, KEPT, {0x1234, address, 7, 7});
 }
 
 struct Call {
@@ -66,8 +75,7 @@ TEST(Entry, AThreadsFirstCallKeepsTheRegisters) {
       uint64_t frame;
       leave_checked(&frame);
       EXPECT_EQ(t_thread.slot, nullptr) << "a leave claims no slot";
-      call_keeping_registers(site == 70 ? __vprof_enter : __vprof_enter_site, KEPT_BUT_RESULT, site, site,
-                             reinterpret_cast<uint64_t>(&frame));
+      enter_by_either(site, &frame);
       Slot *slot = t_thread.slot;
       ASSERT_NE(slot, nullptr);
       leave_checked(&frame);

@@ -1,26 +1,41 @@
-/* A call with known values in the general registers, and what they are afterwards. For one unit of a program. */
+/* A call with known values in the general and vector registers (the CPU has AVX), and what they are afterwards. For one
+ * unit of a program. */
 #ifndef VPROF_TEST_REGISTERS_H
 #define VPROF_TEST_REGISTERS_H
 
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-enum { R11, RAX, RDI = 5, RSI = 14, REGISTERS };
-static const char *const register_names[REGISTERS] = {"r11", "rax", "rbx", "rcx", "rdx", "rdi", "rbp", "r8",
-                                                      "r9",  "r10", "r12", "r13", "r14", "r15", "rsi"};
+enum { R11, R10, RAX, RDI = 6, RSI = 14, REGISTERS };
+static const char *const register_names[REGISTERS] = {"r11", "r10", "rax", "rbx", "rcx", "rdx", "rdi", "rbp",
+                                                      "r8",  "r9",  "r12", "r13", "r14", "r15", "rsi"};
 
 /* The first of the registers that a probe's call keeps, without and with a result (PROBE_ABI.md "Calls"). */
 enum { KEPT = RAX, KEPT_BUT_RESULT = RAX + 1 };
 
-/* Values that tell the registers apart, but for three. */
-static inline void fill_registers(uint64_t *values, uint64_t rax, uint64_t rdi, uint64_t rsi) {
+enum { VECTORS = 16, VECTOR_BYTES = 32 };
+unsigned char vector_registers[2][VECTORS][VECTOR_BYTES]; /* before and after the last call */
+
+struct arguments {
+  uint64_t rax, r10, rdi, rsi;
+};
+
+/* Values that tell the registers apart, but for the arguments. */
+static inline void fill_registers(uint64_t *values, struct arguments arguments) {
   for (unsigned i = 0; i < REGISTERS; ++i) values[i] = 0x1111111111111111u * (i + 1);
-  values[RAX] = rax;
-  values[RDI] = rdi;
-  values[RSI] = rsi;
+  values[RAX] = arguments.rax;
+  values[R10] = arguments.r10;
+  values[RDI] = arguments.rdi;
+  values[RSI] = arguments.rsi;
+  for (unsigned i = 0; i < VECTORS * VECTOR_BYTES; ++i) (&vector_registers[0][0][0])[i] = (unsigned char)(i * 7 + 1);
+}
+
+static inline int vectors_are_kept(void) {
+  return memcmp(vector_registers[0], vector_registers[1], sizeof vector_registers[0]) == 0;
 }
 
 /* Calls `function` with values[0] in the registers and puts what is in them then into values[1]. */
@@ -37,16 +52,19 @@ __asm__(
     "  pushq %r15\n"
     "  pushq %rsi\n"
     "  movq %rdi, call_with_registers_target(%rip)\n"
+    "  .irp i, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n"
+    "  vmovdqu vector_registers + 32 * \\i(%rip), %ymm\\i\n"
+    "  .endr\n"
     "  movq 0(%rsi), %r11\n"
-    "  movq 8(%rsi), %rax\n"
-    "  movq 16(%rsi), %rbx\n"
-    "  movq 24(%rsi), %rcx\n"
-    "  movq 32(%rsi), %rdx\n"
-    "  movq 40(%rsi), %rdi\n"
-    "  movq 48(%rsi), %rbp\n"
-    "  movq 56(%rsi), %r8\n"
-    "  movq 64(%rsi), %r9\n"
-    "  movq 72(%rsi), %r10\n"
+    "  movq 8(%rsi), %r10\n"
+    "  movq 16(%rsi), %rax\n"
+    "  movq 24(%rsi), %rbx\n"
+    "  movq 32(%rsi), %rcx\n"
+    "  movq 40(%rsi), %rdx\n"
+    "  movq 48(%rsi), %rdi\n"
+    "  movq 56(%rsi), %rbp\n"
+    "  movq 64(%rsi), %r8\n"
+    "  movq 72(%rsi), %r9\n"
     "  movq 80(%rsi), %r12\n"
     "  movq 88(%rsi), %r13\n"
     "  movq 96(%rsi), %r14\n"
@@ -55,19 +73,23 @@ __asm__(
     "  call *call_with_registers_target(%rip)\n"
     "  xchgq %rsi, (%rsp)\n"
     "  movq %r11, 120(%rsi)\n"
-    "  movq %rax, 128(%rsi)\n"
-    "  movq %rbx, 136(%rsi)\n"
-    "  movq %rcx, 144(%rsi)\n"
-    "  movq %rdx, 152(%rsi)\n"
-    "  movq %rdi, 160(%rsi)\n"
-    "  movq %rbp, 168(%rsi)\n"
-    "  movq %r8, 176(%rsi)\n"
-    "  movq %r9, 184(%rsi)\n"
-    "  movq %r10, 192(%rsi)\n"
+    "  movq %r10, 128(%rsi)\n"
+    "  movq %rax, 136(%rsi)\n"
+    "  movq %rbx, 144(%rsi)\n"
+    "  movq %rcx, 152(%rsi)\n"
+    "  movq %rdx, 160(%rsi)\n"
+    "  movq %rdi, 168(%rsi)\n"
+    "  movq %rbp, 176(%rsi)\n"
+    "  movq %r8, 184(%rsi)\n"
+    "  movq %r9, 192(%rsi)\n"
     "  movq %r12, 200(%rsi)\n"
     "  movq %r13, 208(%rsi)\n"
     "  movq %r14, 216(%rsi)\n"
     "  movq %r15, 224(%rsi)\n"
+    "  .irp i, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n"
+    "  vmovdqu %ymm\\i, vector_registers + 512 + 32 * \\i(%rip)\n"
+    "  .endr\n"
+    "  vzeroupper\n"
     "  popq %rax\n"
     "  movq %rax, 232(%rsi)\n"
     "  popq %r15\n"

@@ -1,4 +1,4 @@
-/* registers: calls the two functions of the begin object with known registers, the first time and again; prints which
+/* registers: jumps to the two places in the begin object with known registers, the first time and again; prints which
  * of those that they keep have changed. Linked for lazy binding. */
 #include "registers.h"
 
@@ -10,15 +10,24 @@ __asm__(
     "__vprof_sw: .zero 16\n.popsection\n");
 #include "vprof_prelude.h"
 
+void entered(void), left(void);
+__asm__(
+    "entered:\n  leaq 1f(%rip), %r11\n  jmp __vprof_entered\n1: ret\n"
+    "left:\n  leaq 1f(%rip), %r11\n  jmp __vprof_left\n1: ret\n");
+
 static int changed;
 
-static void check(const char *name, void (*function)(void), int first_kept, uint64_t rdi, uint64_t rsi) {
+static void check(const char *name, void (*function)(void), int first_kept, struct arguments arguments) {
   uint64_t registers[2][REGISTERS];
-  fill_registers(registers[0], 7, rdi, rsi);
+  fill_registers(registers[0], arguments);
   call_with_registers(function, registers);
   for (int i = first_kept; i < REGISTERS; ++i) {
     if (registers[0][i] == registers[1][i]) continue;
     printf("%s changes %s\n", name, register_names[i]);
+    changed = 1;
+  }
+  if (!vectors_are_kept()) {
+    printf("%s changes vector registers\n", name);
     changed = 1;
   }
 }
@@ -26,8 +35,9 @@ static void check(const char *name, void (*function)(void), int first_kept, uint
 int main(void) {
   char frame;
   for (int i = 0; i < 2; ++i) {
-    check("enter", (void (*)(void))__vprof_entered, KEPT_BUT_RESULT, (uint64_t)&__vprof_sw[i], (uint64_t)&frame);
-    check("leave", (void (*)(void))__vprof_left, KEPT, (uint64_t)&frame, 7);
+    const uint64_t sw = (uint64_t)&__vprof_sw[i], address = (uint64_t)&frame;
+    check("enter", entered, KEPT_BUT_RESULT, (struct arguments){.rax = sw, .r10 = address});
+    check("leave", left, KEPT, (struct arguments){.rax = 7, .r10 = address});
   }
   return changed;
 }

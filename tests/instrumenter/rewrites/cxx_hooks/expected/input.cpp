@@ -50,15 +50,15 @@ struct Request {
 
 }  // namespace server
 
-int main() { __VPROF_PROBE_CALLS(5) 
+int main() { __VPROF_PROBE(5) 
   server::Latch latch;
   latch.acquire();
   latch.release();
   server::Job job{1};
   server::Queue queue;
-  (__VPROF_CALL_NUMBER(1), queue.pop());
+  queue.pop();
   queue.push(&job);
-  (__VPROF_CALL_NUMBER(2), queue.pop());
+  queue.pop();
   queue.pop_as<server::Job>();
   server::Request request;
   request.begin("read");

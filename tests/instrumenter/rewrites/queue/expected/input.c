@@ -23,11 +23,11 @@ static unsigned pop_number(void) { __VPROF_RETURNED(unsigned int)
   return __vprof_returned = ( 42) __VPROF_RETURNED_END;
 }
 
-int main(void) { __VPROF_PROBE_CALLS(0) 
+int main(void) { __VPROF_PROBE(0) 
   struct job job = {3};
   push(&job);
-  (__VPROF_CALL_NUMBER(1), pop(0));
-  printf("%d\n", (__VPROF_CALL_NUMBER(2), pop(1))->number);
-  (__VPROF_CALL_NUMBER(3), pop(1));
+  pop(0);
+  printf("%d\n", pop(1)->number);
+  pop(1);
   return pop_number() != 42;
 }
