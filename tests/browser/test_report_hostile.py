@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from conftest import Browser, Report
+from browsing import Browser, Report
 from serving import serving
 
 from vprof.report.page.plain import all_plain, plain

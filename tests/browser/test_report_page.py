@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Browser, Report
+from browsing import Browser, Report
 from selenium.webdriver.common.keys import Keys
 from serving import serving
 
