@@ -41,6 +41,7 @@ std::string unescape(llvm::StringRef quoted) {
 
 std::optional<Marker> parseMarker(llvm::StringRef line) {
   Marker marker;
+  line = line.ltrim();  // as the directive was, whose line it takes
   if (!line.consume_front("# ") || line.consumeInteger(10, marker.line) || !line.consume_front(" \""))
     return std::nullopt;
   const auto [quoted, flags] = line.rsplit('"');

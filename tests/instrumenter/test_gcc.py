@@ -70,6 +70,20 @@ def test_headers_behind_the_standard_library_are_seen(shop: Workshop) -> None:
 
 
 @WITH_GCC
+def test_what_follows_many_skipped_lines_is_seen(shop: Workshop) -> None:
+    """gcc prints a line marker for them where the `#endif` was, behind its indentation."""
+    skipped = "  n = 1;\n" * 12
+    shop.write(
+        s_c="int main(int n, char **v) {\n"
+        f"  #if 0\n{skipped}  #endif\n"
+        "  while (n > 9) n /= 2;\n  return n - 1;\n}\n"
+        "int after(int n) { while (n > 9) n /= 2; return n; }\n"
+    )
+    shop.cc("-c", "s.c")
+    assert {f["name"]: f["left"] for f in shop.unit("s.o")["functions"]} == {"main": None, "after": None}
+
+
+@WITH_GCC
 def test_the_timestamp_is_the_sources(shop: Workshop) -> None:
     shop.write(t_c="#include <stdio.h>\nint main(void) { puts(__TIMESTAMP__); return 0; }\n")
     os.utime(shop.path / "t.c", (1e9, 1e9))
