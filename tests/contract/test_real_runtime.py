@@ -138,19 +138,28 @@ def test_the_call_graph_comes_with_the_trace(record: Record) -> None:
     assert program.complete[number["worker"]]
 
 
+def wait_for_intervals(session: Session, plan: Plan, count: int) -> None:
+    """In the current file."""
+    deadline = time.monotonic() + 60
+    while session.stats()["intervals"] < count:
+        assert time.monotonic() < deadline
+        session.follow(plan)
+        time.sleep(0.002)
+
+
 def test_a_plan_switched_in_the_running_program_makes_epochs_and_files(tmp_path: Path) -> None:
     program, go_on = build(tmp_path, "steady.c"), tmp_path / "go-on"
     go_on.touch()
     outer, both = Plan.of(["work"]), Plan.of(["work", "inner"])
     with Session.start(tmp_path / "first.trace") as session:
         process = subprocess.Popen([program, go_on], env=session.environment())
-        while session.stats()["intervals"] < 50:
-            session.follow(outer)
-            time.sleep(0.002)
+        wait_for_intervals(session, outer, 50)
+        before = session.stats()["intervals"]
         session.switch(both)
-        time.sleep(0.3)
+        # More than before: the plan with the most intervals is the file's.
+        wait_for_intervals(session, both, 2 * before + 150)
         session.rotate(tmp_path / "second.trace")
-        time.sleep(0.2)
+        wait_for_intervals(session, both, 150)
         session.switch(outer)
         go_on.unlink()
         process.wait()
