@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 from pathlib import Path
@@ -20,6 +21,15 @@ def native(relative: str) -> Path:
     if not path.exists():
         raise VprofError(f"{path} is missing: build and install the native parts with `make setup`")
     return path
+
+
+def compiling_tools() -> str:
+    """What `vprof-cc` compiles and links with, but for the shared libvprof: a build by others is another build."""
+    files = ["bin/vprof-cc", *(f"lib/vprof/{name}" for name in ("vprof-rewrite", "__vprof_prelude.h", "vprof_begin.o"))]
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(native(file).read_bytes())
+    return digest.hexdigest()
 
 
 def _data(folder: str) -> Path:

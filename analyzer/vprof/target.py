@@ -20,7 +20,7 @@ from vprof import descriptor as descriptors
 from vprof.descriptor import Descriptor
 from vprof.errors import UsageError, VprofError
 from vprof.metadata import Function, Unit, read_program
-from vprof.paths import native, target_file
+from vprof.paths import compiling_tools, native, target_file
 from vprof.source import fetch
 
 Progress = Callable[[str], None]
@@ -79,9 +79,12 @@ class Target:
             fetch(source["package"], source["version"], self.source_dir, self.folder / "apt", log)
 
     def _annotations(self, only: frozenset[str] | None) -> Path:
-        """The rewriter's file. Build systems see neither it nor the steps: if these change, the build starts afresh."""
+        """The rewriter's file. Build systems see neither it nor the steps nor vprof: if one changes, all is built."""
         text = self.descriptor.rewriter_json(only)
-        made_from = "\n".join([text, json.dumps(self.descriptor.source), *self.descriptor.build["steps"]])
+        made_from = "\n".join(
+            [text, json.dumps(self.descriptor.source), *self.descriptor.build["steps"], compiling_tools()]
+            + [os.environ.get(name, "") for name in ("VPROF_REAL_CC", "VPROF_REAL_CXX")]
+        )
         stamp = self.folder / "build.stamp"
         if not (stamp.exists() and stamp.read_text(encoding="utf-8") == made_from):
             for made in (self.build_dir, self.folder / "install"):

@@ -142,6 +142,22 @@ def test_a_program_that_ends_too_early_is_said(work: Path) -> None:
     assert "the program ended (status 2)" in done.stderr
 
 
+def test_a_build_by_another_vprof_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def built() -> int:
+        assert vprof(tmp_path, "instrument", "--target", "minidb").returncode == 0
+        return (tmp_path / ".vprof/minidb/build/minidb").stat().st_mtime_ns
+
+    first = built()
+    assert built() == first
+    other = tmp_path / "other"
+    shutil.copytree(Path(sys.prefix) / "lib/vprof", other / "lib/vprof")
+    shutil.copytree(Path(sys.prefix) / "bin", other / "bin", symlinks=True)
+    with (other / "lib/vprof/__vprof_prelude.h").open("a", encoding="utf-8") as prelude:
+        prelude.write("/* another */\n")
+    monkeypatch.setenv("VPROF_PREFIX", str(other))
+    assert built() != first
+
+
 def test_a_changed_descriptor_is_built_in(tmp_path: Path) -> None:
     target = tmp_path / "minidb"
     shutil.copytree(MINIDB.parent, target)
