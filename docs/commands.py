@@ -35,7 +35,8 @@ def file_of(name: str) -> str:
 def _commands(
     command: click.Command, name: str, parent: click.Context | None
 ) -> Iterator[tuple[str, click.Command, click.Context]]:
-    context = click.Context(command, parent, info_name=name.split()[-1], terminal_width=WIDTH, max_content_width=WIDTH)
+    settings = {**command.context_settings, "terminal_width": WIDTH, "max_content_width": WIDTH}
+    context = click.Context(command, parent, info_name=name.split()[-1], **settings)
     yield name, command, context
     if isinstance(command, click.Group):
         for word in command.list_commands(context):
