@@ -1,6 +1,6 @@
 """Writes docs/commands/*.md: the help of each command, as `vprof COMMAND --help` prints it.
 
-Run it after a change of a command's docstring or options: python docs/commands.py
+Run it after a change of a command's docstring or options: python docs/commands.py [FOLDER]
 """
 
 import sys
@@ -49,8 +49,7 @@ def _fenced(text: str) -> str:
     return "```text\n" + "\n".join(line.rstrip() for line in text.splitlines()) + "\n```\n"
 
 
-def main() -> None:
-    folder = Path(__file__).parent / "commands"
+def main(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     for name, content in pages().items():
         (folder / name).write_text(content, encoding="utf-8")
@@ -59,4 +58,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "commands")
