@@ -4,9 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from replay import ALL, Replay
 
 from vprof.analysis import Analysis
+from vprof.cli import root
 from vprof.drill import Drill, DrillOptions, Enough
 from vprof.drill_file import DrillFile
 from vprof.errors import VprofError
@@ -79,3 +81,17 @@ def test_every_cut_of_a_file_is_refused(tmp_path: Path) -> None:
         path.write_bytes(whole[:length])
         with pytest.raises(VprofError):
             DrillFile.load(path)
+
+
+def test_a_file_of_a_vprof_that_knew_fewer_settings_goes_on_with_the_usual_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "drill").mkdir()
+    DrillFile(tmp_path / "drill/session.json", {"name": None, "root": "serve", "k": 5, "program": ["./server"]}).save()
+    seen: list[DrillFile] = []
+    monkeypatch.setattr("vprof.commands.drill._drill", lambda file, *_: seen.append(file))
+    done = CliRunner().invoke(root, ["drill", "--resume", "--dir", str(tmp_path), "--max-steps", "7"])
+    assert done.exit_code == 0, done.output
+    settings = seen[0].settings
+    assert (settings["k"], settings["max_steps"], settings["max_distortion"]) == (5, 7, 0.03)
+    assert settings["program"] == ["./server"]

@@ -94,13 +94,15 @@ def command(context: click.Context, /, **given: Any) -> None:
     if given["show"]:
         _show(DrillFile.load(path), given["form"])
         return
+    settings = {key: _plain(value) for key, value in given.items() if key in _SETTINGS}
     if given["resume"]:
         file = DrillFile.load(path)
         if file.outcome:
             raise UsageError("this drill-down is done: --show shows it; without --resume a new one begins")
-        file.settings |= {key: given[key] for key in _CHANGEABLE if _was_given(context, key)}
+        changed = {key: given[key] for key in _CHANGEABLE if _was_given(context, key)}
+        file.settings = settings | file.settings | changed  # an older vprof knew fewer
     else:
-        file = DrillFile(path, {key: _plain(value) for key, value in given.items() if key in _SETTINGS})
+        file = DrillFile(path, settings)
         _check(file.settings)
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists():
