@@ -1,9 +1,10 @@
-/* edges PRIMITIVE PAIRS: nanoseconds of CPU per uncontended acquire and release, the median over bursts of 20,000.
+/* edges PRIMITIVE PAIRS: nanoseconds of CPU per uncontended acquire and release, the median over bursts of 20,000;
+ * another thread sleeps meanwhile, as a server has: with one thread glibc locks a mutex without an atomic instruction.
  * edges handoff MEANS COUNT: nanoseconds of CPU of the process per hand-over between two threads on one CPU, each of
  * which sleeps until the other acts: one context switch each; the median over bursts of 1,000.
  * edges contend PRIMITIVE THREADS ROUNDS WORK: threads contend for one lock and keep the ground truth themselves: who
- * released before each acquire that had to wait. Prints `TID begin end RELEASER`, times of CLOCK_MONOTONIC in ns; WORK
- * is the length of a hold in turns of an empty loop. */
+ * released before each acquire that had to wait. Prints `TID begin end RELEASER WRITES leaving left`, times of
+ * CLOCK_MONOTONIC in ns; WORK is the length of a hold in turns of an empty loop. */
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -48,15 +49,21 @@ static void semaphore_release(void) {
   sem_post(&semaphore);
 }
 
+/* Every fourth time a thread writes, else it reads. What it does now: */
+static __thread int writes = 1, turns;
+
+static void mixed_acquire(void) {
+  writes = turns++ % 4 == 0;
+  writes ? write_acquire() : read_acquire();
+}
+
 static const struct primitive {
   const char *name;
   void (*acquire)(void);
   void (*release)(void);
-} primitives[] = {{"mutex", mutex_acquire, mutex_release},
-                  {"read", read_acquire, rwlock_release},
-                  {"write", write_acquire, rwlock_release},
-                  {"spin", spin_acquire, spin_release},
-                  {"semaphore", semaphore_acquire, semaphore_release}};
+} primitives[] = {{"mutex", mutex_acquire, mutex_release},  {"read", read_acquire, rwlock_release},
+                  {"write", write_acquire, rwlock_release}, {"mixed", mixed_acquire, rwlock_release},
+                  {"spin", spin_acquire, spin_release},     {"semaphore", semaphore_acquire, semaphore_release}};
 
 static uint64_t now(clockid_t clock) {
   struct timespec t;
@@ -69,9 +76,16 @@ static int compare(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+static void *sleep_on(void *unused) {
+  for (;;) pause();
+  return unused;
+}
+
 static void measure(const struct primitive *p, long pairs) {
   enum { BURST = 20000, MOST = 1000 };
   static double bursts[MOST];
+  pthread_t other;
+  pthread_create(&other, NULL, sleep_on, NULL);
   long n = 0;
   for (; n < MOST && n * BURST < pairs; ++n) {
     const uint64_t start = now(CLOCK_THREAD_CPUTIME_ID);
@@ -165,36 +179,44 @@ static void measure_hand_overs(const struct means *m, long count) {
   printf("%.1f\n", bursts[full / 2]);
 }
 
-/* The holder's number, and the last one's: written only while the lock is held. */
+/* The number of who released last: stored while the lock is held. Of a mixed lock several let go at once, so the times
+ * before and after a release are kept. */
 static volatile int last_releaser;
 static const struct primitive *contended;
 static long rounds, work;
 
-struct wait {
-  uint64_t begin, end;
-  int releaser;
+struct hold {
+  uint64_t begin, end; /* of the wait before it */
+  int releaser, writes;
+  uint64_t leaving, left;
 };
+
+static void hold_once(struct hold *h, int self) {
+  h->begin = now(CLOCK_MONOTONIC);
+  contended->acquire();
+  h->end = now(CLOCK_MONOTONIC);
+  h->releaser = last_releaser;
+  h->writes = writes;
+  const int mixed = contended->acquire == mixed_acquire;
+  for (volatile long k = 0; k < work; ++k) continue;
+  last_releaser = self;
+  if (mixed) h->leaving = now(CLOCK_MONOTONIC);
+  contended->release();
+  if (mixed) h->left = now(CLOCK_MONOTONIC);
+  for (volatile long k = 0; k < work / 2; ++k) continue;
+}
 
 static void *contend(void *unused) {
   (void)unused;
   const int self = (int)syscall(SYS_gettid);
-  struct wait *waits = calloc((size_t)rounds, sizeof *waits);
-  for (long i = 0; i < rounds; ++i) {
-    waits[i].begin = now(CLOCK_MONOTONIC);
-    contended->acquire();
-    waits[i].end = now(CLOCK_MONOTONIC);
-    waits[i].releaser = last_releaser;
-    for (volatile long k = 0; k < work; ++k) continue;
-    last_releaser = self;
-    contended->release();
-    for (volatile long k = 0; k < work / 2; ++k) continue;
-  }
+  struct hold *holds = calloc((size_t)rounds, sizeof *holds);
+  for (long i = 0; i < rounds; ++i) hold_once(&holds[i], self);
   flockfile(stdout);
-  for (long i = 0; i < rounds; ++i)
-    printf("%d %llu %llu %d\n", self, (unsigned long long)waits[i].begin, (unsigned long long)waits[i].end,
-           waits[i].releaser);
+  for (const struct hold *h = holds; h < holds + rounds; ++h)
+    printf("%d %llu %llu %d %d %llu %llu\n", self, (unsigned long long)h->begin, (unsigned long long)h->end,
+           h->releaser, h->writes, (unsigned long long)h->leaving, (unsigned long long)h->left);
   funlockfile(stdout);
-  free(waits);
+  free(holds);
   return NULL;
 }
 

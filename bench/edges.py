@@ -18,6 +18,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -148,20 +149,41 @@ def contention(program: Path, lib: Path, primitive: str, work: int) -> Contentio
         command = [program, "contend", primitive, "4", str(rounds), str(work)]
         run = subprocess.run(command, env=environment(session.path), capture_output=True, text=True, check=True)
         session.stop()
-        truth = np.array(run.stdout.split(), np.int64).reshape(-1, 4)
-        return judge(truth, *recorded_waits(Path(folder) / "run.trace"))
+        truth = np.array(run.stdout.split(), np.int64).reshape(-1, 7)
+        right = may_have_been_last if primitive == "mixed" else was_last
+        return judge(truth, *recorded_waits(Path(folder) / "run.trace"), right)
 
 
-def judge(truth: Int64, tids: dict[int, int], waits: list[RecordedWait]) -> Contention:
+TID, BEGIN, END, RELEASER, WRITES, LEAVING, LEFT = range(7)
+"""Columns of what edges.c prints of each hold."""
+
+
+def was_last(truth: Int64, hold: Int64, tid: int | None) -> bool:
+    return tid == hold[RELEASER]
+
+
+def may_have_been_last(truth: Int64, hold: Int64, tid: int | None) -> bool:
+    """Of a lock with readers, who let go at once: nobody else surely released after that thread, and before the end of
+    the wait. A reader waits for writers only."""
+    before = truth[(truth[:, LEAVING] <= hold[END]) & (truth[:, TID] != hold[TID])]
+    if not hold[WRITES]:
+        before = before[before[:, WRITES] == 1]
+    of_peer = before[before[:, TID] == tid]
+    return bool(len(of_peer) and before[:, LEAVING].max() <= of_peer[:, LEFT].max())
+
+
+def judge(
+    truth: Int64, tids: dict[int, int], waits: list[RecordedWait], right: Callable[[Int64, Int64, int | None], bool]
+) -> Contention:
     wrong = flagged = blocked = unknown = 0
     for wait in waits:
-        mine = truth[truth[:, 0] == tids[wait.uid]]
-        at = min(int(np.searchsorted(mine[:, 2], wait.end_ns - CLOCK_ERROR_NS)), len(mine) - 1)
-        length = int(min(mine[at, 2] - mine[at, 1], wait.ticks))
+        mine = truth[truth[:, TID] == tids[wait.uid]]
+        hold = mine[min(int(np.searchsorted(mine[:, END], wait.end_ns - CLOCK_ERROR_NS)), len(mine) - 1)]
+        length = int(min(hold[END] - hold[BEGIN], wait.ticks))
         blocked += length
         flagged += bool(wait.flags & PEER_TIME_UNKNOWN)
         unknown += length * bool(wait.flags & PEER_UNKNOWN)
-        wrong += length * (not wait.flags & PEER_UNKNOWN and tids.get(wait.peer) != mine[at, 3])
+        wrong += length * (not wait.flags & PEER_UNKNOWN and not right(truth, hold, tids.get(wait.peer)))
     time, count = max(1, blocked), max(1, len(waits))
     return Contention(len(waits), wrong / time, unknown / time, flagged / count)
 
@@ -178,7 +200,7 @@ def main() -> None:
         hand_overs(programs, lib, options.rounds)
         heads = ("waits", "wrong waker", "unknown waker", "time flagged")
         print(f"\n{'4 threads':<10} {'hold':>8} {heads[0]:>7} {heads[1]:>12} {heads[2]:>14} {heads[3]:>14}")
-        for primitive in ("mutex", "write", "semaphore"):
+        for primitive in ("mutex", "write", "mixed", "spin", "semaphore"):
             for work in HOLDS:
                 found = contention(programs["session"], lib, primitive, work)
                 shares = f"{found.wrong:>12.2%} {found.unknown:>14.2%} {found.flagged:>14.2%}"

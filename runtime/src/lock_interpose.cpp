@@ -81,10 +81,38 @@ static uint64_t read_side(uint64_t lock) {
   return ~lock;
 }
 
+// The caller holds the lock, or was refused it: whether a writer has it (bits/struct_rwlock.h).
+static bool has_writer(const pthread_rwlock_t *lock) {
+  return __atomic_load_n(&lock->__data.__cur_writer, __ATOMIC_RELAXED) != 0;
+}
+
+// A reader is refused because a writer has the lock. One that prefers writers also refuses while one waits, who may
+// give up.
+static Trust trust_of_readers(const pthread_rwlock_t *lock) {
+  return lock->__data.__flags == PTHREAD_RWLOCK_PREFER_READER_NP ? Trust::kAlways : Trust::kOnlyDuringWait;
+}
+
 template <typename Block>
 static int lock_for_reading(pthread_rwlock_t *lock, Block block) {
-  return acquire(
-      ObjectClass::kReadWriteLock, lock, Trust::kOnlyDuringWait, [=] { return pthread_rwlock_tryrdlock(lock); }, block);
+  if (!attached()) return block();
+  const int tried = pthread_rwlock_tryrdlock(lock);
+  if (__builtin_expect(tried != EBUSY, 1)) return tried;
+  const Wait wait = begin_wait(ObjectClass::kReadWriteLock, object_id(lock));
+  const int rc = block();
+  finish_wait(wait, rc, trust_of_readers(lock));
+  return rc;
+}
+
+// Who let a writer in: the later of both sides' releases during the wait. Else the release had been stamped before the
+// wait was announced: by who had the lock then.
+static Peer last_out(const Wait &on_writer, const Wait &on_readers, bool writer_had_it, uint64_t resumed) {
+  const Peer seen = later(find_peer(on_writer, resumed, Trust::kOnlyDuringWait),
+                          find_peer(on_readers, resumed, Trust::kOnlyDuringWait));
+  if (!(seen.flags & kPeerUnknown)) return seen;
+  const Peer writer = find_peer(on_writer, resumed, Trust::kAlways);
+  if (writer_had_it) return writer;
+  const Peer reader = find_peer(on_readers, resumed, Trust::kAlways);
+  return reader.flags & kPeerUnknown ? writer : reader;
 }
 
 template <typename Block>
@@ -92,16 +120,14 @@ static int lock_for_writing(pthread_rwlock_t *lock, Block block) {
   if (!attached()) return block();
   const int tried = pthread_rwlock_trywrlock(lock);
   if (__builtin_expect(tried != EBUSY, 1)) return tried;
+  const bool writer_has_it = has_writer(lock);
   const uint64_t name = object_id(lock);
   const Wait on_readers = begin_wait(ObjectClass::kReadWriteLock, read_side(name));
   const Wait on_writer = begin_wait(ObjectClass::kReadWriteLock, name);
   const int rc = block();
   const uint64_t resumed = ticks();
   if (rc == 0)
-    write_blocked(on_writer,
-                  later(find_peer(on_writer, resumed, Trust::kOnlyDuringWait),
-                        find_peer(on_readers, resumed, Trust::kOnlyDuringWait)),
-                  resumed);
+    write_blocked(on_writer, last_out(on_writer, on_readers, writer_has_it, resumed), resumed);
   else if (rc == ETIMEDOUT)
     write_blocked(on_writer, kNobody, resumed);
   end_wait(on_writer);
@@ -135,12 +161,10 @@ VPROF_INTERPOSE(int, pthread_rwlock_clockwrlock, (pthread_rwlock_t * lock, clock
   return lock_for_writing(lock, [=] { return real_pthread_rwlock_clockwrlock(lock, clock, until); });
 }
 
-// The caller holds the lock: for writing if there is a writer (bits/struct_rwlock.h).
 VPROF_INTERPOSE(int, pthread_rwlock_unlock, (pthread_rwlock_t * lock), (lock)) {
   if (!attached()) return real_pthread_rwlock_unlock(lock);
   const uint64_t name = object_id(lock);
-  const bool is_writer = __atomic_load_n(&lock->__data.__cur_writer, __ATOMIC_RELAXED) != 0;
-  return release_by(ObjectClass::kReadWriteLock, is_writer ? name : read_side(name),
+  return release_by(ObjectClass::kReadWriteLock, has_writer(lock) ? name : read_side(name),
                     [=] { return real_pthread_rwlock_unlock(lock); });
 }
 

@@ -22,7 +22,16 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("primitive", "hold"), [("mutex", 20), ("mutex", 20_000), ("write", 2000), ("semaphore", 2000)]
+    ("primitive", "hold"),
+    [
+        ("mutex", 20),
+        ("mutex", 20_000),
+        ("write", 200),
+        ("write", 2000),
+        ("mixed", 200),
+        ("spin", 200),
+        ("semaphore", 2000),
+    ],
 )
 def test_wakers_are_the_true_ones(program: Path, primitive: str, hold: int) -> None:
     """Weighted by blocked time; the rest of a per cent is for waits that a wake-up and an acquire both ended."""
