@@ -8,11 +8,12 @@ import pytest
 from click.testing import CliRunner
 from hand import hand_trace
 
-from vprof.analysis import AnalysisOptions
+from vprof.analysis import AnalysisOptions, analyze
 from vprof.commands.report import command
 from vprof.errors import VprofError
 from vprof.report.page import latency, trees
 from vprof.report.page.data import Source, page_data
+from vprof.report.page.headline import headline
 
 CASES = Path(__file__).parent.parent / "cases"
 HANDOFF = CASES / "02_lock_handoff.json"
@@ -63,6 +64,20 @@ def test_the_page_has_the_figures_of_the_analysis() -> None:
     assert data["paths"][0]["label"] == "slowest"
     assert data["paths"][0]["path"]["latency_ns"] == data["analysis"]["intervals"]["max_ns"]
     assert data["missing"] == {}
+
+
+def test_beside_an_answer_that_is_no_function_the_first_function_is_named() -> None:
+    """The client's time varies most: what the program can do about it is in the second sentence."""
+    trace = hand_trace(
+        {"a": (1, 0, 1, 12), "b": (1, 100, 1, 112), "c": (1, 200, 1, 220)},
+        """1 a 0 6 exec\n1 - 6 10 exec\n1 a 10 12 exec
+        1 b 100 102 exec\n1 - 102 110 exec\n1 b 110 112 exec
+        1 c 200 206 exec\n1 - 206 218 exec\n1 c 218 220 exec""",
+        """1 serve 0 6\n1 serve 100 102\n1 serve 200 206""",
+    )
+    answer = headline(analyze(trace, AnalysisOptions(k=10, min_share=0.01)))["answer"]
+    assert answer.startswith("[gap] (the thread worked for somebody else, or waited for its client) makes latency vary")
+    assert answer.endswith("Of functions, serve holds most: 25.0 %.")
 
 
 def test_of_a_long_trace_the_page_says_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:

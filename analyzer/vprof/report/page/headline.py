@@ -1,4 +1,4 @@
-"""The answer of a run in one sentence, and how sure it is."""
+"""The answer of a run in one sentence, and how sure it is; a second sentence names a function if the first has none."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def headline(analysis: Analysis) -> dict[str, str]:
         return {"answer": f"No function holds {least} of the variance of latency.", "certainty": ""}
     best = analysis.factors[0]
     answer = f"{_subject(best)} {percent(best.factor.share)} of the variance of latency."
-    return {"answer": answer, "certainty": _certainty(best)}
+    return {"answer": answer + _first_function(analysis.factors), "certainty": _certainty(best)}
 
 
 def _subject(best: RankedFactor) -> str:
@@ -40,6 +40,16 @@ def _subject(best: RankedFactor) -> str:
     meaning = MEANINGS.get(functions[0])
     name = f"{functions[0]} ({meaning})" if meaning else functions[0]
     return f"{name} makes latency vary most: it holds"
+
+
+def _first_function(factors: list[RankedFactor]) -> str:
+    """What to look at where the best factor is no function's: time of a client, of a queue, of the machine."""
+    if factors[0].factor.functions[-1] not in MEANINGS:
+        return ""
+    for one in factors[1:]:
+        if one.factor.functions[0] not in MEANINGS and one.factor.kind != "covariance":
+            return f" Of functions, {one.factor.functions[0]} holds most: {percent(one.factor.share)}."
+    return ""
 
 
 def _certainty(best: RankedFactor) -> str:
