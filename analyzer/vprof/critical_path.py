@@ -187,19 +187,42 @@ def _tasks(seg: Segments, created: Created) -> tuple[Int64, Int64]:
 @kernel
 def _walk_all(x, intervals):  # type: ignore[no-untyped-def]
     """`intervals`: rows number, end thread, begin, end. Returns the tables of pieces and of waits."""
-    pieces, waits, count = np.empty((64, 6), np.int64), np.empty((64, 8), np.int64), np.zeros(2, np.int64)
-    for k in range(intervals.shape[1]):
-        w = count[1] - 1
-        interval, thread, lo, e, wait = intervals[0, k], intervals[1, k], intervals[2, k], intervals[3, k], NONE
-        while True:
-            pieces, waits = _walk(x, interval, thread, e, lo, wait, pieces, waits, count)
+    pieces, waits, count = np.empty((1024, 6), np.int64), np.empty((1024, 8), np.int64), np.zeros(2, np.int64)
+    done = 0
+    while True:
+        done = _walk_from(x, intervals, done, pieces, waits, count)
+        if done == intervals.shape[1]:
+            return pieces[: count[0]], waits[: count[1]]
+        pieces, waits = roomy(pieces, count[0], len(pieces) + 1), roomy(waits, count[1], len(waits) + 1)
+
+
+@helper
+def _walk_from(x, intervals, k, pieces, waits, count):  # type: ignore[no-untyped-def]
+    """Walks from interval k on; returns the first one for which there is no room, or their number."""
+    while k < intervals.shape[1]:
+        n_pieces, n_waits = count[0], count[1]
+        if not _walk_interval(
+            x, intervals[0, k], intervals[1, k], intervals[2, k], intervals[3, k], pieces, waits, count
+        ):
+            count[0], count[1] = n_pieces, n_waits
+            return k
+        k += 1
+    return k
+
+
+@helper
+def _walk_interval(x, interval, thread, lo, e, pieces, waits, count):  # type: ignore[no-untyped-def]
+    """The home path from the end `e` on, then each waker's, as the waits turn up. False without room."""
+    w, wait = count[1] - 1, NONE
+    while True:
+        if not _walk(x, interval, thread, e, lo, wait, pieces, waits, count):
+            return False
+        w += 1
+        while w < count[1] and (waits[w, W_WAKER] == NONE or waits[w, W_ENDED] <= waits[w, W_START]):
             w += 1
-            while w < count[1] and (waits[w, W_WAKER] == NONE or waits[w, W_ENDED] <= waits[w, W_START]):
-                w += 1
-            if w == count[1]:
-                break
-            thread, lo, e, wait = waits[w, W_WAKER], waits[w, W_START], waits[w, W_ENDED], w
-    return pieces[: count[0]], waits[: count[1]]
+        if w == count[1]:
+            return True
+        thread, lo, e, wait = waits[w, W_WAKER], waits[w, W_START], waits[w, W_ENDED], w
 
 
 @helper
@@ -221,12 +244,12 @@ def _wait(waits, count, parent, thread, start, stop, anchored, segment, waker, e
 
 @helper
 def _walk(x, interval, thread, e, lo, wait, pieces, waits, count):  # type: ignore[no-untyped-def]
-    """`back` of ALGORITHMS section 2 from (thread, e) down to lo; home is `wait == NONE`."""
+    """`back` of ALGORITHMS section 2 from (thread, e) down to lo; home is `wait == NONE`. False without room."""
     home = wait == NONE
     segments = x.segments
     while e > lo:
         if _are_full(pieces, waits, count):
-            pieces, waits = roomy(pieces, count[0], _ROOM), roomy(waits, count[1], _ROOM)
+            return False
         s = _last_before(x, thread, e)
         before = s
         if s != NONE and (segments[S_TE, s] < e or (home and not _counts_at_home(segments, s, interval))):
@@ -246,7 +269,7 @@ def _walk(x, interval, thread, e, lo, wait, pieces, waits, count):  # type: igno
         e = start
         if home and e > lo and segments[S_TASK_AT_START, s] != NONE:
             thread, e = _follow_task(x, interval, thread, s, e, lo, pieces, waits, count)
-    return pieces, waits
+    return True
 
 
 @helper

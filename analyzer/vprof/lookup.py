@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vprof.kernels import helper, kernel
+from vprof.kernels import helper, kernel, maker
 from vprof.model import NONE, Int64
 
 
@@ -30,18 +30,28 @@ def latest(key: NDArray[Any], t: Int64, asked_key: NDArray[Any], asked_t: Int64)
 @kernel
 def distinct(key):  # type: ignore[no-untyped-def]
     """Each value once, in the order of first sight, and for every row the position of its own."""
-    slots, found, n = np.full(1024, NONE, np.int64), np.empty(512, np.int64), 0
+    slots, found = np.full(1024, NONE, np.int64), np.empty(512, np.int64)
     which = np.empty(len(key), np.int64)
-    for i in range(len(key)):
+    i, n = _tell_apart(0, 0, key, slots, found, which)
+    while i < len(key):
+        found, slots = _doubled(found)
+        i, n = _tell_apart(i, n, key, slots, found, which)
+    return found[:n].copy(), which
+
+
+@helper
+def _tell_apart(i, n, key, slots, found, which):  # type: ignore[no-untyped-def]
+    """From row i on, with n values found so far: the row at which `found` is full, and how many there are."""
+    while i < len(key):
         slot = _slot(key[i], found, slots)
         if slots[slot] == NONE:
             if n == len(found):
-                found, slots = _doubled(found)
-                slot = _slot(key[i], found, slots)
+                break
             slots[slot], found[n] = n, key[i]
             n += 1
         which[i] = slots[slot]
-    return found[:n].copy(), which
+        i += 1
+    return i, n
 
 
 @helper
@@ -54,7 +64,7 @@ def _slot(key, found, slots):  # type: ignore[no-untyped-def]
     return slot
 
 
-@helper
+@maker
 def _doubled(found):  # type: ignore[no-untyped-def]
     larger, slots = np.empty(2 * len(found), np.int64), np.full(4 * len(found), NONE, np.int64)
     for k in range(len(found)):

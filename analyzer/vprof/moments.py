@@ -9,30 +9,35 @@ occur in one interval are touched. Memory: nodes, pairs of siblings, and what oc
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vprof.columns import floats, i64
-from vprof.kernels import helper, kernel
+from vprof.columns import i64
+from vprof.kernels import helper, kernel, maker
 from vprof.model import NONE, Bool, Int32, Int64
 
 Float = NDArray[np.float64]
 
 
 class Layout(NamedTuple):
-    """Where the sums of a tree's pairs are: children of a node are numbered from 1 in the order of the tree, its own
-    time is number 0; the pair of numbers i <= j of node x is at first[x] + j * (j + 1) / 2 + i."""
+    """Where the sums of a tree's pairs are. Children of a node are numbered from 1 as they turn up, its own time is
+    number 0. The pair of x's own time with itself is at first[x], those of x with its siblings of lower numbers and
+    with itself from first[x] + 1 on. So a new node moves nothing."""
 
     parent: Int64
     number: Int64
     first: Int64
 
-    def at(self, x: Int64, i: Int64, j: Int64) -> Int64:
-        low, high = np.minimum(i, j), np.maximum(i, j)
-        place: Int64 = self.first[x] + high * (high + 1) // 2 + low
+    def at(self, a: Int64, own_a: Bool, b: Int64, own_b: Bool) -> Int64:
+        """Of pairs of siblings, or of nodes with themselves; `own_a`: the own time of node a."""
+        i, j = np.where(own_a, 0, self.number[a]), np.where(own_b, 0, self.number[b])
+        row_a, row_b = (
+            np.where(own_a, self.first[a], self.first[a] + 1),
+            np.where(own_b, self.first[b], self.first[b] + 1),
+        )
+        place: Int64 = np.where(i > j, row_a + j, row_b + i)
         return place
 
 
@@ -42,7 +47,7 @@ modulo 2^64; `rounded` holds these products again, as floats, which together tel
 
 
 class _Sums(NamedTuple):
-    """`nodes` (N_*) and `pairs` (products modulo 2^64), and the products again, rounded."""
+    """`nodes` (N_*) and `pairs` (products modulo 2^64), and the products again, rounded. There is room for more."""
 
     nodes: Int64
     nodes_rounded: Float
@@ -50,37 +55,45 @@ class _Sums(NamedTuple):
     pairs_rounded: Float
 
 
-@dataclass(frozen=True)
-class BlockSums:
-    """Sums by (block, pair), sorted by pair: of products, and for a node with itself of its time."""
+class _Scratch(NamedTuple):
+    """Of the current interval by node (M_*), of the children of one node, and of the current block by pair (B_*), with
+    products as floats. All zero (M_FIRST: NONE) in between."""
 
+    mine: Int64
+    values: Int64
+    cells: Int64
+    rounded: Float
+
+
+class Cells(NamedTuple):
+    """Sums of pairs in the blocks in which they occur: those of pair k are first[k] .. first[k + 1]; of products, and
+    for a node with itself of its time."""
+
+    first: Int64
     block: Int32
-    pair: Int64
     product: Float
     time: Float
 
-    def of(self, pairs: Int64, blocks: int) -> tuple[Float, Float]:
-        """By (block, asked pair): the sums of products, and of times."""
-        first, last = np.searchsorted(self.pair, pairs), np.searchsorted(self.pair, pairs, "right")
-        asked = np.repeat(np.arange(len(pairs)), last - first)
-        row = np.arange(len(asked)) + np.repeat(first - np.r_[0, np.cumsum(last - first)[:-1]], last - first)
-        cell, shape = self.block[row] * np.int64(len(pairs)) + asked, (blocks, len(pairs))
-        product, time = (
-            floats(np.bincount(cell, column[row], blocks * len(pairs))).reshape(shape)
-            for column in (self.product, self.time)
-        )
-        return product, time
+    def of(self, pairs: Int64) -> Cells:
+        """The cells of these pairs, in their order."""
+        first, last = self.first[pairs], self.first[pairs + 1]
+        begins = np.r_[0, np.cumsum(last - first)]
+        row = np.arange(begins[-1]) + np.repeat(first - begins[:-1], last - first)
+        return Cells(i64(begins), self.block[row], self.product[row], self.time[row])
 
 
 class Moments:
     """Grows with every `add`; the tree may grow in between (nodes at its end)."""
 
     def __init__(self) -> None:
-        empty = np.zeros(0, np.int64)
-        self.layout = Layout(empty, empty, np.zeros(1, np.int64))
-        rounded = np.zeros(0, np.float64)
+        empty, rounded = np.zeros(0, np.int64), np.zeros(0, np.float64)
+        self.layout = Layout(empty, empty, empty)
+        self._children = empty
         self._sums = _Sums(np.zeros((0, 6), np.int64), np.zeros((0, 2), np.float64), empty, rounded)
-        self._blocks: list[tuple[Int32, Int64, Float]] = []
+        self._scratch = _Scratch(
+            np.zeros((0, 5), np.int64), np.zeros((0, 3), np.int64), np.zeros((0, 3), np.int64), rounded
+        )
+        self._blocks: list[tuple[Int32, Int32, Float]] = []
         self.intervals = 0
         self.latency = self.tail_latency = 0
         self._tail_intervals = 0
@@ -93,40 +106,44 @@ class Moments:
         self.latency += int(latency.sum())
         self._tail_intervals += int(np.count_nonzero(tail))
         self.tail_latency += int(latency[tail].sum())
-        pairs, products = _accumulate(
-            i64(rows), self.layout, i64(latency), tail.astype(np.int64), i64(block), self._sums
+        keys, products = _accumulate(
+            i64(rows), self.layout, i64(latency), tail.astype(np.int64), i64(block), self._sums, self._scratch
         )
-        if len(pairs):
-            node = np.searchsorted(self.layout.first, pairs[:, 1], "right") - 1
-            packed = pair_number(node, pairs[:, 1] - self.layout.first[node])
-            self._blocks.append((pairs[:, 0].astype(np.int32), packed, products))
+        if len(keys):
+            self._blocks.append((keys[:, 0].astype(np.int32), keys[:, 1].astype(np.int32), products))
 
     def _grow(self, parent: Int64) -> None:
-        old, sums = self.layout, self._sums
-        more = len(parent) - len(old.parent)
-        if not more:
+        old = self.layout
+        known = len(old.parent)
+        if known == len(parent):
             return
-        number = _numbered(parent)
-        children = np.bincount(parent[1:], minlength=len(parent)) + 1
-        self.layout = Layout(parent, number, i64(np.r_[0, np.cumsum(children * (children + 1) // 2)]))
-        size = int(self.layout.first[-1])
-        pairs, rounded = np.zeros(size, np.int64), np.zeros(size, np.float64)
-        key = np.arange(len(sums.pairs))
-        node = np.searchsorted(old.first, key, "right") - 1
-        moved = key - old.first[node] + self.layout.first[node]
-        pairs[moved], rounded[moved] = sums.pairs, sums.pairs_rounded
-        nodes = np.pad(sums.nodes, ((0, more), (0, 0)))
-        nodes_rounded = np.pad(sums.nodes_rounded, ((0, more), (0, 0)))
-        self._sums = _Sums(nodes, nodes_rounded, pairs, rounded)
+        self._children = _with_room(self._children, len(parent))
+        number = np.r_[old.number, _numbered(parent, known, self._children)]
+        first = np.cumsum(number + 2) - (number + 2)
+        pairs = int(first[-1] + number[-1] + 2)
+        self.layout = Layout(parent, number, first)
+        sums, scratch = self._sums, self._scratch
+        self._sums = _Sums(
+            *(_with_room(table, len(parent)) for table in (sums.nodes, sums.nodes_rounded)),
+            *(_with_room(table, pairs) for table in (sums.pairs, sums.pairs_rounded)),
+        )
+        mine = _with_room(scratch.mine, len(parent))
+        mine[len(scratch.mine) :, M_FIRST] = NONE
+        self._scratch = _Scratch(
+            mine,
+            _with_room(scratch.values, len(parent) + 1),
+            _with_room(scratch.cells, pairs),
+            _with_room(scratch.rounded, pairs),
+        )
 
     @property
     def time(self) -> Int64:
         """By node: its time with everything below it, and its own."""
-        return self._sums.nodes[:, [N_TIME, N_OWN]]
+        return self._sums.nodes[: len(self.layout.parent), [N_TIME, N_OWN]]
 
     @property
     def tail_time(self) -> Int64:
-        return self._sums.nodes[:, [N_TAIL, N_OWN_TAIL]]
+        return self._sums.nodes[: len(self.layout.parent), [N_TAIL, N_OWN_TAIL]]
 
     def covariance(self, key: Int64, time_a: Int64, time_b: Int64) -> Float:
         """Of the pairs at `key`, whose times sum to these: population covariances, rounded once."""
@@ -134,7 +151,8 @@ class Moments:
 
     def with_latency(self, own: int) -> Float:
         """By node: the covariance of its time (`own` 0: all, 1: its own) with the latency."""
-        product, rounded = self._sums.nodes[:, N_LATENCY + own], self._sums.nodes_rounded[:, own]
+        n = len(self.layout.parent)
+        product, rounded = self._sums.nodes[:n, N_LATENCY + own], self._sums.nodes_rounded[:n, own]
         return self._exact(product, rounded, self.time[:, own], np.full(len(product), self.latency))
 
     def _exact(self, product: Int64, rounded: Float, time_a: Int64, time_b: Int64) -> Float:
@@ -143,11 +161,17 @@ class Moments:
         found = [(n * _whole(p, near) - a * b) / (n * n) for p, near, a, b in zip(*columns, strict=True)]
         return np.array(found, np.float64)
 
-    def blocks(self) -> BlockSums:
-        parts = [*self._blocks, (np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros((0, 2)))]
-        block, pair, products = (np.concatenate(column) for column in zip(*parts, strict=True))
-        order = np.argsort(pair, kind="stable")
-        return BlockSums(block[order], pair[order], products[order, 0], products[order, 1])
+    def blocks(self) -> Cells:
+        """Of all pairs, as the layout numbers them."""
+        at = np.zeros(len(self._sums.pairs) + 2, np.int64)
+        for _, pair, _ in self._blocks:
+            _count_pairs(pair, at[2:])
+        np.cumsum(at, out=at)
+        n = int(at[-1])
+        cells = Cells(at[:-1], np.empty(n, np.int32), np.empty(n, np.float64), np.empty(n, np.float64))
+        for part in self._blocks:
+            _file(*part, at[1:], cells)
+        return cells
 
 
 def _whole(modulo: int, near: float) -> int:
@@ -158,19 +182,44 @@ def _whole(modulo: int, near: float) -> int:
     return modulo + (round((near - modulo) / 2**64) << 64)
 
 
-def pair_number(node: Int64, place: Int64) -> Int64:
-    """A pair's name in `BlockSums`: its node, and its place among the pairs of the node."""
-    return (node << 32) + place
+def _with_room(table: NDArray[Any], n: int) -> Any:
+    """The table if it has n rows, else a larger copy with more; new ones are zero."""
+    if n <= len(table):
+        return table
+    larger = np.zeros((n + n // 2, *table.shape[1:]), table.dtype)
+    larger[: len(table)] = table
+    return larger
 
 
 @kernel
-def _numbered(parent):  # type: ignore[no-untyped-def]
-    """Each node's number among its siblings."""
-    children, number = np.zeros(len(parent), np.int64), np.zeros(len(parent), np.int64)
-    for x in range(1, len(parent)):
-        children[parent[x]] += 1
-        number[x] = children[parent[x]]
+def _numbered(parent, known, children):  # type: ignore[no-untyped-def]
+    """The numbers of the nodes from `known` on among their siblings; counts them in `children`."""
+    number = np.zeros(len(parent) - known, np.int64)
+    for x in range(known, len(parent)):
+        if parent[x] != NONE:
+            children[parent[x]] += 1
+            number[x - known] = children[parent[x]]
     return number
+
+
+@kernel
+def _count_pairs(pair, count):  # type: ignore[no-untyped-def]
+    for i in range(len(pair)):
+        count[pair[i]] += 1
+
+
+@kernel
+def _file(block, pair, products, at, cells):  # type: ignore[no-untyped-def]
+    """Puts each cell where `at` says that the next one of its pair goes."""
+    _file_all(block, pair, products, at, cells.block, cells.product, cells.time)
+
+
+@helper
+def _file_all(block, pair, products, at, to_block, to_product, to_time):  # type: ignore[no-untyped-def]
+    for i in range(len(pair)):
+        place = at[pair[i]]
+        at[pair[i]] += 1
+        to_block[place], to_product[place], to_time[place] = block[i], products[i, 0], products[i, 1]
 
 
 M_TIME, M_OWN, M_FIRST, M_NEXT, M_LIST = range(5)
@@ -183,39 +232,74 @@ with any."""
 
 
 @kernel
-def _accumulate(rows, layout, latency, tail, block, sums):  # type: ignore[no-untyped-def]
+def _accumulate(rows, layout, latency, tail, block, sums, scratch):  # type: ignore[no-untyped-def]
     """Returns (block, pair) rows and their (product, time) sums; none without blocks."""
-    # Tables are passed one by one: taking them out of a tuple costs more than what is done with them.
-    parent, number, first = layout.parent, layout.number, layout.first
-    node_sums, node_rounded, pair_sums, pair_rounded = sums.nodes, sums.nodes_rounded, sums.pairs, sums.pairs_rounded
-    mine, values = np.zeros((len(parent), 5), np.int64), np.empty((len(parent) + 1, 3), np.int64)
-    mine[:, M_FIRST] = NONE
-    cells, rounded = np.zeros((len(pair_sums), 3), np.int64), np.zeros(len(pair_sums), np.float64)
+    cells, rounded = scratch.cells, scratch.rounded
     keys, products, n = np.empty((1024, 2), np.int64), np.empty((1024, 2), np.float64), 0
+    k = used = 0
+    while k < len(rows):
+        of = block[rows[k, 0]]
+        k, used = _sum_block(
+            k,
+            rows,
+            layout.parent,
+            layout.number,
+            layout.first,
+            latency,
+            tail,
+            block,
+            sums.nodes,
+            sums.nodes_rounded,
+            scratch.mine,
+            scratch.values,
+            cells,
+            rounded,
+        )
+        if of != NONE:
+            while n + used > len(keys):
+                keys, products = _doubled(keys, products)
+            n = _list(of, keys, products, n, cells, rounded, used)
+        _fold(sums.pairs, sums.pairs_rounded, cells, rounded, used)
+    return keys[:n].copy(), products[:n].copy()
+
+
+@helper
+def _sum_block(  # type: ignore[no-untyped-def]
+    k,
+    rows,
+    parent,
+    number,
+    first,
+    latency,
+    tail,
+    block,
+    node_sums,
+    node_rounded,
+    mine,
+    values,
+    cells,
+    rounded,
+):
+    """Sums the intervals from row k on that are in one block with the first; returns the row after them, and how many
+    cells are used."""
     touched = used = 0
-    for k in range(len(rows)):
+    of = block[rows[k, 0]]
+    while k < len(rows) and block[rows[k, 0]] == of:
         interval = rows[k, 0]
-        touched = _spread(rows[k, 1], rows[k, 2], parent, mine, touched)
-        if k + 1 < len(rows) and rows[k + 1, 0] == interval:
-            continue
+        while k < len(rows) and rows[k, 0] == interval:
+            touched = _spread(rows[k, 1], rows[k, 2], parent, mine, touched)
+            k += 1
         for t in range(touched):
             x = mine[t, M_LIST]
             _count(mine[x], latency[interval], tail[interval], node_sums[x], node_rounded[x])
-            m = _children(x, mine, number, values)
-            used = _multiply(first[x], values, m, cells, rounded, used)
+            m = _children(x, mine, number, first, values)
+            used = _multiply(values, m, cells, rounded, used)
         for t in range(touched):
             x = mine[t, M_LIST]
             mine[x, M_TIME] = mine[x, M_OWN] = 0
             mine[x, M_FIRST] = NONE
         touched = 0
-        if k + 1 == len(rows) or block[rows[k + 1, 0]] != block[interval]:
-            if block[interval] != NONE:
-                while n + used > len(keys):
-                    keys, products = _doubled(keys, products)
-                n = _list(block[interval], keys, products, n, cells, rounded, used)
-            _fold(pair_sums, pair_rounded, cells, rounded, used)
-            used = 0
-    return keys[:n].copy(), products[:n].copy()
+    return k, used
 
 
 @helper
@@ -248,35 +332,34 @@ def _count(mine, latency, in_tail, sums, rounded):  # type: ignore[no-untyped-de
 
 
 @helper
-def _children(x, mine, number, values):  # type: ignore[no-untyped-def]
+def _children(x, mine, number, first, values):  # type: ignore[no-untyped-def]
     """Number, time and row of pairs of each child with time, the own one included; returns how many."""
     n = 0
     if mine[x, M_OWN]:
-        values[0, 0], values[0, 1], values[0, 2] = 0, mine[x, M_OWN], 0
+        values[0, 0], values[0, 1], values[0, 2] = 0, mine[x, M_OWN], first[x]
         n = 1
     child = mine[x, M_FIRST]
     while child != NONE:
-        j = number[child]
-        values[n, 0], values[n, 1], values[n, 2] = j, mine[child, M_TIME], j * (j + 1) // 2
+        values[n, 0], values[n, 1], values[n, 2] = number[child], mine[child, M_TIME], first[child] + 1
         n += 1
         child = mine[child, M_NEXT]
     return n
 
 
 @helper
-def _multiply(first, values, n, cells, rounded, used):  # type: ignore[no-untyped-def]
+def _multiply(values, n, cells, rounded, used):  # type: ignore[no-untyped-def]
     """Adds the products of all pairs of a node's children."""
     for a in range(n):
         number, time, row = values[a, 0], values[a, 1], values[a, 2]
         for b in range(a + 1):
             other = values[b, 1]
-            key = first + (values[b, 2] + number if values[b, 0] > number else row + values[b, 0])
+            key = values[b, 2] + number if values[b, 0] > number else row + values[b, 0]
             if rounded[key] == 0:
                 cells[used, B_LIST] = key
                 used += 1
             cells[key, B_PRODUCT] += time * other
             rounded[key] += float(time) * float(other)
-        cells[first + row + number, B_TIME] += time
+        cells[row + number, B_TIME] += time
     return used
 
 
@@ -300,7 +383,7 @@ def _list(block, keys, products, n, cells, rounded, used):  # type: ignore[no-un
     return n
 
 
-@helper
+@maker
 def _doubled(keys, products):  # type: ignore[no-untyped-def]
     size = len(keys)
     more_keys, more_products = np.empty((2 * size, 2), np.int64), np.empty((2 * size, 2), np.float64)

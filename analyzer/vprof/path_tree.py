@@ -105,18 +105,34 @@ def build_path_tree(trace: Trace, paths: Paths, stacks: Stacks) -> PathTree:
 
 def calls_of(trace: Trace, stacks: Stacks) -> Int64:
     """By node of the forest: the calls that were entered there in one of the trace's intervals and for it."""
-    node = stacks.timeline.frames[1][entered_for_intervals(trace)]
-    return np.bincount(node, minlength=len(stacks.forest.nodes))
+    count: Int64 = _count_calls(stacks.timeline.frames[1], entered_for_intervals(trace), len(stacks.forest.nodes))
+    return count
+
+
+@kernel
+def _count_calls(node, counts, nodes):  # type: ignore[no-untyped-def]
+    """How many of the calls at each node count."""
+    count = np.zeros(nodes, np.int64)
+    for i in range(len(node)):
+        count[node[i]] += counts[i]
+    return count
 
 
 def entered_for_intervals(trace: Trace) -> Bool:
     """Which invocations were entered within an interval that counts, and worked for it then."""
     intervals, calls = trace.intervals, trace.invocations
-    mine: Bool = (calls.interval != NONE) & (calls.interval < len(intervals.begin))
-    of = calls.interval[mine]
-    inside = (intervals.begin[of] <= calls.fs[mine]) & (calls.fs[mine] < intervals.end[of])
-    mine[mine] = inside & ~intervals.ignore[of]
-    return mine
+    entered: Bool = _entered(calls.interval, calls.fs, i64(intervals.begin), i64(intervals.end), intervals.ignore)
+    return entered
+
+
+@kernel
+def _entered(interval, fs, begin, end, ignore):  # type: ignore[no-untyped-def]
+    entered = np.zeros(len(fs), np.bool_)
+    for i in range(len(fs)):
+        of = interval[i]
+        if 0 <= of < len(begin):
+            entered[i] = begin[of] <= fs[i] < end[of] and not ignore[of]
+    return entered
 
 
 def tree_of(trace: Trace, forest: Forest, has_own: Bool, calls: Int64) -> tuple[PathTree, Int64, Bool]:
@@ -309,30 +325,58 @@ def _flush(interval, sums, touched, out, n):  # type: ignore[no-untyped-def]
         sums[x, 0] = 0
 
 
+A_PIECE, A_TIME, A_TOUCHED, A_OUT = range(4)
+"""How far `_place_on` is: the piece and the time in it, the nodes with time in the interval, the rows that are out."""
+
+
 @kernel
 def _place(pieces, waits, timeline, near, below, grafts, path, trie):  # type: ignore[no-untyped-def]
     """Puts every nanosecond of the pieces (columns as in `Pieces`) at a node.
 
     Returns rows (interval, node, ns), by interval, and the trie.
     """
-    # Tables are passed one by one: taking them out of a tuple costs more than what is done with them.
-    first, steps, frames = timeline.first, timeline.steps, timeline.frames
-    times, innermost = steps[0], steps[1]
-    nodes, slots, used = trie.nodes, trie.slots, trie.used
-    sums, touched = np.zeros((len(nodes), 2), np.int64), 0
-    out, n = np.zeros((1024, 3), np.int64), 0
-    for k in range(pieces.shape[1]):
-        kind, thread, wait = pieces[1, k], pieces[2, k], pieces[5, k]
-        t, stop = pieces[3, k], pieces[4, k]
+    at = np.zeros(4, np.int64)
+    if pieces.shape[1]:
+        at[A_TIME] = pieces[3, 0]
+    trie = roomy_trie(trie)
+    sums, out = np.zeros((len(trie.nodes), 2), np.int64), np.zeros((1024, 3), np.int64)
+    while not _place_on(
+        pieces,
+        waits,
+        timeline.first,
+        timeline.steps[0],
+        timeline.steps[1],
+        timeline.frames,
+        near,
+        below,
+        grafts,
+        path,
+        trie.nodes,
+        trie.slots,
+        trie.used,
+        sums,
+        out,
+        at,
+    ):
+        trie = roomy_trie(trie)
+        sums = roomy(sums, len(sums), len(trie.nodes) - len(sums))
+        out = roomy(out, at[A_OUT], at[A_TOUCHED])
+    return out[: at[A_OUT]], trie
+
+
+@helper
+def _place_on(  # type: ignore[no-untyped-def]
+    pieces, waits, first, times, innermost, frames, near, below, grafts, path, nodes, slots, used, sums, out, at
+):
+    """Goes on where `at` says; False when the trie or `out` is full."""
+    k, t, touched, n = at[A_PIECE], at[A_TIME], at[A_TOUCHED], at[A_OUT]
+    while k < pieces.shape[1]:
+        kind, thread, wait, stop = pieces[1, k], pieces[2, k], pieces[5, k], pieces[4, k]
         home = wait == NONE
         if home and kind == P_EXEC:
             touched = _add_steps(first, times, innermost, frames, thread, t, stop, near, sums, touched)
             t = stop
-        while t < stop:
-            if used[0] + MAX_DEPTH > len(nodes):
-                trie = roomy_trie(trie)
-                nodes, slots = trie.nodes, trie.slots
-                sums = roomy(sums, len(sums), len(nodes) - len(sums))
+        while t < stop and used[0] + MAX_DEPTH <= len(nodes):
             node, until = 0, stop
             if not home:
                 _update(wait, t, below, waits, first, times, innermost, frames, near, grafts, path, nodes, slots, used)
@@ -350,12 +394,18 @@ def _place(pieces, waits, timeline, near, below, grafts, path, trie):  # type: i
                 node = child_of(node, _label(kind), nodes, slots, used)
             touched = _add(node, until - t, sums, touched)
             t = until
-        if k + 1 == pieces.shape[1] or pieces[0, k + 1] != pieces[0, k]:
-            if n + touched > len(out):
-                out = roomy(out, n, touched)
+        ends = k + 1 == pieces.shape[1] or pieces[0, k + 1] != pieces[0, k]
+        if t < stop or (ends and n + touched > len(out)):
+            at[A_PIECE], at[A_TIME], at[A_TOUCHED], at[A_OUT] = k, t, touched, n
+            return False
+        if ends:
             _flush(pieces[0, k], sums, touched, out, n)
             n, touched = n + touched, 0
-    return out[:n], trie
+        k += 1
+        if k < pieces.shape[1]:
+            t = pieces[3, k]
+    at[A_OUT] = n
+    return True
 
 
 @helper

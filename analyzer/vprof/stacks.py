@@ -13,7 +13,7 @@ import numpy as np
 
 from vprof.columns import groups, i64
 from vprof.errors import TraceError
-from vprof.kernels import helper, kernel, roomy
+from vprof.kernels import helper, kernel, maker, roomy
 from vprof.lookup import distinct
 from vprof.model import NONE, Int32, Int64, Invocations, Trace
 
@@ -145,7 +145,7 @@ def is_full(trie):  # type: ignore[no-untyped-def]
     return trie.used[0] + MAX_DEPTH > len(trie.nodes)
 
 
-@helper
+@maker
 def roomy_trie(trie):  # type: ignore[no-untyped-def]
     """The trie with room for one path more than it has."""
     if not is_full(trie):
@@ -189,34 +189,60 @@ def child_of(node, label, nodes, slots, used):  # type: ignore[no-untyped-def]
     return slots[slot]
 
 
+N_THREAD, N_ROW, N_TOP, N_BASE, N_END, N_BAD = range(6)
+"""How far `_nest_on` is: the thread and its next row, the frame around that, the thread's first step and the next one,
+and a row that does not nest."""
+
+
 @kernel
 def _nest(fs, fe, depth, label, first, trie, timeline):  # type: ignore[no-untyped-def]
     """Fills the timeline; returns (a row that does not nest or NONE, trie)."""
-    frames, steps, begins = timeline.frames, timeline.steps, timeline.first
-    nodes, slots, used = trie.nodes, trie.slots, trie.used
-    base = end = 0
-    bad = NONE
-    for thread in range(len(first) - 1):
-        top = NONE
-        for i in range(first[thread], first[thread + 1]):
+    at = np.zeros(6, np.int64)
+    at[N_ROW], at[N_TOP], at[N_BAD] = first[0], NONE, NONE
+    while not _nest_on(
+        fs,
+        fe,
+        depth,
+        label,
+        first,
+        trie.nodes,
+        trie.slots,
+        trie.used,
+        timeline.frames,
+        timeline.steps,
+        timeline.first,
+        at,
+    ):
+        trie = roomy_trie(trie)
+    return at[N_BAD], trie
+
+
+@helper
+def _nest_on(fs, fe, depth, label, first, nodes, slots, used, frames, steps, begins, at):  # type: ignore[no-untyped-def]
+    """Goes on where `at` says; False when the trie has no room for another node."""
+    thread, i, top, base, end = at[N_THREAD], at[N_ROW], at[N_TOP], at[N_BASE], at[N_END]
+    while thread < len(first) - 1:
+        while i < first[thread + 1]:
             while top != NONE and _over(fs, fe, depth, top, i):
                 end = _step(steps, base, end, fe[top], frames[0, top])
                 top = frames[0, top]
-            if top != NONE and fe[i] > fe[top]:
-                bad = i
             if used[0] == len(nodes):
-                trie = roomy_trie(trie)
-                nodes, slots = trie.nodes, trie.slots
+                at[N_THREAD], at[N_ROW], at[N_TOP], at[N_BASE], at[N_END] = thread, i, top, base, end
+                return False
+            if top != NONE and fe[i] > fe[top]:
+                at[N_BAD] = i
             above = 0 if top == NONE else frames[1, top]
             frames[0, i], frames[1, i], frames[2, i] = top, child_of(above, label[i], nodes, slots, used), fe[i]
             end = _step(steps, base, end, fs[i], i)
             top = i
+            i += 1
         while top != NONE:
             end = _step(steps, base, end, fe[top], frames[0, top])
             top = frames[0, top]
         base = end
-        begins[thread + 1] = end
-    return bad, trie
+        thread += 1
+        begins[thread] = end
+    return True
 
 
 @helper

@@ -14,6 +14,7 @@ from scipy import stats
 
 from vprof.columns import floats
 from vprof.factors import Factor
+from vprof.kernels import helper, kernel
 from vprof.model import Bool, Int32, Int64
 from vprof.variance_tree import Float, VarianceTree
 
@@ -29,8 +30,8 @@ MIN_EFFECTIVE = 30
 MAX_BLOCK_SHARE = 0.20
 RESAMPLES = 1000
 LEVEL = 0.95
-_BATCH = 64
-"""Places of a factor whose block sums are held at once."""
+_TILE = 200
+"""Resamples that are looked at together: their weights fit in the cache."""
 
 
 @dataclass(frozen=True)
@@ -201,9 +202,14 @@ class ShareIntervals:
         picks = np.random.default_rng(1).integers(0, blocks.count, (RESAMPLES, blocks.count))
         offsets = np.arange(RESAMPLES)[:, None] * blocks.count
         weights = np.bincount((picks + offsets).ravel(), minlength=RESAMPLES * blocks.count)
-        self._weights = weights.reshape(RESAMPLES, blocks.count).astype(np.float64)
-        self._n = self._weights @ np.bincount(blocks.of, minlength=blocks.count)
-        self._variance, self._squares = self._covariances([(0, 0)])
+        tiles = weights.reshape(RESAMPLES // _TILE, _TILE, blocks.count).transpose(0, 2, 1)
+        self._weights = np.ascontiguousarray(tiles, np.float64)
+        self._size = np.bincount(blocks.of, minlength=blocks.count).astype(np.float64)
+        self._n = _weighted(self._weights, self._size)
+        self._known: dict[int, tuple[Factor, Float, Float]] = {}
+        latency = tree.latency_ns - tree.latency_ns.mean()
+        self._squares, deviations = (floats(np.bincount(blocks.of, x, blocks.count)) for x in (latency**2, latency))
+        self._variance = self._covariance(self._squares, _weighted(self._weights, deviations) ** 2)
 
     def of(self, factor: Factor) -> tuple[float, float]:
         """Its interval: quantiles of the resampled shares, as far out as Student's t with the blocks that count.
@@ -233,40 +239,85 @@ class ShareIntervals:
 
     def _resampled(self, factor: Factor) -> tuple[Float, Float]:
         """Its shares, and per block its sum of products: of deviations from the means."""
-        times = 1 if factor.kind == "variance" else 2
-        covariances, products = self._covariances(factor.instances)
-        return times * covariances / self._variance, times * products
+        if id(factor) not in self._known:
+            times = 1 if factor.kind == "variance" else 2
+            products, of_means = self._sums(factor.instances)
+            shares = times * self._covariance(products, of_means) / self._variance
+            self._known[id(factor)] = factor, shares, times * products
+        return self._known[id(factor)][1:]
 
-    def _covariances(self, pairs: list[tuple[int, int]]) -> tuple[Float, Float]:
-        """Sum of Cov(a, b) over the pairs, in every resample; sum of their products in every block."""
-        blocks = self._blocks.count
-        size = np.bincount(self._blocks.of, minlength=blocks)[:, None]
-        products, of_means = np.zeros(blocks), np.zeros((blocks, blocks) if len(pairs) > blocks else RESAMPLES)
-        for at in range(0, len(pairs), _BATCH):
-            batch = pairs[at : at + _BATCH]
-            product, left, right = self._sums(batch)
-            mean_a, mean_b = (self._tree.mean_ns[[pair[side] for pair in batch]] for side in (0, 1))
-            products += (product - mean_b * left - mean_a * right + mean_a * mean_b * size).sum(axis=1)
-            left, right = left - mean_a * size, right - mean_b * size
-            if of_means.ndim == 2:  # many pairs: first over these, then over the resamples
-                of_means += left @ right.T
-            else:
-                of_means += ((self._weights @ left) * (self._weights @ right)).sum(axis=1)
-        if of_means.ndim == 2:
-            of_means = ((self._weights @ of_means) * self._weights).sum(axis=1)
-        total: Float = (self._weights @ products - of_means / self._n) / self._n
-        return total, products
+    def _covariance(self, products: Float, of_means: Float) -> Float:
+        """In every resample."""
+        found: Float = (_weighted(self._weights, products) - of_means / self._n) / self._n
+        return found
 
-    def _sums(self, pairs: list[tuple[int, int]]) -> tuple[Float, Float, Float]:
-        """By (block, pair): the sums of a * b, of a, and of b."""
-        if pairs != [(0, 0)]:
-            a, b = np.array(pairs, np.int64).T
-            return self._tree.block_sums(a, b, self._blocks.count)
-        latency = self._tree.latency_ns.astype(np.float64)
-        square, time = (
-            floats(np.bincount(self._blocks.of, x, self._blocks.count))[:, None] for x in (latency**2, latency)
-        )
-        return square, time, time
+    def _sums(self, pairs: list[tuple[int, int]]) -> tuple[Float, Float]:
+        """Over the pairs, the sums of deviations' products in every block, and of products of their sums in every
+        resample."""
+        a, b = np.array(pairs, np.int64).T
+        alone = np.array_equal(a, b)
+        both = self._tree.cells(a, b)
+        left, right = (both, both) if alone else (self._tree.cells(a, a), self._tree.cells(b, b))
+        mean_a, mean_b = self._tree.mean_ns[a], self._tree.mean_ns[b]
+        products = self._size * (mean_a @ mean_b)
+        for cells, value in (
+            (both, both.product),
+            (left, -left.time * np.repeat(mean_b, np.diff(left.first))),
+            (right, -right.time * np.repeat(mean_a, np.diff(right.first))),
+        ):
+            products += np.bincount(cells.block, value, self._blocks.count)
+        of_means = _products_of_sums(left, mean_a, right, mean_b, alone, self._weights, self._n.reshape(-1, _TILE))
+        return products, of_means
+
+
+@kernel
+def _weighted(weights, values):  # type: ignore[no-untyped-def]
+    """By resample the weighted sum of what the blocks have; `weights` by (tile, block, resample)."""
+    total = np.zeros((len(weights), weights.shape[2]))
+    for tile in range(len(weights)):
+        _add_weighted(values, weights[tile], total[tile])
+    return total.ravel()
+
+
+@helper
+def _add_weighted(values, weights, total):  # type: ignore[no-untyped-def]
+    for block in range(len(values)):
+        value, of = values[block], weights[block]
+        for r in range(len(total)):
+            total[r] += value * of[r]
+
+
+@kernel
+def _products_of_sums(left, mean_a, right, mean_b, alone, weights, n):  # type: ignore[no-untyped-def]
+    """Over the pairs of `left` and `right`, by resample: the sum of products of their weighted deviations. `alone`: of
+    nodes with themselves. `n`: the weighted sizes, by (tile, resample)."""
+    total = np.zeros(n.shape)
+    for tile in range(len(n)):
+        scratch = np.empty((2, n.shape[1]))
+        _add_tile(left, mean_a, right, mean_b, alone, weights[tile], n[tile], total[tile], scratch)
+    return total.ravel()
+
+
+@helper
+def _add_tile(left, mean_a, right, mean_b, alone, weights, n, total, scratch):  # type: ignore[no-untyped-def]
+    a, b = scratch[0], scratch[0 if alone else 1]
+    for k in range(len(mean_a)):
+        _deviate(left.first[k], left.first[k + 1], left.block, left.time, mean_a[k], weights, n, a)
+        if not alone:
+            _deviate(right.first[k], right.first[k + 1], right.block, right.time, mean_b[k], weights, n, b)
+        for r in range(len(total)):
+            total[r] += a[r] * b[r]
+
+
+@helper
+def _deviate(begin, end, block, time, mean, weights, n, out):  # type: ignore[no-untyped-def]
+    """The deviations of the cells in [begin, end) from the mean, weighted."""
+    for r in range(len(out)):
+        out[r] = -mean * n[r]
+    for c in range(begin, end):
+        value, of = time[c], weights[block[c]]
+        for r in range(len(out)):
+            out[r] += value * of[r]
 
 
 @dataclass(frozen=True)

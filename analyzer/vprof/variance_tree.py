@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from vprof.columns import floats, i64
 from vprof.errors import InvariantError, VprofError
 from vprof.model import Bool, Int64
-from vprof.moments import BlockSums, Moments, pair_number
+from vprof.moments import Cells, Moments
 from vprof.path_tree import PathTree
 
 Float = NDArray[np.float64]
@@ -33,9 +33,9 @@ class Summed:
     place: Int64
     own: Bool
 
-    def number(self, nodes: Int64) -> Int64:
-        """Their numbers among their siblings."""
-        return np.where(self.own[nodes], 0, self.moments.layout.number[self.place[nodes]])
+    def pair(self, a: Int64, b: Int64) -> Int64:
+        """Where the moments have pairs of siblings, or of nodes with themselves."""
+        return self.moments.layout.at(self.place[a], self.own[a], self.place[b], self.own[b])
 
     def time(self) -> Int64:
         return i64(self.moments.time[self.place, i64(self.own)])
@@ -80,20 +80,12 @@ class VarianceTree:
             raise VprofError("the times of single intervals were not kept: load the trace as a whole")
         return self.rows
 
-    def block_sums(self, a: Int64, b: Int64, blocks: int) -> tuple[Float, Float, Float]:
-        """Of pairs of siblings, or of nodes with themselves, but for the root: by (block, pair) the sums of a * b, of
-        a, and of b."""
-        sums = self._block_sums
-        product, _ = sums.of(self._pairs(a, b), blocks)
-        return product, sums.of(self._pairs(a, a), blocks)[1], sums.of(self._pairs(b, b), blocks)[1]
-
-    def _pairs(self, a: Int64, b: Int64) -> Int64:
-        layout, parent = self.summed.moments.layout, self.summed.place[self.paths.parent[a]]
-        place = layout.at(parent, self.summed.number(a), self.summed.number(b))
-        return pair_number(parent, place - layout.first[parent])
+    def cells(self, a: Int64, b: Int64) -> Cells:
+        """Sums by block of pairs of siblings, or of nodes with themselves, but for the root."""
+        return self._cells.of(self.summed.pair(a, b))
 
     @cached_property
-    def _block_sums(self) -> BlockSums:
+    def _cells(self) -> Cells:
         return self.summed.moments.blocks()
 
 
@@ -169,19 +161,15 @@ def of_moments(
 def _variances(summed: Summed, paths: PathTree, time: Int64) -> Float:
     """Of all nodes but the root."""
     nodes = np.arange(1, len(time))
-    number = summed.number(nodes)
-    key = summed.moments.layout.at(summed.place[paths.parent[nodes]], number, number)
-    return floats(np.r_[0.0, summed.moments.covariance(key, time[nodes], time[nodes])])
+    return floats(np.r_[0.0, summed.moments.covariance(summed.pair(nodes, nodes), time[nodes], time[nodes])])
 
 
 def _covariances(summed: Summed, parent: int, kids: list[int], time: Int64, var: Float) -> Float:
     """Covariances of all pairs of children."""
     nodes = np.array(kids)
-    number = summed.number(nodes)
     a, b = np.tril_indices(len(kids), -1)
-    key = summed.moments.layout.at(summed.place[parent], number[a], number[b])
     cov = np.diag(var[nodes])
-    cov[a, b] = summed.moments.covariance(key, time[nodes[a]], time[nodes[b]])
+    cov[a, b] = summed.moments.covariance(summed.pair(nodes[a], nodes[b]), time[nodes[a]], time[nodes[b]])
     cov[b, a] = cov[a, b]
     return cov
 
