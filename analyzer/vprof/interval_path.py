@@ -66,6 +66,11 @@ def interval_path(trace: Trace, wanted: str, stacks: Stacks | None = None) -> In
     return IntervalPath(trace.interval_ids[row], trace.types[iv.type[row]], int(iv.end[row] - iv.begin[row]), steps)
 
 
+def named(trace: Trace, wanted: str) -> str:
+    """The id of an interval that is wanted as `interval_path` says."""
+    return trace.interval_ids[_row(trace, wanted)]
+
+
 def _row(trace: Trace, wanted: str) -> int:
     iv = trace.intervals
     rows = np.flatnonzero(~iv.ignore)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def load_trace(path: Path, root: str | None = None) -> Trace:
     """`root`: make each outermost call of this function an interval. Raises TraceError or UsageError in one line."""
-    if _is_json(path):
+    if is_json(path):
         from vprof.json_trace import load_json as load
     else:
         from vprof.trace import load_binary as load
@@ -32,7 +32,7 @@ def load_trace(path: Path, root: str | None = None) -> Trace:
 
 def analyze_files(paths: Sequence[Path], root: str | None, options: AnalysisOptions) -> Analysis:
     """Several traces as one, without keeping them in memory, unless they are JSON. Shows its progress on a terminal."""
-    if any(_is_json(path) for path in paths):
+    if any(is_json(path) for path in paths):
         from vprof.analysis import analyze
         from vprof.merge import merge
 
@@ -45,7 +45,8 @@ def analyze_files(paths: Sequence[Path], root: str | None, options: AnalysisOpti
         return analyze_traces(paths, root, options, progress=lambda part: bar.update(task, completed=part))
 
 
-def _is_json(path: Path) -> bool:
+def is_json(path: Path) -> bool:
+    """Whether it is a trace by hand. Raises TraceError."""
     try:
         with path.open("rb") as file:
             return file.read(64).lstrip().startswith(b"{")

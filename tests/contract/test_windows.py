@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from writer import Thread, Writer, header, record
 
 from vprof.analysis import analyze
+from vprof.chosen_paths import chosen_paths
 from vprof.errors import VprofError
+from vprof.interval_path import interval_path
 from vprof.loading import load_trace
 from vprof.merge import merge
 from vprof.report.json import analysis_json
@@ -139,6 +141,29 @@ def test_several_traces_are_one_however_they_are_read(seeds: list[int], records:
             for i, seed in enumerate(seeds)
         ]
         assert is_same(in_windows(paths, records), whole(paths))
+
+
+def assert_same_paths(paths: list[Path], records: int, root: str | None = None) -> None:
+    try:
+        trace = merge([load_trace(path, root) for path in paths])
+    except VprofError:  # no such function
+        return
+    ids = trace.interval_ids[: len(trace.intervals.begin)]
+    usable = [sid for sid, ignored in zip(ids, trace.intervals.ignore, strict=True) if not ignored]
+    assert chosen_paths(paths, lambda _: usable, root, records) == [interval_path(trace, sid) for sid in usable]
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 2**32), records=st.integers(1, 60))
+def test_paths_of_single_intervals_are_those_of_the_whole(seed: int, records: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        one = disturbed(History(seed, 3, 200).writer, seed).save(Path(folder) / "one.trace")
+        two, three = (
+            in_small_chunks(History(seed + i, 3, 100).writer, seed).save(Path(folder) / f"{i}.trace") for i in (1, 2)
+        )
+        assert_same_paths([one], records)
+        assert_same_paths([one], records, "site 3")
+        assert_same_paths([two, three], records)
 
 
 def test_cut_off_at_any_byte_windows_give_what_is_before(tmp_path: Path) -> None:

@@ -86,18 +86,18 @@ def command(
       vprof analyze run.trace --path slowest
     """
     from vprof.analysis import AnalysisOptions, analyze
+    from vprof.chosen_paths import one_path
     from vprof.loading import analyze_files, load_trace
     from vprof.merge import merge
     from vprof.report.text import print_analysis
 
     _check(fmt, {"--intervals": intervals}, {"--path": path, "--explain": explain})
+    if path is not None:
+        _write(_rendered_path(one_path(traces, path, root), fmt), output)
+        return
     options = AnalysisOptions(k, min_share, specificity_exp, intervals, by_type, force, tail, own, top)
-    if intervals or path is not None or explain is not None or by_type or own:
-        trace = merge([load_trace(file, root) for file in traces])
-        if path is not None:
-            _write(_one_path(trace, path, fmt), output)
-            return
-        analysis = analyze(trace, options)
+    if intervals or explain is not None or by_type or own:
+        analysis = analyze(merge([load_trace(file, root) for file in traces]), options)
     else:
         analysis = analyze_files(traces, root, options)
     if explain is not None:
@@ -129,11 +129,9 @@ def _render(analysis, fmt: str) -> str:  # type: ignore[no-untyped-def]
     return renderers[fmt](analysis)
 
 
-def _one_path(trace, wanted: str, fmt: str) -> str:  # type: ignore[no-untyped-def]
-    from vprof.interval_path import interval_path
+def _rendered_path(found, fmt: str) -> str:  # type: ignore[no-untyped-def]
     from vprof.report import path
 
-    found = interval_path(trace, wanted)
     return path.render_json(found) if fmt == "json" else path.render(found)
 
 

@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -24,10 +25,11 @@ import numpy as np
 
 from vprof import __version__
 from vprof.analysis import Analysis, AnalysisOptions, analyze
+from vprof.chosen_paths import chosen_paths
 from vprof.errors import VprofError
 from vprof.exemplars import exemplars
 from vprof.explain import explain
-from vprof.interval_path import interval_path
+from vprof.interval_path import IntervalPath, interval_path
 from vprof.loading import analyze_files, load_trace
 from vprof.merge import merge
 from vprof.model import Trace
@@ -78,7 +80,9 @@ def page_data(source: Source, options: AnalysisOptions) -> dict[str, Any]:
     else:
         analysis = analyze_files(source.traces, source.root, options)
         limit = f"the trace is larger than {WHOLE_BYTES >> 20} MB: record for a shorter time to have this"
-        found = _Found(missing=dict.fromkeys(("paths", "explained", "waits", "by_type"), limit))
+        found = _Found(missing=dict.fromkeys(("explained", "waits", "by_type"), limit))
+        wanted = exemplars(analysis.trace)
+        found.paths = _labelled(chosen_paths(source.traces, lambda _: wanted, source.root), wanted)
     data: dict[str, Any] = {
         "title": source.title or ", ".join(path.name for path in source.traces),
         "headline": headline(analysis),
@@ -134,7 +138,8 @@ def _single_times(trace: Trace, analysis: Analysis) -> _Found:
         found.waits = _explained(analysis, "[blocked]")
         if not found.waits:
             found.missing["waits"] = "no interval waited for a thread, or its waits do not vary"
-    found.paths = _paths(trace, wanted)
+    stacks = build_stacks(trace)
+    found.paths = _labelled((interval_path(trace, sid, stacks) for sid in wanted), wanted)
     return found
 
 
@@ -145,12 +150,10 @@ def _explained(analysis: Analysis, name: str) -> dict[str, Any] | None:
         return None
 
 
-def _paths(trace: Trace, wanted: dict[str, str]) -> list[dict[str, Any]]:
-    stacks = build_stacks(trace)
-    paths: list[dict[str, Any]] = [
-        {"label": why, "path": path_json(interval_path(trace, sid, stacks))} for sid, why in wanted.items()
-    ]
-    return [one for one in paths if _steps(one["path"]["steps"]) <= _STEPS]
+def _labelled(paths: Iterable[IntervalPath], wanted: dict[str, str]) -> list[dict[str, Any]]:
+    """Those that can be drawn. `wanted`: why each is shown, by its interval."""
+    labelled: list[dict[str, Any]] = [{"label": wanted[path.interval], "path": path_json(path)} for path in paths]
+    return [one for one in labelled if _steps(one["path"]["steps"]) <= _STEPS]
 
 
 def _steps(steps: list[dict[str, Any]]) -> int:
