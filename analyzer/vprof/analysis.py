@@ -16,7 +16,7 @@ from vprof import statistics
 from vprof.critical_path import Paths, critical_paths
 from vprof.errors import VprofError
 from vprof.factors import Factor, rank, select
-from vprof.model import Int64, Trace
+from vprof.model import Bool, Int64, Trace
 from vprof.own_view import without_wakers
 from vprof.path_tree import PathTree, build_path_tree, display_names
 from vprof.per_interval import IntervalDetail, details
@@ -200,8 +200,13 @@ def conclude(
         naive_cost=naive_cost(trace.program, outermost_functions(tree.paths)),
         distortion=_distortion(trace),
         probe_cost=probes.total if probes else None,
-        types=statistics.split_by_type(latency, iv.type[rows], trace.types) if options.by_type else None,
+        types=split(trace, rows) if options.by_type else None,
     )
+
+
+def split(trace: Trace, rows: Int64) -> statistics.TypeSplit:
+    iv = trace.intervals
+    return statistics.split_by_type(iv.end[rows] - iv.begin[rows], iv.type[rows], trace.types)
 
 
 def _distortion(trace: Trace) -> Distortion | None:
@@ -249,11 +254,16 @@ def _tree_of(
 def _trees_by_type(
     trace: Trace, types: statistics.TypeSplit | None, paths: PathTree, rows: Int64, latency: Int64, quantile: float
 ) -> list[TypedTree]:
+    chosen = with_own_tree(trace, types, rows)
+    return [_tree_of(name, paths, rows[mine], latency[mine], quantile) for name, mine in chosen]
+
+
+def with_own_tree(trace: Trace, types: statistics.TypeSplit | None, rows: Int64) -> list[tuple[str, Bool]]:
+    """The types that get a tree, and which of the intervals `rows` are theirs; none if there is but one type."""
     if types is None or len(types.rows) < 2:
         return []
     names = np.array([statistics.type_name(name) for name in trace.types])[trace.intervals.type[rows]]
-    chosen = [(row.type, names == row.type) for row in types.rows]
-    return [_tree_of(name, paths, rows[mine], latency[mine], quantile) for name, mine in chosen]
+    return [(row.type, names == row.type) for row in types.rows]
 
 
 def _details(trace: Trace, paths: Paths, tree: PathTree, rows: Int64) -> dict[str, IntervalDetail]:

@@ -3,8 +3,8 @@
     [trace.py: Reading] -> per window: critical paths -> nodes of the forest -> Moments  =>  Analysis
 
 The result is that of `analysis.analyze` over the traces loaded whole and merged; sums are whole numbers, so it does not
-depend on the windows. What needs the times of single intervals (`--intervals`, `--explain`, trees by type, `--own`) is
-not to be had this way. Memory: what `Reading` keeps of each interval, nodes and pairs of siblings, and one window.
+depend on the windows. What needs the times of single intervals (`--intervals`, `--explain`, `--own`) is not to be had
+this way. Memory: what `Reading` keeps of each interval, nodes and pairs of siblings, and one window.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from pathlib import Path
 import numpy as np
 
 from vprof import statistics
-from vprof.analysis import Analysis, AnalysisOptions, TypedTree, conclude, rows_of
+from vprof.analysis import Analysis, AnalysisOptions, TypedTree, conclude, rows_of, split, with_own_tree
 from vprof.columns import i64
 from vprof.critical_path import critical_paths
 from vprof.merge import function_numbers, merge
 from vprof.model import NONE, Bool, Int64, Trace
 from vprof.moments import Moments
-from vprof.path_tree import calls_of, place, tree_of
+from vprof.path_tree import PathTree, calls_of, place, tree_of
 from vprof.scan import Progress
 from vprof.stacks import T_PARENT, Forest, build_stacks
 from vprof.trace import WINDOW_RECORDS, Reading
@@ -52,12 +52,14 @@ def analyze_traces(
     latency = known.intervals.end[rows] - known.intervals.begin[rows]
     tail = statistics.tail_of(latency, options.tail)
     blocks = statistics.blocks_of(known.intervals.begin[rows], latency)
+    chosen = with_own_tree(known, split(known, rows) if options.by_type else None, rows)
     sums = _Sums(
         Forest(),
         Moments(),
         BlockedSums(),
         tail[1] if tail else np.zeros(len(rows), np.bool_),
         blocks.of if isinstance(blocks, statistics.Blocks) else np.full(len(rows), NONE),
+        [_SumsOfType.begin(name, mine, latency, options.tail) for name, mine in chosen],
     )
     steps = sum(len(reading.scan.borders) + 1 for reading in readings)
     done = 0
@@ -71,18 +73,58 @@ def analyze_traces(
     tree, place_of, own = tree_of(trace, sums.forest, sums.moments.time[:, 1] > 0, sums.calls)
     summed = Summed(sums.moments, place_of, own)
     whole = TypedTree("", of_moments(tree, summed, latency, tail[1] if tail else None), tail[0] if tail else None)
-    return conclude(trace, options, rows, whole, blocks, sums.blocked)
+    analysis = conclude(trace, options, rows, whole, blocks, sums.blocked)
+    return replace(analysis, type_trees=[one.conclude(tree, summed) for one in sums.types])
+
+
+@dataclass(frozen=True)
+class _SumsOfType:
+    """The intervals of one type. `mine` and `tail` are by interval of all types."""
+
+    type: str
+    mine: Bool
+    latency: Int64
+    tail: Bool
+    tail_quantile: float | None
+    moments: Moments
+
+    @staticmethod
+    def begin(type_: str, mine: Bool, latency: Int64, quantile: float) -> _SumsOfType:
+        """`latency` of all."""
+        found = statistics.tail_of(latency[mine], quantile)
+        tail = np.zeros(len(mine), np.bool_)
+        if found:
+            tail[mine] = found[1]
+        return _SumsOfType(type_, mine, latency[mine], tail, found[0] if found else None, Moments())
+
+    def add(self, parent: Int64, times: Int64, latency: Int64, positions: Int64) -> None:
+        chosen = self.mine[positions]
+        number = np.cumsum(chosen) - 1
+        times = times[chosen[times[:, 0]]]
+        own = np.column_stack((number[times[:, 0]], times[:, 1:]))
+        blocks = np.full(np.count_nonzero(chosen), NONE)
+        self.moments.add(parent, own, latency[chosen], self.tail[positions[chosen]], blocks)
+
+    def conclude(self, tree: PathTree, whole: Summed) -> TypedTree:
+        """`whole`: what was summed of all types, whose nodes are these."""
+        empty = np.zeros(0, np.int64)
+        self.moments.add(whole.moments.layout.parent, empty.reshape(0, 3), empty, empty.astype(np.bool_), empty)
+        tail = None if self.tail_quantile is None else self.tail[self.mine]
+        found = of_moments(tree, replace(whole, moments=self.moments), self.latency, tail)
+        return TypedTree(self.type, found, self.tail_quantile)
 
 
 @dataclass
 class _Sums:
-    """What all windows go into. `tail` and `block` are by interval, `calls` by node of the forest."""
+    """What all windows go into. `tail` and `block` are by interval, `calls` by node of the forest; `types` in the order
+    of the split."""
 
     forest: Forest
     moments: Moments
     blocked: BlockedSums
     tail: Bool
     block: Int64
+    types: list[_SumsOfType]
     calls: Int64 = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def add(self, trace: Trace, functions: Int64 | None, positions: Int64) -> None:
@@ -98,6 +140,8 @@ class _Sums:
         times = place(trace, paths, stacks)
         parent = i64(self.forest.nodes[:, T_PARENT])
         self.moments.add(parent, times, iv.end - iv.begin, self.tail[positions], self.block[positions])
+        for one in self.types:
+            one.add(parent, times, iv.end - iv.begin, positions)
         self.blocked.add(trace, paths, stacks, functions)
 
 

@@ -84,7 +84,7 @@ def test_of_a_long_trace_the_page_says_what_it_lacks(monkeypatch: pytest.MonkeyP
     whole = page_data(Source([HANDOFF]), AnalysisOptions(k=10))
     monkeypatch.setattr("vprof.report.page.data.WHOLE_BYTES", 10)
     data = page_data(Source([HANDOFF]), AnalysisOptions(k=10))
-    assert set(data["missing"]) == {"explained", "waits", "by_type"}
+    assert set(data["missing"]) == {"explained", "waits"}
     assert data["headline"] == whole["headline"]
     assert data["latency"] == whole["latency"]
     assert data["paths"] == whole["paths"][: len(data["paths"])] != []

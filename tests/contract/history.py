@@ -95,7 +95,7 @@ class History:
 
     def _begin(self, actor: Actor) -> None:
         id_ = self._chance.randint(1, (1 << 64) - 1)
-        actor.records.begin(id_, self._tick())
+        actor.records.begin(id_, self._tick(), id_ % 3)  # types without names are none
         self._begun[id_] = (actor.index, self.now)
         self._relabel(actor, id_)
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from writer import Thread, Writer, header, record
 
-from vprof.analysis import analyze
+from vprof.analysis import AnalysisOptions, analyze
 from vprof.chosen_paths import chosen_paths
 from vprof.errors import VprofError
 from vprof.interval_path import interval_path
@@ -25,11 +25,14 @@ from vprof.stream import analyze_traces
 
 FOLLOWERS = (7, 8, 13)
 LONG_START = 2
+BY_TYPE = AnalysisOptions(by_type=True)
 
 
 def in_small_chunks(writer: Writer, seed: int) -> Writer:
-    """Cuts the threads' records into chunks of few: windows end where chunks begin."""
+    """Cuts the threads' records into chunks of few: windows end where chunks begin. Intervals are of three types."""
     chance = random.Random(seed)
+    for number, text in ((1, "reads"), (2, "writes")):
+        writer.event("label", number=number, text=text)
     writer.probe_ps = 3_000
     for thread in writer.threads:
         kinds = [record[7] >> 4 for record in thread.records]
@@ -84,14 +87,14 @@ def said(analysis: Any) -> Any:
 
 def whole(paths: list[Path], root: str | None = None) -> Any:
     try:
-        return said(analyze(merge([load_trace(path, root) for path in paths])))
+        return said(analyze(merge([load_trace(path, root) for path in paths]), BY_TYPE))
     except VprofError as error:
         return str(error)
 
 
 def in_windows(paths: list[Path], records: int, root: str | None = None) -> Any:
     try:
-        return said(analyze_traces(paths, root, window_records=records))
+        return said(analyze_traces(paths, root, BY_TYPE, records))
     except VprofError as error:
         return str(error)
 

@@ -96,7 +96,7 @@ def command(
         _write(_rendered_path(one_path(traces, path, root), fmt), output)
         return
     options = AnalysisOptions(k, min_share, specificity_exp, intervals, by_type, force, tail, own, top)
-    if intervals or explain is not None or by_type or own:
+    if intervals or explain is not None or own:
         analysis = analyze(merge([load_trace(file, root) for file in traces]), options)
     else:
         analysis = analyze_files(traces, root, options)

@@ -73,14 +73,15 @@ class _Found:
 def page_data(source: Source, options: AnalysisOptions) -> dict[str, Any]:
     """Raises VprofError as `vprof analyze` does: no such file, no trace, no interval."""
     size = sum(_size(path) for path in source.traces)
+    options = replace(options, by_type=True)
     if size <= WHOLE_BYTES:
         trace = merge([load_trace(path, source.root) for path in source.traces])
-        analysis = analyze(trace, replace(options, by_type=True))
+        analysis = analyze(trace, options)
         found = _single_times(trace, analysis)
     else:
         analysis = analyze_files(source.traces, source.root, options)
         limit = f"the trace is larger than {WHOLE_BYTES >> 20} MB: record for a shorter time to have this"
-        found = _Found(missing=dict.fromkeys(("explained", "waits", "by_type"), limit))
+        found = _Found(missing=dict.fromkeys(("explained", "waits"), limit))
         wanted = exemplars(analysis.trace)
         found.paths = _labelled(chosen_paths(source.traces, lambda _: wanted, source.root), wanted)
     data: dict[str, Any] = {

@@ -96,7 +96,6 @@ function unknownTable() {
 function typeSection() {
   const place = document.getElementById("type-table");
   const split = analysis.by_type;
-  if (!split) return place.append(empty(data.missing.by_type));
   if (split.types.length < 2) return place.append(empty("All intervals are of one type."));
   const total = split.within_ns2 + split.between_ns2;
   const columns = [
