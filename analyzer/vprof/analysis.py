@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vprof import statistics
+from vprof.cpu_view import CPU_WAITS, cpu_ns, split_queues, without_cpu_waits
 from vprof.critical_path import Paths, critical_paths
 from vprof.errors import VprofError
 from vprof.factors import Factor, rank, select
@@ -41,7 +42,8 @@ class AnalysisOptions:
     """`k` factors with at least `min_share` of Var(L); specificity is a height difference to the power of
     `specificity_exp`. `force`: rank although too much was lost. `tail`: tail shares look beyond this quantile, or a
     lower one if too few intervals are there. `own`: waits count where they are waited, not for who ended them.
-    `top`: nodes of a tree that text and pictures show (None: as many as can be read)."""
+    `top`: nodes of a tree that text and pictures show (None: as many as can be read). `cpu_apart`: waits for a CPU are
+    taken out of the functions, and are no factors (cpu_view.py)."""
 
     k: int = 3
     min_share: float = 0.05
@@ -52,6 +54,7 @@ class AnalysisOptions:
     tail: float = 0.99
     own: bool = False
     top: int | None = None
+    cpu_apart: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,8 +94,8 @@ class Analysis:
     `n_eff`: to how many blocks of equal weight the variance amounts, None: too few intervals, or nothing ranked.
     `lost`: what lost records took away. `naive_cost`: the call paths from the outermost functions of the intervals, all
     of which the naive strategy would measure. `distortion`: what the probes do to the latencies, if they were
-    switched in turn; `probe_cost`: what they cost by their number, if the cost of one is known. `types` and
-    `type_trees` (in the order of its rows) only on request.
+    switched in turn; `probe_cost`: what they cost by their number, if the cost of one is known. `blocks`: of the run,
+    None if nothing varies. `types` and `type_trees` (in the order of its rows) only on request.
     """
 
     trace: Trace
@@ -118,6 +121,7 @@ class Analysis:
     types: statistics.TypeSplit | None = None
     type_trees: list[TypedTree] = field(default_factory=list)
     per_interval: dict[str, IntervalDetail] = field(default_factory=dict)
+    blocks: statistics.Blocks | statistics.NoBlocks | None = None
 
     @property
     def refused(self) -> bool:
@@ -132,10 +136,14 @@ def analyze(trace: Trace, options: AnalysisOptions | None = None) -> Analysis:
     rows = rows_of(trace)
     latency = iv.end[rows] - iv.begin[rows]
     paths = critical_paths(trace)
+    if options.cpu_apart:
+        paths = split_queues(trace, paths)
     stacks = build_stacks(trace)
     full_tree = build_path_tree(trace, paths, stacks)
     path_tree = without_wakers(full_tree) if options.own else full_tree
-    blocks = statistics.blocks_of(iv.begin[rows], latency)
+    path_tree = without_cpu_waits(path_tree) if options.cpu_apart else path_tree
+    explained = latency - cpu_ns(path_tree, rows) if options.cpu_apart else latency
+    blocks = statistics.blocks_of(iv.begin[rows], explained)
     whole = _tree_of("", path_tree, rows, latency, options.tail, blocks)
     blocked = BlockedSums()
     blocked.add(trace, paths, stacks)
@@ -168,10 +176,11 @@ def conclude(
     latency = iv.end[rows] - iv.begin[rows]
     lost = statistics.lost(latency, trace.excluded_latencies)
     no_ranking = _why_not(tree, lost, options)
-    ranking = [] if no_ranking else rank(trace, tree, options.specificity_exp)
+    ranking = [] if no_ranking else rank(trace, tree, options.specificity_exp, CPU_WAITS if options.cpu_apart else ())
     chosen = select(ranking, options.k, options.min_share)
     rivals = select(ranking, len(chosen) + _RIVALS, options.min_share * _NEARLY)
     worthwhile = select(ranking, len(ranking), options.min_share)
+    cut = blocks
     blocks = blocks if chosen and blocks else _NOTHING_RANKED
     probes = ProbeTimes(tree, trace.probe_ns) if trace.probe_ns else None
     ranked = _with_intervals(tree, blocks, chosen, rivals, options.min_share)
@@ -201,6 +210,7 @@ def conclude(
         distortion=_distortion(trace),
         probe_cost=probes.total if probes else None,
         types=split(trace, rows) if options.by_type else None,
+        blocks=cut,
     )
 
 

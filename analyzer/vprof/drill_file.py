@@ -37,7 +37,7 @@ class DrillFile:
             if raw["schema"] != SCHEMA:
                 raise VprofError(f"{path}: written as {raw['schema']}, this vprof reads {SCHEMA}")
             steps = [_step(row) for row in raw["steps"]]
-            outcome = {key: raw[key] for key in ("confirmation", "findings") if key in raw}
+            outcome = {key: raw[key] for key in ("confirmation", "findings", "cpu_wait") if key in raw}
             return cls(path, dict(raw["settings"]), steps, str(raw["ended"]), outcome)
         except FileNotFoundError:
             raise VprofError(f"no drill-down to go on with: {path} does not exist") from None
@@ -59,7 +59,8 @@ class DrillFile:
             raise VprofError(f"cannot write {self.path}: {error.strerror}") from None
 
     def as_json(self) -> dict[str, Any]:
-        """`steps` as measured; `confirmation` as `vprof-analysis/1`, `findings` best first, both once it was done."""
+        """`steps` as measured; `confirmation` as `vprof-analysis/1`, `findings` best first,
+        `cpu_wait` the share of the variance by kind of wait for a CPU, once it was done."""
         return {
             "schema": SCHEMA,
             "settings": self.settings,

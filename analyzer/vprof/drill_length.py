@@ -24,26 +24,28 @@ _TOGETHER = 1.5
 
 
 def known_well(analysis: Analysis) -> bool:
-    """Whether measuring longer would not help to choose: the best shares are known, or a few events make them up."""
+    """Whether measuring longer would not help to choose: the best shares are surely above the threshold, or known, or a
+    few events make them up."""
     if analysis.no_ranking or analysis.events:
         return True
-    return all(r.ci95 is not None and r.ci95[1] - r.ci95[0] <= 2 * WIDE for r in analysis.factors)
+    least = analysis.options.min_share
+    return all(r.ci95 and (r.ci95[0] >= least or r.ci95[1] - r.ci95[0] <= 2 * WIDE) for r in analysis.factors)
 
 
 def seconds_needed(analysis: Analysis) -> float:
-    """For a confirmation of these factors; 0: it is not known, or no length would help."""
+    """For a confirmation of these factors; 0: it is not known."""
     recorded = analysis.trace.recorded_ns / 1e9
     return recorded * intervals_needed(analysis) / analysis.summary.count
 
 
 def intervals_needed(analysis: Analysis) -> int:
-    """So many that the factors' shares will be known well, all at once; 0: no number would help."""
-    if analysis.no_ranking or analysis.events or not analysis.factors:
+    """So many that the factors' shares will be known well, all at once; 0: there is nothing to be known."""
+    if analysis.no_ranking or not analysis.factors:
         return 0
+    if analysis.events:  # rare, or a stall that will not come again: more of them may tell
+        return math.ceil(analysis.summary.count * _TOGETHER * statistics.MIN_EFFECTIVE / (analysis.n_eff or 1.0))
     known = [(r.ci95[1] - r.ci95[0], r.factor.share) for r in analysis.factors if r.ci95]
     if known:
         reach = max(width / 2 / min(WIDE, CLEAR * share) for width, share in known)
         return math.ceil(analysis.summary.count * _TOGETHER * reach**2)
-    intervals = analysis.trace.intervals
-    blocks = statistics.cut_blocks(intervals.begin[~intervals.ignore], analysis.tree.latency_ns)
-    return blocks.needed if isinstance(blocks, statistics.NoBlocks) else 0
+    return analysis.blocks.needed if isinstance(analysis.blocks, statistics.NoBlocks) else 0

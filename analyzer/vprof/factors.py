@@ -10,6 +10,7 @@ tree only.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,11 +46,14 @@ class Factor:
         return self.functions[0] if self.kind == "variance" else f"({','.join(self.functions)})"
 
 
-def rank(trace: Trace, tree: VarianceTree, specificity_exp: int = 2) -> list[Factor]:
-    """All factors that are not zero, best score first; ties by contribution, then name. Empty if Var(L) = 0."""
+def rank(trace: Trace, tree: VarianceTree, specificity_exp: int = 2, left_out: Sequence[int] = ()) -> list[Factor]:
+    """All factors that are not zero, best score first; ties by contribution, then name. Empty if Var(L) = 0.
+
+    `left_out`: pseudo-nodes that are no factors.
+    """
     if tree.total_variance <= 0:
         return []
-    elements = _Elements(trace, tree)
+    elements = _Elements(trace, tree, left_out)
     found = [*_variances(tree, elements), *_covariances(tree, elements)]
     factors = [
         _factor(trace, tree, elements, a, b, instances, value, specificity_exp)
@@ -72,7 +76,7 @@ def select(factors: list[Factor], k: int = 3, min_share: float = 0.05) -> list[F
 class _Elements:
     """What a tree node counts as: a function, a pseudo-node, or the body of one of them; NONE if it is no factor."""
 
-    def __init__(self, trace: Trace, tree: VarianceTree) -> None:
+    def __init__(self, trace: Trace, tree: VarianceTree, left_out: Sequence[int]) -> None:
         paths, self.program = tree.paths, trace.program
         self.function_names = display_names(trace)
         self.n = len(self.function_names)
@@ -82,7 +86,7 @@ class _Elements:
         owner[paths.parent[body] == 0] = self._root
         of[body] = self._bodies + owner
         blocked = paths.pseudo == L_BLOCKED
-        of[paths.inner | blocked | (body & blocked[paths.parent])] = NONE
+        of[paths.inner | blocked | (body & blocked[paths.parent]) | np.isin(paths.pseudo, left_out)] = NONE
         of[0] = NONE
         self.of: Int64 = of
         self.rest = {int(of[x]) for x in np.flatnonzero(body) if paths.name[x].startswith("rest(")}

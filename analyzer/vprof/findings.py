@@ -17,13 +17,14 @@ from vprof.drill import Drill, Step
 from vprof.factors import Factor
 from vprof.model import Int64
 from vprof.probe_cost import ProbeTimes
+from vprof.queued import while_queued
 from vprof.stacks import L_BLOCKED, L_QUEUE
 from vprof.statistics import ShareIntervals
 from vprof.variance_tree import Float, VarianceTree
 
 _MOST_WAKERS = 3
-_WAITING = 0.5
-"""From this part of a factor's variance on it is called waiting."""
+_WAITING = _INHERENT = 0.5
+"""From this part of a factor's variance on it is called waiting, or inherent."""
 _LEAST_WAKER = 0.05
 
 
@@ -32,11 +33,11 @@ class Finding:
     """A factor of the confirmation.
 
     `interval`: simultaneous 95 % interval of its share, or None and `no_interval` says why. `explored_share`: what the
-    last step said. `confirmed`: above the threshold both times, and the interval, if there is one, excludes 0.
-    `path`: the tree's names from below the root to where most of it lies. `waiting`: part of its variance that is
-    waiting, `wakers`: (name, part) of what went on meanwhile in the threads that ended the waits. `inherent`: part
-    of its variance that lies between types of intervals, None if there is one type only. `probes`: part of its time
-    that probes take, None: not known.
+    last step said. `confirmed`: above the threshold both times, the interval, if there is one, excludes 0, and no
+    few events make up the variance. `path`: the tree's names from below the root to where most of it lies. `waiting`:
+    part of its variance that is waiting, `wakers`: (name, part) of what went on meanwhile in the threads that ended the
+    waits, or took the task up. `inherent`: part of its variance that lies between types of intervals, None if there is
+    one type only. `probes`: part of its time that probes take, None: not known.
     """
 
     factor: Factor
@@ -53,6 +54,11 @@ class Finding:
     @property
     def is_waiting(self) -> bool:
         return self.waiting >= _WAITING
+
+    @property
+    def is_inherent(self) -> bool:
+        """Types of intervals differ in it: other work takes other time, and there is nothing to mend."""
+        return (self.inherent or 0.0) >= _INHERENT and not self.is_waiting
 
 
 def confirm(drill: Drill) -> tuple[Analysis, list[Finding]]:
@@ -71,20 +77,19 @@ def findings(fresh: Analysis, factors: list[Factor], last: Step, min_share: floa
     """The factors as findings, in their order; `last`: the step that explored them last."""
     if not factors:
         return []
-    begin = fresh.trace.intervals.begin[_rows(fresh)]
     intervals: list[tuple[float, float] | None] = [None] * len(factors)
-    why = ""
-    blocks = statistics.cut_blocks(begin, fresh.tree.latency_ns)
+    why, few = "", False
+    blocks = fresh.blocks
     if isinstance(blocks, statistics.NoBlocks):
-        why = blocks.reason
-    else:
+        why, few = blocks.reason, bool(len(blocks.events))
+    elif blocks:
         intervals = list(simultaneous(ShareIntervals(fresh.tree, blocks), factors))
     found = []
     probes = ProbeTimes(fresh.tree, fresh.trace.probe_ns) if fresh.trace.probe_ns else None
     for factor, interval in zip(factors, intervals, strict=True):
         explored = last.shares.get(factor.name, 0.0)
         again = min(explored, factor.share) >= min_share
-        confirmed = again and (interval is None or interval[0] > 0)
+        confirmed = again and not few and (interval is None or interval[0] > 0)
         part = probes.part(factor) if probes else None
         found.append(Finding(factor, interval, why, explored, confirmed, *_nature(fresh, factor), part))
     return found
@@ -121,6 +126,9 @@ def _nature(analysis: Analysis, factor: Factor) -> tuple[list[str], float, list[
         for child in tree.children[x]:
             name = tree.paths.name[child]
             wakers[name] = wakers.get(name, 0.0) + _shared(tree, child, time) / variance
+    if any(tree.paths.pseudo[x] == L_QUEUE for x in waits):
+        for name, ns in while_queued(analysis.trace, _rows(analysis)).items():
+            wakers[name] = wakers.get(name, 0.0) + float(np.cov(ns, time, bias=True)[0, 1]) / variance
     best = sorted(wakers.items(), key=lambda pair: -pair[1])[:_MOST_WAKERS]
     main = [(name, part) for name, part in best if part >= _LEAST_WAKER]
     return _path(tree, heaviest), waiting, main, _between_types(analysis, time)

@@ -98,7 +98,7 @@ def build_path_tree(trace: Trace, paths: Paths, stacks: Stacks) -> PathTree:
     node = shape.leaf[node]
     order = _by_interval_and_node(interval, node)
     own = Times(i32(interval[order]), i32(node[order]), i64(ns[order]))
-    total = _sum_upwards(i64(np.stack((own.interval, own.node, own.ns))), i64(shape.parent))
+    total = sum_upwards(i64(np.stack((own.interval, own.node, own.ns))), i64(shape.parent))
     total = total[_by_interval_and_node(total[:, 0], total[:, 1])]
     return _named(trace, forest, shape, own, Times(i32(total[:, 0]), i32(total[:, 1]), i64(total[:, 2])), calls)
 
@@ -186,7 +186,7 @@ class _Shape:
 
 
 def _shape(nodes: Int64, has_own: Bool) -> _Shape:
-    used = _with_ancestors(np.flatnonzero(has_own), nodes[:, T_PARENT])
+    used = with_ancestors(np.flatnonzero(has_own), nodes[:, T_PARENT])
     number = np.cumsum(used) - 1
     origin = np.flatnonzero(used)
     parent, label, depth = nodes[used].T
@@ -231,7 +231,7 @@ def _named(trace: Trace, forest: Forest, shape: _Shape, own: Times, total: Times
     )
 
 
-def _with_ancestors(node: Int64, parent: Int64) -> Bool:
+def with_ancestors(node: Int64, parent: Int64) -> Bool:
     """Marks the root, these nodes, and all nodes above them."""
     marked = np.zeros(len(parent), np.bool_)
     marked[0] = True
@@ -288,7 +288,7 @@ def display_names(trace: Trace) -> list[str]:
 
 
 @kernel
-def _sum_upwards(own, parent):  # type: ignore[no-untyped-def]
+def sum_upwards(own, parent):  # type: ignore[no-untyped-def]
     """`own`: (interval, node, ns) as columns, by interval. Rows of inclusive times: every node's own time and all below
     it; by interval, nodes in no order."""
     sums, touched = np.zeros((len(parent), 2), np.int64), 0

@@ -140,9 +140,7 @@ def cut_blocks(begin_ns: Int64, latency_ns: Int64) -> Blocks | NoBlocks:
     tau = max(time + CAUTION * error for time, error in times)
     count = min(MAX_BLOCKS, int(len(latency_ns) / (BLOCK_TIMES * tau)))
     if count < MIN_BLOCKS:
-        needed = _needed(times, len(latency_ns))
-        reason = f"too few intervals: {len(latency_ns)}, about {needed} needed"
-        return NoBlocks(reason, np.zeros(0, np.int64), needed=needed)
+        return _too_few(len(latency_ns), _needed(times, len(latency_ns)))
     span = int(begin_ns[-1] - begin_ns[0]) + 1
     block = (begin_ns - begin_ns[0]).astype(np.float64) / span * count
     of = np.minimum(block.astype(np.int64), count - 1)
@@ -150,8 +148,16 @@ def cut_blocks(begin_ns: Int64, latency_ns: Int64) -> Blocks | NoBlocks:
     effective = _effective(np.sqrt(sums))
     if effective >= MIN_EFFECTIVE and sums.max() <= MAX_BLOCK_SHARE * sums.sum():
         return Blocks(of, count, effective)
+    if effective >= count / 2 and sums.max() <= MAX_BLOCK_SHARE * sums.sum():  # equal enough, but not enough of them
+        return _too_few(len(latency_ns), int(np.ceil(len(latency_ns) * MIN_EFFECTIVE / effective)), effective)
     few = events(centred**2)
     return NoBlocks(f"driven by {len(few)} event{'s' * (len(few) > 1)} (n_eff {effective:.0f})", few, effective)
+
+
+def _too_few(n: int, needed: int, effective: float | None = None) -> NoBlocks:
+    return NoBlocks(
+        f"too few intervals: {n}, about {needed} needed", np.zeros(0, np.int64), effective=effective, needed=needed
+    )
 
 
 def _needed(times: list[tuple[float, float]], n: int) -> int:

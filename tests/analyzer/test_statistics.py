@@ -63,6 +63,15 @@ def test_a_handful_of_equal_stalls_is_too_few_too() -> None:
     assert "n_eff 10" in answer.reason
 
 
+def test_few_blocks_that_count_alike_are_too_few_intervals_and_no_stalls() -> None:
+    """31 blocks, all of one kind: no event makes them fewer."""
+    latency = np.random.default_rng(3).integers(100, 200, 540)
+    answer = statistics.cut_blocks(np.arange(len(latency)) * 200, latency)
+    assert isinstance(answer, statistics.NoBlocks)
+    assert answer.reason.startswith("too few intervals: 540, about")
+    assert (len(answer.events), answer.needed > 540) == (0, True)
+
+
 def test_a_share_s_interval_covers_the_truth() -> None:
     """a and b are independent; a holds 80 % of the variance. Nominal 95 %, 40 runs: at least 34 must cover."""
     covered = 0

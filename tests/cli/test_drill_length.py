@@ -7,7 +7,7 @@ import pytest
 from replay import CASE
 
 from vprof.analysis import Analysis, RankedFactor, analyze
-from vprof.drill_length import intervals_needed, seconds_needed
+from vprof.drill_length import intervals_needed, known_well, seconds_needed
 from vprof.json_trace import load_json
 
 
@@ -39,9 +39,21 @@ def test_where_there_is_no_interval_yet_the_blocks_say_how_many_are_missing() ->
     assert intervals_needed(found) > found.summary.count
 
 
-@pytest.mark.parametrize("change", [{"no_ranking": "too much was lost"}, {"events": [("1", 9)]}, {"factors": []}])
-def test_where_no_length_would_help_none_is_said(change: dict[str, object]) -> None:
+@pytest.mark.parametrize("change", [{"no_ranking": "too much was lost"}, {"factors": []}])
+def test_where_nothing_is_to_be_known_no_length_is_said(change: dict[str, object]) -> None:
     assert intervals_needed(replace(step(0.2), **change)) == 0  # type: ignore[arg-type]
+
+
+def test_where_few_events_make_up_the_variance_more_of_them_are_waited_for() -> None:
+    found = replace(step(0.2), events=[("1", 9)], n_eff=10.0)
+    assert intervals_needed(found) > 3 * found.summary.count
+    assert intervals_needed(replace(found, n_eff=20.0)) == pytest.approx(intervals_needed(found) / 2, rel=0.01)
+
+
+def test_a_share_that_is_surely_above_the_threshold_is_known_well_enough_to_be_expanded() -> None:
+    wide, sure = step(0.4, share=0.42), step(0.4, share=0.5)
+    assert (known_well(wide), known_well(sure)) == (False, True)
+    assert known_well(step(0.09, share=0.1))
 
 
 def test_an_interval_that_reaches_0_counts_by_its_width() -> None:

@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 
+import numpy as np
 from replay import ALL, Replay
 
 from vprof.analysis import Analysis
 from vprof.drill import LIMIT_BUDGET, LIMIT_STEPS, Decision, Drill, DrillOptions, Enough, Measured
 from vprof.findings import confirm
+from vprof.statistics import NoBlocks
 
 
 def test_it_expands_to_the_leaf_that_varies_and_confirms_it() -> None:
@@ -72,6 +74,47 @@ def test_what_fresh_data_do_not_show_again_is_not_confirmed() -> None:
     verdicts = {finding.factor.name: finding.confirmed for finding in findings}
     assert verdicts["CopyData"] is False
     assert verdicts["Execute"] is True
+
+
+def test_what_a_few_events_make_up_is_not_confirmed() -> None:
+    class Stalled(Replay):
+        """One interval holds nearly all the variance."""
+
+        def __call__(
+            self, functions: frozenset[str], seconds: float, enough: Enough | None = None, compared: bool = False
+        ) -> Analysis:
+            few = NoBlocks("driven by 1 event (n_eff 2)", np.zeros(1, np.int64), 2.0)
+            return replace(super().__call__(functions, seconds, enough, compared), blocks=few)
+
+    drill = Drill(frozenset({"txn"}), Stalled(), DrillOptions())
+    list(drill.steps())
+    _, findings = confirm(drill)
+    assert findings
+    assert not any(finding.confirmed for finding in findings)
+
+
+def test_what_types_differ_by_is_called_inherent() -> None:
+    class Typed(Replay):
+        """The longer half of the intervals is of another type."""
+
+        def __call__(
+            self, functions: frozenset[str], seconds: float, enough: Enough | None = None, compared: bool = False
+        ) -> Analysis:
+            analysis = super().__call__(functions, seconds, enough, compared)
+            iv = analysis.trace.intervals
+            latency = iv.end - iv.begin
+            iv.type[:] = latency > np.median(latency)
+            return analysis
+
+    drill = Drill(frozenset({"txn"}), Typed(), DrillOptions())
+    list(drill.steps())
+    _, findings = confirm(drill)
+    kinds = {finding.factor.name: finding.is_inherent for finding in findings}
+    assert kinds == {"CopyData": False, "Execute": True, "WriteLog": False}
+    drill = Drill(frozenset({"txn"}), Replay(), DrillOptions())
+    list(drill.steps())
+    _, findings = confirm(drill)
+    assert [(finding.inherent, finding.is_inherent) for finding in findings] == [(None, False)] * len(findings)
 
 
 def test_the_budget_leaves_time_for_the_confirmation() -> None:

@@ -147,6 +147,7 @@ def _check(settings: dict[str, Any]) -> None:
 
 def _drill(file: Any, folder: Path, auto: bool, form: str, svg_file: Path | None) -> None:
     from vprof.analysis import AnalysisOptions
+    from vprof.cpu_view import cpu_share
     from vprof.drill import Drill, DrillOptions, automatic
     from vprof.drill_ask import LeaveError, ask
     from vprof.findings import confirm
@@ -155,7 +156,7 @@ def _drill(file: Any, folder: Path, auto: bool, form: str, svg_file: Path | None
     from vprof.report.json import analysis_json
 
     settings = file.settings
-    analysis = AnalysisOptions(k=settings["k"], min_share=settings["min_share"])
+    analysis = AnalysisOptions(k=settings["k"], min_share=settings["min_share"], cpu_apart=True)
     options = DrillOptions(
         settings["step_seconds"], settings["max_steps"], settings["budget"], settings["max_distortion"], analysis
     )
@@ -178,7 +179,7 @@ def _drill(file: Any, folder: Path, auto: bool, form: str, svg_file: Path | None
             report.print_end(drill)
         fresh, findings = confirm(drill)
     rows = [report.finding_json(finding) for finding in findings]
-    file.outcome = {"confirmation": analysis_json(fresh), "findings": rows}
+    file.outcome = {"confirmation": analysis_json(fresh), "findings": rows, "cpu_wait": cpu_share(fresh.tree)}
     file.save()
     if svg_file:
         dot.write_svg(fresh, svg_file)
@@ -186,7 +187,7 @@ def _drill(file: Any, folder: Path, auto: bool, form: str, svg_file: Path | None
         print(json.dumps(file.as_json(), indent=1))
         return
     text.print_analysis(fresh)
-    report.print_findings(rows)
+    report.print_findings(rows, file.outcome["cpu_wait"])
 
 
 @contextmanager
@@ -229,6 +230,6 @@ def _show(file: Any, form: str) -> None:
     for step in file.steps:
         report.print_step(step)
     if file.outcome:
-        report.print_findings(file.outcome["findings"])
+        report.print_findings(file.outcome["findings"], file.outcome.get("cpu_wait", {}))
     else:
         print("not finished: --resume goes on" if file.steps else "no step was finished")

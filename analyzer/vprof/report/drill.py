@@ -14,6 +14,8 @@ from vprof.report.units import duration, percent
 _MOST_CANDIDATES = 9
 _MOST_NAMES = 12
 _MOST_FRAMES = 8
+_CPU_WAIT = 0.05
+"""From this share on it is said."""
 
 
 def print_step(step: Step) -> None:
@@ -91,24 +93,43 @@ def finding_json(finding: Finding) -> dict[str, Any]:
         "waiting": finding.waiting,
         "wakers": [{"function": name, "part": part} for name, part in finding.wakers],
         "inherent": finding.inherent,
+        "is_inherent": finding.is_inherent,
         "probes": finding.probes,
     }
 
 
-def print_findings(findings: list[dict[str, Any]]) -> None:
-    """The answer of the drill-down, from the rows of `finding_json`: what the confirmation says of each finding."""
+def print_findings(findings: list[dict[str, Any]], cpu_wait: dict[str, float]) -> None:
+    """The answer of the drill-down, from the rows of `finding_json`: what the confirmation says of each finding; and
+    how much of the variance is `cpu_wait`."""
+    _print_cpu_wait(cpu_wait)
     if not findings:
         print("findings: none, no function holds enough of the variance")
         return
     print("findings (on fresh data, all probes on together; intervals hold for all at once):")
     for rank, finding in enumerate(findings, 1):
-        explored = f"not confirmed: {finding['explored_share']:.0%} while exploring"
-        verdict = "confirmed" if finding["confirmed"] else explored
+        verdict = _verdict(finding)
         name = finding["functions"][0] if finding["kind"] == "variance" else f"({','.join(finding['functions'])})"
         share = f"{finding['share']:.0%} of the variance {_interval(finding['ci95'])}".rstrip()
         print(f"  {rank}. {name}  {share}, {verdict}")
         for line in _details(finding):
             print(f"     {line}")
+
+
+def _print_cpu_wait(shares: dict[str, float]) -> None:
+    total = sum(shares.values())
+    if total < _CPU_WAIT:
+        return
+    kinds = ", ".join(f"{kind} {share:.0%}" for kind, share in sorted(shares.items(), key=lambda row: -row[1]))
+    print(f"waiting for a CPU: {total:.0%} of the variance ({kinds}), in no finding: others used")
+    print("  the CPUs, or the program has more to run than there are; without it the findings' shares are larger")
+
+
+def _verdict(finding: dict[str, Any]) -> str:
+    if finding["confirmed"]:
+        return "confirmed" + ("; inherent: types of intervals differ by it" if finding.get("is_inherent") else "")
+    if finding["ci95_reason"].startswith("driven by"):
+        return f"not confirmed: {finding['ci95_reason']}"
+    return f"not confirmed: {finding['explored_share']:.0%} while exploring"
 
 
 def _details(finding: dict[str, Any]) -> list[str]:
@@ -118,11 +139,11 @@ def _details(finding: dict[str, Any]) -> list[str]:
     if finding["waiting"] >= 0.05:
         on = ", ".join(f"{row['function']} {row['part']:.0%}" for row in finding["wakers"])
         lines.append(f"waiting: {finding['waiting']:.0%} of it" + (f", meanwhile {on}" if on else ""))
-    if finding["inherent"] is not None:
+    if (finding["inherent"] or 0) >= 0.05:
         lines.append(f"differs between types of intervals: {finding['inherent']:.0%} of it")
     if (finding.get("probes") or 0) >= MOSTLY:
         lines.append(f"mostly the cost of probes: {finding['probes']:.0%} of its time")
-    if finding["ci95_reason"]:
+    if finding["ci95_reason"] and not finding["ci95_reason"].startswith("driven by"):
         lines.append(f"no interval: {finding['ci95_reason']}")
     return lines
 

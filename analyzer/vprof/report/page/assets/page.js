@@ -122,7 +122,7 @@ function drillSection() {
   const names = ["step", "intervals", "mean", "sd", "p99", "functions on", "what it led to"];
   const columns = names.map((name, i) => ({ name, number: i > 0 && i < 6, class: i === 6 ? "name" : null, show: (row) => row[i] }));
   const findings = (data.drill.findings || []).map((one) => {
-    const parts = [one.confirmed ? "confirmed on fresh data" : "not confirmed", one.waiting >= 0.05 ? `${percent(one.waiting)} of it is waiting` : ""];
+    const parts = [one.confirmed ? "confirmed on fresh data" : "not confirmed", one.is_inherent ? "inherent: types of intervals differ by it" : "", one.waiting >= 0.05 ? `${percent(one.waiting)} of it is waiting` : ""];
     const name = el("span", {}, named(one.functions.join(" with ")), el("div", { class: "where" }, named(one.path.join(" > "))));
     const interval = one.ci95 ? `${percent(one.ci95[0])} to ${percent(one.ci95[1])}` : one.ci95_reason;
     return [name, percent(one.share), interval, parts.filter(Boolean).join("; ")];
