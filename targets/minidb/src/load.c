@@ -41,7 +41,7 @@ static void draw_request(struct txn *txn, const struct load *load, struct rng *r
   txn->account_count = txn_type_accounts(txn->type);
   draw_accounts(txn, load, rng);
   txn->amount = rng_between(rng, 1, 1000);
-  txn->work = pathology_deal(load->pathology, load->amount, rng);
+  txn->work = pathology_deal(load->pathology, txn->type, load->amount, rng);
 }
 
 static void note_latency(struct client *client, int64_t latency_ns) {
@@ -109,6 +109,7 @@ uint64_t load_checksum(const struct load *load) {
       draw_request(&txn, load, &rng);
       sum = (sum ^ txn.accounts[0] ^ (uint64_t)txn.amount ^ txn.work.audit_rounds) * 1099511628211u;
       sum ^= (uint64_t)txn.work.compress_passes << 32 ^ txn.work.evict_sweeps;
+      sum = (sum ^ txn.work.version_rounds ^ txn.work.scan_rounds) * 1099511628211u ^ txn.work.sort_passes;
       rng_between(&rng, THINK_LOW_US, THINK_HIGH_US);
     }
   }

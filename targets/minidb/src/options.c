@@ -7,13 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { USUAL_WORKERS = 4 };
+
 static const char usage[] =
     "usage: minidb [options]\n"
     "A small transaction engine under its own load, with variance planted on request.\n"
     "  --seconds S       how long to run (5); SIGINT and SIGTERM end the run early\n"
     "  --clients N       client threads in a closed loop (4)\n"
-    "  --workers N       worker threads (4)\n"
-    "  --pathology NAME  none, lock, wal or lru (none)\n"
+    "  --workers N       worker threads (4; with --pathology workers 1)\n"
+    "  --pathology NAME  none, lock, wal, lru, workers, rare, pair or types (none)\n"
     "  --amount PERCENT  of the planted work (100)\n"
     "  --seed N          of the requests and the planted work (1)\n"
     "  --rows N          accounts in the table (20000)\n"
@@ -58,7 +60,7 @@ static double parse_seconds(const char *text) {
 
 static const struct pathology *parse_pathology(const char *text) {
   const struct pathology *pathology = pathology_find(text);
-  if (!pathology) fail("pathology", text, "none, lock, wal or lru");
+  if (!pathology) fail("pathology", text, "none, lock, wal, lru, workers, rare, pair or types");
   return pathology;
 }
 
@@ -94,13 +96,8 @@ static void parse_one(struct options *options, int option) {
 }
 
 struct options options_parse(int argc, char **argv) {
-  struct options options = {.seconds = 5,
-                            .clients = 4,
-                            .workers = 4,
-                            .rows = 20000,
-                            .seed = 1,
-                            .amount = 100,
-                            .pathology = pathology_find("none")};
+  struct options options = {
+      .seconds = 5, .clients = 4, .rows = 20000, .seed = 1, .amount = 100, .pathology = pathology_find("none")};
   static char name[] = "minidb";
   argv[0] = name; /* getopt's messages begin with it */
   int option;
@@ -109,5 +106,6 @@ struct options options_parse(int argc, char **argv) {
     fprintf(stderr, "minidb: '%s' is not an option, see minidb --help\n", argv[optind]);
     exit(2);
   }
+  if (!options.workers) options.workers = options.pathology->workers ? options.pathology->workers : USUAL_WORKERS;
   return options;
 }

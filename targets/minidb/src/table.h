@@ -9,12 +9,15 @@
 #include <stdint.h>
 
 #include "buffer_pool.h"
+#include "pathology.h"
 
 struct row {
   uint64_t account;
   int64_t balance;
   uint64_t checksum;
-  uint8_t owner[104];
+  uint64_t image; /* of its latest version: what row_encode made, and its digest */
+  uint64_t digest;
+  uint8_t owner[88];
 };
 
 struct table {
@@ -33,10 +36,10 @@ void table_destroy(struct table *table);
 /* The account number of row number `row`. */
 uint64_t table_account(size_t row);
 
-/* The row number of `account`. REQUIRES: the account exists. `sweeps`: see page_fetch. */
-size_t index_search(struct table *table, uint64_t account, unsigned *sweeps);
+/* The row number of `account`. REQUIRES: the account exists. `work`: what of it is done here is 1 or 0 afterwards. */
+size_t index_search(struct table *table, uint64_t account, struct work *work);
 
 /* The row with that number. REQUIRES: the caller holds its lock. */
-struct row *row_fetch(struct table *table, size_t row, unsigned *sweeps);
+struct row *row_fetch(struct table *table, size_t row, struct work *work);
 
 #endif

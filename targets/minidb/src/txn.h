@@ -13,9 +13,8 @@
 #include "lock_manager.h"
 #include "pathology.h"
 #include "table.h"
+#include "txn_type.h"
 #include "wal.h"
-
-enum txn_type { TXN_TRANSFER, TXN_DEPOSIT, TXN_STATEMENT, TXN_TYPES };
 
 struct txn {
   uint64_t id; /* not 0; unique among the requests of a run */
@@ -24,6 +23,7 @@ struct txn {
   size_t account_count;
   uint64_t accounts[MAX_LOCKS]; /* ascending */
   int64_t amount;
+  uint64_t fee;
   struct work work;
 
   struct lock_owner locks;
