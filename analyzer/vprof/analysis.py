@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vprof import statistics
-from vprof.cpu_view import CPU_WAITS, cpu_ns, split_queues, without_cpu_waits
+from vprof.cpu_view import cpu_ns, split_queues, without_cpu_waits
 from vprof.critical_path import Paths, critical_paths
 from vprof.errors import VprofError
 from vprof.factors import Factor, rank, select
@@ -176,7 +176,7 @@ def conclude(
     latency = iv.end[rows] - iv.begin[rows]
     lost = statistics.lost(latency, trace.excluded_latencies)
     no_ranking = _why_not(tree, lost, options)
-    ranking = [] if no_ranking else rank(trace, tree, options.specificity_exp, CPU_WAITS if options.cpu_apart else ())
+    ranking = [] if no_ranking else rank(trace, tree, options.specificity_exp, options.cpu_apart)
     chosen = select(ranking, options.k, options.min_share)
     rivals = select(ranking, len(chosen) + _RIVALS, options.min_share * _NEARLY)
     worthwhile = select(ranking, len(ranking), options.min_share)

@@ -19,10 +19,8 @@ from vprof.columns import i8, i32, i64
 from vprof.critical_path import P_QUEUE, P_SCHED, Paths, Pieces
 from vprof.model import BLOCKED, NONE, OFF_CPU, PREEMPTED, Int32, Int64, Trace
 from vprof.path_tree import PathTree, sum_upwards, with_ancestors
-from vprof.stacks import L_BODY, L_OFF_CPU, L_PREEMPTED, L_SCHED, PSEUDO
+from vprof.stacks import CPU_WAITS, L_BODY, PSEUDO
 from vprof.variance_tree import VarianceTree
-
-CPU_WAITS = (L_PREEMPTED, L_SCHED, L_OFF_CPU)
 
 
 def without_cpu_waits(tree: PathTree) -> PathTree:

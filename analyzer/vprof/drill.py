@@ -41,7 +41,7 @@ class Measure(Protocol):
     ) -> Analysis: ...
 
 
-LEAST_STEPS, MOST_STEPS = 2, 4
+LEAST_STEPS, MOST_STEPS = 2, 6
 """The confirmation is so many times as long as a step at least, and at most (vprof/drill_length.py); with as much again
 without probes, slice by slice in turn."""
 

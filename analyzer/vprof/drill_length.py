@@ -22,6 +22,9 @@ CLEAR = 0.5
 _TOGETHER = 1.5
 """Intervals that hold for three shares at once are some 1.2 times as wide: so many more are needed."""
 
+_AMPLE = 2.0
+"""To how many blocks the variance amounts differs from run to run: so many times the fewest are aimed at."""
+
 
 def known_well(analysis: Analysis) -> bool:
     """Whether measuring longer would not help to choose: the best shares are surely above the threshold, or known, or a
@@ -42,10 +45,12 @@ def intervals_needed(analysis: Analysis) -> int:
     """So many that the factors' shares will be known well, all at once; 0: there is nothing to be known."""
     if analysis.no_ranking or not analysis.factors:
         return 0
-    if analysis.events:  # rare, or a stall that will not come again: more of them may tell
-        return math.ceil(analysis.summary.count * _TOGETHER * statistics.MIN_EFFECTIVE / (analysis.n_eff or 1.0))
+    count = analysis.summary.count
+    events = count * _AMPLE * statistics.MIN_EFFECTIVE / analysis.n_eff if analysis.n_eff else 0.0
+    if analysis.events:  # something rare, or a stall that will not come again: more of them may tell
+        return math.ceil(events)
     known = [(r.ci95[1] - r.ci95[0], r.factor.share) for r in analysis.factors if r.ci95]
     if known:
         reach = max(width / 2 / min(WIDE, CLEAR * share) for width, share in known)
-        return math.ceil(analysis.summary.count * _TOGETHER * reach**2)
+        return math.ceil(max(count * _TOGETHER * reach**2, events))
     return analysis.blocks.needed if isinstance(analysis.blocks, statistics.NoBlocks) else 0

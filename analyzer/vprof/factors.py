@@ -10,14 +10,13 @@ tree only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from vprof.model import NONE, Int64, Trace
+from vprof.model import NONE, Bool, Int64, Trace
 from vprof.path_tree import display_names
-from vprof.stacks import L_BLOCKED, L_BODY, PSEUDO
+from vprof.stacks import CPU_WAITS, L_BLOCKED, L_BODY, PSEUDO
 from vprof.variance_tree import VarianceTree
 
 NEGLIGIBLE = 1e-9
@@ -46,14 +45,15 @@ class Factor:
         return self.functions[0] if self.kind == "variance" else f"({','.join(self.functions)})"
 
 
-def rank(trace: Trace, tree: VarianceTree, specificity_exp: int = 2, left_out: Sequence[int] = ()) -> list[Factor]:
+def rank(trace: Trace, tree: VarianceTree, specificity_exp: int = 2, cpu_apart: bool = False) -> list[Factor]:
     """All factors that are not zero, best score first; ties by contribution, then name. Empty if Var(L) = 0.
 
-    `left_out`: pseudo-nodes that are no factors.
+    `cpu_apart`: the tree is one of cpu_view.py, waits for a CPU are no factors. A leaf has no body then: what it did
+    besides waiting is its own time.
     """
     if tree.total_variance <= 0:
         return []
-    elements = _Elements(trace, tree, left_out)
+    elements = _Elements(trace, tree, cpu_apart)
     found = [*_variances(tree, elements), *_covariances(tree, elements)]
     factors = [
         _factor(trace, tree, elements, a, b, instances, value, specificity_exp)
@@ -76,7 +76,7 @@ def select(factors: list[Factor], k: int = 3, min_share: float = 0.05) -> list[F
 class _Elements:
     """What a tree node counts as: a function, a pseudo-node, or the body of one of them; NONE if it is no factor."""
 
-    def __init__(self, trace: Trace, tree: VarianceTree, left_out: Sequence[int]) -> None:
+    def __init__(self, trace: Trace, tree: VarianceTree, cpu_apart: bool) -> None:
         paths, self.program = tree.paths, trace.program
         self.function_names = display_names(trace)
         self.n = len(self.function_names)
@@ -86,10 +86,18 @@ class _Elements:
         owner[paths.parent[body] == 0] = self._root
         of[body] = self._bodies + owner
         blocked = paths.pseudo == L_BLOCKED
-        of[paths.inner | blocked | (body & blocked[paths.parent]) | np.isin(paths.pseudo, left_out)] = NONE
+        of[paths.inner | blocked | (body & blocked[paths.parent])] = NONE
+        if cpu_apart:
+            of[np.isin(paths.pseudo, CPU_WAITS) | self._bodies_of_leaves(tree)] = NONE
         of[0] = NONE
         self.of: Int64 = of
         self.rest = {int(of[x]) for x in np.flatnonzero(body) if paths.name[x].startswith("rest(")}
+
+    def _bodies_of_leaves(self, tree: VarianceTree) -> Bool:
+        function = tree.paths.function[tree.paths.parent]
+        leaf = np.r_[self.program.height, NONE][function] == 0
+        found: Bool = leaf & (tree.paths.pseudo == L_BODY)
+        return found
 
     @property
     def _root(self) -> int:

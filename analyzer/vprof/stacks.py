@@ -32,6 +32,8 @@ PSEUDO = (
     "[disk]",
     "[off cpu]",
 )
+CPU_WAITS = (L_PREEMPTED, L_SCHED, L_OFF_CPU)
+"""A thread could run, and had no CPU."""
 FIRST_FRAME = len(PSEUDO)
 """Labels of tree nodes: pseudo-nodes first, then one label per (function, call site)."""
 

@@ -32,6 +32,18 @@ def test_a_function_that_only_lacks_a_cpu_does_not_vary() -> None:
     assert cpu_share(analysis.tree) == pytest.approx({"[preempted]": 25 / 15})
 
 
+def test_a_leaf_that_also_waits_is_one_factor() -> None:
+    """f is blocked for 5 ns of its 20 or 40; that and its own time are no two causes."""
+    trace = hand_trace(
+        {"A": (1, 0, 1, 20), "B": (1, 100, 1, 140)},
+        "1 A 0 5 exec\n1 A 5 10 blocked\n1 A 10 20 exec\n1 B 100 105 exec\n1 B 105 110 blocked\n1 B 110 140 exec",
+        "1 f 0 20\n1 f 100 140",
+        heights={"f": 0, "root": 1},
+        root="root",
+    )
+    assert ranking(analyze(trace, APART)) == {"f": 100.0}
+
+
 def test_a_waker_that_lacked_a_cpu_makes_nobody_s_function_vary() -> None:
     """A waits for thread 2, which works 10 ns and is off the CPU for 40; awake at 60, A runs at 70."""
     trace = hand_trace(

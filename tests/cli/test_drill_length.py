@@ -17,7 +17,9 @@ def step(half_width: float, share: float = 0.5, count: int = 1000) -> Analysis:
     factor = replace(found.factors[0].factor, share=share)
     ranked = RankedFactor(factor, (share - half_width, share + half_width), "")
     summary = replace(found.summary, count=count)
-    return replace(found, factors=[ranked], summary=summary, trace=replace(found.trace, recorded_ns=10_000_000_000))
+    return replace(
+        found, n_eff=1000.0, factors=[ranked], summary=summary, trace=replace(found.trace, recorded_ns=10_000_000_000)
+    )
 
 
 def test_half_the_width_takes_four_times_the_intervals() -> None:
@@ -48,6 +50,11 @@ def test_where_few_events_make_up_the_variance_more_of_them_are_waited_for() -> 
     found = replace(step(0.2), events=[("1", 9)], n_eff=10.0)
     assert intervals_needed(found) > 3 * found.summary.count
     assert intervals_needed(replace(found, n_eff=20.0)) == pytest.approx(intervals_needed(found) / 2, rel=0.01)
+
+
+def test_a_confirmation_has_ample_blocks_that_count() -> None:
+    narrow = step(0.01)
+    assert intervals_needed(replace(narrow, n_eff=30.0)) == 2 * narrow.summary.count
 
 
 def test_a_share_that_is_surely_above_the_threshold_is_known_well_enough_to_be_expanded() -> None:

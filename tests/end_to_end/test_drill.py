@@ -35,7 +35,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def drilled(work: Path, *options: object) -> dict[str, Any]:
-    command = ["drill", "--auto", "--target", "minidb", "--step-seconds", 1, "--format", "json"]
+    command = ["drill", "--auto", "--target", "minidb", "--step-seconds", 1.5, "--format", "json"]
     done = vprof(work, *command, "--", *options)
     assert done.returncode == 0, done.stderr
     drill: dict[str, Any] = json.loads(done.stdout)
