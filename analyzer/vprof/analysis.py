@@ -95,7 +95,8 @@ class Analysis:
     `lost`: what lost records took away. `naive_cost`: the call paths from the outermost functions of the intervals, all
     of which the naive strategy would measure. `distortion`: what the probes do to the latencies, if they were
     switched in turn; `probe_cost`: what they cost by their number, if the cost of one is known. `blocks`: of the run,
-    None if nothing varies. `types` and `type_trees` (in the order of its rows) only on request.
+    None if nothing varies. `explained`: the variance of the latencies without waits for a CPU, if these are apart, by
+    Var(L). `types` and `type_trees` (in the order of its rows) only on request.
     """
 
     trace: Trace
@@ -122,6 +123,7 @@ class Analysis:
     type_trees: list[TypedTree] = field(default_factory=list)
     per_interval: dict[str, IntervalDetail] = field(default_factory=dict)
     blocks: statistics.Blocks | statistics.NoBlocks | None = None
+    explained: float = 1.0
 
     @property
     def refused(self) -> bool:
@@ -151,6 +153,7 @@ def analyze(trace: Trace, options: AnalysisOptions | None = None) -> Analysis:
     return replace(
         analysis,
         type_trees=_trees_by_type(trace, analysis.types, path_tree, rows, latency, options.tail),
+        explained=float(explained.var() / latency.var()) if latency.any() and latency.var() > 0 else 1.0,
         per_interval=_details(trace, paths, full_tree, rows) if options.intervals else {},
     )
 

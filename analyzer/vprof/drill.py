@@ -116,11 +116,11 @@ def automatic(measured: Measured) -> Decision:
 class Step:
     """One measurement with `plan` on, and what it led to.
 
-    `shares` are the factors' by name; `no_ranking` says why there are none. `expanded`: function -> functions switched
-    on because of it; `dropped`: switched off, because neither they nor anything below them matters. `calls`: recorded
-    calls per interval. `left_out`: taken out of the plan, because its probes would distort too much; `distortion`: the
-    part of the intervals' time that those of the plan take, by their number and cost. `confirmation_seconds`: what its
-    factors would need.
+    `shares` are the factors' by name, of the variance without waits for a CPU; `no_ranking` says why there are none.
+    `expanded`: function -> functions switched on because of it; `dropped`: switched off, because neither they nor
+    anything below them matters. `calls`: recorded calls per interval. `left_out`: taken out of the plan, because its
+    probes would distort too much; `distortion`: the part of the intervals' time that those of the plan take, by their
+    number and cost. `confirmation_seconds`: what its factors would need.
     """
 
     number: int
@@ -246,7 +246,7 @@ class Drill:
             stddev_ns=summary.stddev_ns,
             p99_ns=summary.p99_ns,
             calls=len(analysis.trace.invocations.fs) / max(1, summary.count),
-            shares={factor.name: factor.share for factor in analysis.ranking},
+            shares={factor.name: factor.share / analysis.explained for factor in analysis.ranking},
             no_ranking=analysis.no_ranking,
             expanded={function: children[function] for function in decision.expand},
             dropped=sorted(light),
@@ -268,7 +268,7 @@ class Drill:
         over = {name for step in self.done for name in (*step.accepted, *step.skipped)}
         seen = {f for f, name in enumerate(names) if any(name in step.expanded for step in self.done)}
         found = []
-        for factor in select(analysis.ranking, len(analysis.ranking), self.options.analysis.min_share):
+        for factor in select(analysis.ranking, len(analysis.ranking), _least_share(analysis)):
             children = {}
             if factor.name not in over:
                 for e in expansions(analysis.trace.program, [factor], seen):
@@ -284,7 +284,7 @@ class Drill:
         if analysis.no_ranking:
             return set()
         tree, names = analysis.tree, display_names(analysis.trace)
-        limit = LIGHT * self.options.analysis.min_share
+        limit = LIGHT * _least_share(analysis)
         heavy = {names[tree.paths.function[x]] for x in _connected(tree, limit) if tree.paths.function[x] != NONE}
         return set(plan - heavy - self.roots)
 
@@ -296,6 +296,13 @@ def load_by_name(analysis: Analysis) -> dict[str, float]:
         return {}
     names = display_names(trace)
     return {names[function]: part for function, part in load_of(trace, trace.probe_ns).items()}
+
+
+def _least_share(analysis: Analysis) -> float:
+    """Of all the variance: what is worth a look. On a busy machine most of it may be waiting for a CPU, which hides
+    causes without being one: so it is a part of what is left, unless that is too little to hold a finding at all."""
+    least = analysis.options.min_share
+    return least * min(1.0, analysis.explained) if analysis.explained >= least else least
 
 
 def _weights(analysis: Analysis) -> dict[str, float]:

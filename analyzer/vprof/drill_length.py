@@ -28,10 +28,14 @@ _AMPLE = 2.0
 
 def known_well(analysis: Analysis) -> bool:
     """Whether measuring longer would not help to choose: the best shares are surely above the threshold, or known, or a
-    few events make them up."""
-    if analysis.no_ranking or analysis.events:
-        return True
+    few events make them up. While nearly all is waiting for a CPU, a quieter moment may come."""
     least = analysis.options.min_share
+    if analysis.no_ranking:
+        return True
+    if analysis.explained < least:
+        return False
+    if analysis.events:
+        return True
     return all(r.ci95 and (r.ci95[0] >= least or r.ci95[1] - r.ci95[0] <= 2 * WIDE) for r in analysis.factors)
 
 

@@ -52,6 +52,11 @@ def test_where_few_events_make_up_the_variance_more_of_them_are_waited_for() -> 
     assert intervals_needed(replace(found, n_eff=20.0)) == pytest.approx(intervals_needed(found) / 2, rel=0.01)
 
 
+def test_while_nearly_all_is_waiting_for_a_cpu_it_measures_on() -> None:
+    assert not known_well(replace(step(0.01), explained=0.04))
+    assert known_well(replace(step(0.01), explained=0.06))
+
+
 def test_a_confirmation_has_ample_blocks_that_count() -> None:
     narrow = step(0.01)
     assert intervals_needed(replace(narrow, n_eff=30.0)) == 2 * narrow.summary.count

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from replay import ALL, Replay
 
 from vprof.analysis import Analysis
@@ -115,6 +116,29 @@ def test_what_types_differ_by_is_called_inherent() -> None:
     list(drill.steps())
     _, findings = confirm(drill)
     assert [(finding.inherent, finding.is_inherent) for finding in findings] == [(None, False)] * len(findings)
+
+
+def test_on_a_busy_machine_it_looks_for_what_matters_of_the_rest() -> None:
+    """Nine tenths of the variance are waiting for a CPU: shares of all of it are a tenth of what they were."""
+
+    class Busy(Replay):
+        def __call__(
+            self, functions: frozenset[str], seconds: float, enough: Enough | None = None, compared: bool = False
+        ) -> Analysis:
+            analysis = super().__call__(functions, seconds, enough, compared)
+            small = [replace(f, share=f.share * self.explained) for f in analysis.ranking]
+            return replace(analysis, ranking=small, factors=[], explained=self.explained)
+
+        explained = 0.1
+
+    drill = Drill(frozenset({"txn"}), Busy(), DrillOptions())
+    steps = list(drill.steps())
+    assert "CopyData" in steps[-1].plan
+    quiet = Drill(frozenset({"txn"}), Replay(), DrillOptions())
+    assert list(quiet.steps())[-1].shares == pytest.approx(steps[-1].shares)
+    # Too little is left for a finding.
+    Busy.explained = 0.04
+    assert len(list(Drill(frozenset({"txn"}), Busy(), DrillOptions()).steps())) == 1
 
 
 def test_the_budget_leaves_time_for_the_confirmation() -> None:
