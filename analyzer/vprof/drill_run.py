@@ -28,13 +28,13 @@ from vprof.target import Target
 
 @contextmanager
 def target_running(
-    target: Target, options: list[str], traces: Path, analysis: AnalysisOptions
+    target: Target, options: list[str], server_options: str, traces: Path, analysis: AnalysisOptions
 ) -> Iterator[LiveProgram]:
-    """The target under a session, and its load with the options."""
+    """The target under a session, its load and its server with their options."""
     plan = Plan.of(target.descriptor.roots)
     with ExitStack() as stack:
         if target.descriptor.server:
-            server = Server.of(target)
+            server = Server.of(target, server_options)
             session = stack.enter_context(Session.start(None, server.account.name, probe_ns=probe_ns()))
             stack.enter_context(server.running(session, plan))
             check = stack.enter_context(server.lasting_load(options))
@@ -48,14 +48,17 @@ def target_running(
 
 
 @contextmanager
-def rebuilding(target: Target, options: list[str], traces: Path, analysis: AnalysisOptions) -> Iterator[Rebuilder]:
+def rebuilding(
+    target: Target, options: list[str], server_options: str, traces: Path, analysis: AnalysisOptions
+) -> Iterator[Rebuilder]:
     """Builds the target anew for each measurement, in a folder of its own: that of `vprof instrument` stays."""
     folder = target.folder / "rebuild"
     folder.mkdir(parents=True, exist_ok=True)
     source = folder / "source"
     if target.source_dir.is_relative_to(target.folder) and target.source_dir.exists() and not source.exists():
         source.symlink_to(target.source_dir)
-    yield Rebuilder(replace(target, folder=folder), options, traces, analysis, Plan.of(target.descriptor.roots))
+    built = replace(target, folder=folder)
+    yield Rebuilder(built, options, server_options, traces, analysis, Plan.of(target.descriptor.roots))
 
 
 @dataclass
@@ -65,6 +68,7 @@ class Rebuilder:
 
     target: Target
     load_options: list[str]
+    server_options: str
     folder: Path
     options: AnalysisOptions
     plan: Plan
@@ -76,7 +80,8 @@ class Rebuilder:
         """A `drill.Measure`. Raises VprofError when the build fails, or as `LiveProgram.measure` does."""
         self.target.build(lambda step: None, frozenset(without_place(name) for name in functions))
         self.target.check(self.target.units())
-        with target_running(self.target, self.load_options, self.folder, self.options) as program:
+        running = target_running(self.target, self.load_options, self.server_options, self.folder, self.options)
+        with running as program:
             program.count = self.count
             self.count += 1
             return program.measure(functions, seconds, enough, compared)

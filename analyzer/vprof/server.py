@@ -14,6 +14,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pwd
+import shlex
 import shutil
 import signal
 import subprocess
@@ -64,21 +65,31 @@ class Account:
         return {} if self.uid is None else {"user": self.uid, "group": self.gid, "extra_groups": []}
 
 
+def check_server_options(options: str, target: Target | None) -> None:
+    """Raises UsageError if there is no server that they could be for."""
+    if options and not (target and target.descriptor.server):
+        raise UsageError("--server-options are for a --target with a server: give others after `--`")
+
+
 class Server:
     """One server of a target. Make it with `Server.of`, run it with `running`."""
 
-    def __init__(self, target: Target, account: Account) -> None:
+    def __init__(self, target: Target, account: Account, options: str = "") -> None:
         self.target = target
         self.account = account
+        self.options = _words(options)
         self.folder = target.folder / "server"
         self.log = target.folder / "server.log"
         self.load_log = target.folder / "load.log"
         self._process: subprocess.Popen[bytes] | None = None
 
     @classmethod
-    def of(cls, target: Target) -> Server:
-        """The server, set up: what its setup steps and those of the load make is there. Raises VprofError."""
-        server = cls(target, Account.of(target))
+    def of(cls, target: Target, options: str = "") -> Server:
+        """The server, set up: what its setup steps and those of the load make is there. Raises VprofError.
+
+        `options`, as in a shell, go to the end of the command that starts it.
+        """
+        server = cls(target, Account.of(target), options)
         with server._alone():
             server._set_up()
         return server
@@ -167,7 +178,7 @@ class Server:
         return {"cwd": self.folder, "env": environment, **self.account.popen()}
 
     def _start(self, session: Session | None, plan: Plan | None) -> None:
-        command = self.target.filled(self.target.descriptor.server["start"])
+        command = [*self.target.filled(self.target.descriptor.server["start"]), *self.options]
         with self.log.open("wb") as log:
             # A session of its own: a Ctrl-C is for us and the load, and we stop the server in order.
             self._process = subprocess.Popen(
@@ -242,6 +253,14 @@ class Server:
             done = subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, check=False, **self.how())
             if done.returncode:
                 raise VprofError(f"the setup failed: {_last(Path(log.name))} (all of it: {log.name})")
+
+
+def _words(options: str) -> list[str]:
+    """As a shell would split them. Raises UsageError for a quote that is not closed."""
+    try:
+        return shlex.split(options)
+    except ValueError as error:
+        raise UsageError(f"--server-options '{options}': {error}") from None
 
 
 @contextmanager

@@ -128,6 +128,7 @@ class Target:
     def filled(self, template: str, **more: str) -> list[str]:
         """The words of a step or command, its {placeholders} replaced. Raises UsageError for an unknown one."""
         values = {
+            "target": str(self.descriptor.file.resolve().parent),
             "source": str(self.source_dir),
             "build": str(self.build_dir),
             "install": str(self.folder / "install"),

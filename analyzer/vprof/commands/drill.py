@@ -67,6 +67,12 @@ class Duration(click.ParamType):  # type: ignore[type-arg]
 )
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--svg", "svg_file", type=click.Path(path_type=Path), help="Also draw the tree of the confirmation.")
+@click.option(
+    "--server-options",
+    default="",
+    metavar="OPTIONS",
+    help="For the command that starts a target's server, such as '-c work_mem=1MB'.",
+)
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
 def command(context: click.Context, /, **given: Any) -> None:
@@ -112,7 +118,7 @@ def command(context: click.Context, /, **given: Any) -> None:
 
 _CHANGEABLE = ("k", "min_share", "step_seconds", "max_steps", "budget", "max_distortion")
 """A drill-down may go on with other values of these."""
-_SETTINGS = ("name", "root", "directory", "rebuild", *_CHANGEABLE, "program")
+_SETTINGS = ("name", "root", "directory", "rebuild", *_CHANGEABLE, "server_options", "program")
 
 
 def _plain(value: Any) -> Any:
@@ -139,8 +145,8 @@ def _check(settings: dict[str, Any]) -> None:
         raise UsageError("nothing to drill into: give --target NAME, or --root F and a command after `--`")
     if settings["rebuild"] and (settings["directory"] or not settings["name"]):
         raise UsageError("--rebuild builds a target and runs it: give --target, and no --session")
-    if settings["directory"] and settings["program"]:
-        raise UsageError("with --session nothing is started: leave out what is behind `--`")
+    if settings["directory"] and (settings["program"] or settings["server_options"]):
+        raise UsageError("with --session nothing is started: leave out --server-options, and what is behind `--`")
     if settings["root"] and not settings["directory"] and not settings["program"]:
         raise UsageError("nothing to run: give a command after `--`, or --session DIR")
 
@@ -205,19 +211,21 @@ def _kept(file: Any) -> Iterator[None]:
 def _running(settings: dict[str, Any], folder: Path, analysis: Any) -> AbstractContextManager[Any]:
     """The program to drill in, as the settings say."""
     from vprof import drill_run
+    from vprof.server import check_server_options
     from vprof.target import Target
 
     traces = folder / "drill"
     target = Target.load(settings["name"], folder) if settings["name"] else None
+    check_server_options(settings["server_options"], target)
     if target and settings["rebuild"]:
-        return drill_run.rebuilding(target, settings["program"], traces, analysis)
+        return drill_run.rebuilding(target, settings["program"], settings["server_options"], traces, analysis)
     if target:
         target.check(target.units())
     if settings["directory"]:
         roots = list(target.descriptor.roots) if target else [settings["root"]]
         return drill_run.attached(Path(settings["directory"]), roots, settings["root"], traces, analysis)
     if target:
-        return drill_run.target_running(target, settings["program"], traces, analysis)
+        return drill_run.target_running(target, settings["program"], settings["server_options"], traces, analysis)
     return drill_run.program_running(settings["program"], settings["root"], traces, analysis)
 
 

@@ -22,7 +22,7 @@ from vprof.errors import UsageError, VprofError
 from vprof.kernel_check import check, render
 from vprof.kernel_sched import kernel_events
 from vprof.plan import Plan
-from vprof.server import Server
+from vprof.server import Server, check_server_options
 from vprof.session import Limit, Session
 from vprof.target import Target
 
@@ -85,6 +85,12 @@ class Size(click.ParamType):  # type: ignore[type-arg]
     is_flag=True,
     help="Switch the probes off half of the time, slice by slice: `vprof analyze` tells what they do to the latencies.",
 )
+@click.option(
+    "--server-options",
+    default="",
+    metavar="OPTIONS",
+    help="For the command that starts a target's server, such as '-c work_mem=1MB'.",
+)
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
 def command(
     name: str | None,
@@ -96,6 +102,7 @@ def command(
     keep: str | None,
     check_kernel: bool,
     measure_distortion: bool,
+    server_options: str,
     program: tuple[str, ...],
 ) -> None:
     """Run a program and record it.
@@ -109,6 +116,7 @@ def command(
       vprof record --sites all -o run.trace -- ./prog
       vprof record --target minidb -o run.trace -- --pathology wal
       vprof record --target postgres --seconds 30 -o run.trace -- -S
+      vprof record --target httpd --server-options '-D prefork' -o run.trace
       vprof record --sites all --max-size 2G --keep newest -o run.trace -- ./server
       vprof record --target postgres --check-kernel -o run.trace
       vprof analyze run.trace.0*
@@ -117,13 +125,15 @@ def command(
     limit = _limit(max_bytes, keep, output)
     if keep and check_kernel:
         raise UsageError("--check-kernel compares one file: leave out --keep")
-    if name:
-        target = Target.load(name, folder)
+    target = Target.load(name, folder) if name else None
+    check_server_options(server_options, target)
+    if target:
         target.check(target.units())
         plan = Plan.parse(sites) if sites else Plan.of(target.descriptor.roots)
         if target.descriptor.server:
+            server = Server.of(target, server_options)
             with _compared(check_kernel, output.resolve()):
-                _record_server(target, plan, seconds, arguments, output.resolve(), limit, measure_distortion)
+                _record_server(server, plan, seconds, arguments, output.resolve(), limit, measure_distortion)
             return
         arguments = target.command(seconds, arguments)
     elif not arguments:
@@ -156,10 +166,9 @@ def _compared(wanted: bool, output: Path) -> Iterator[None]:
 
 
 def _record_server(
-    target: Target, plan: Plan, seconds: int, options: list[str], output: Path, limit: Limit, compared: bool
+    server: Server, plan: Plan, seconds: int, options: list[str], output: Path, limit: Limit, compared: bool
 ) -> None:
     """The trace holds the load: the server is ready before, and stopped after it."""
-    server = Server.of(target)
     with Session.start(None, server.account.name, limit, probe_ns()) as session, server.running(session, plan):
         session.rotate(output)
         status = _run(session, plan, lambda: server.load(seconds, options, _unblock_signals), compared)
