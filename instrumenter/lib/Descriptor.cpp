@@ -143,6 +143,9 @@ llvm::Expected<Descriptor> readDescriptor(const std::string &path) {
   Descriptor descriptor;
   for (const Table &table : kTables)
     if (llvm::Error error = readTable(table, *root, descriptor)) return std::move(error);
+  // Where both are at one place, a task is dequeued before the thread works for its interval: the edge ends there.
+  std::stable_partition(descriptor.hooks.begin(), descriptor.hooks.end(),
+                        [](const Hook &hook) { return hook.action == "dequeue" && !hook.late; });
   descriptor.probe = texts(*root, "probe");
   descriptor.exclude = texts(*root, "exclude");
   if (root->getArray("only")) descriptor.only = texts(*root, "only");

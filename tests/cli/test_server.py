@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from vprof.errors import VprofError
-from vprof.server import Server
+from vprof.errors import UsageError, VprofError
+from vprof.server import Server, check_server_options
 from vprof.target import Target
 
 DESCRIPTOR = """
@@ -172,3 +172,21 @@ def test_a_folder_that_the_account_cannot_enter_is_one_line(tmp_path: Path) -> N
     tmp_path.chmod(0o700)
     with pytest.raises(VprofError, match="nobody, who runs the server, cannot enter"):
         Server.of(target)
+
+
+def test_options_of_the_user_reach_the_command_that_starts_it(tmp_path: Path) -> None:
+    target = make(
+        tmp_path, "echo $$ > pid; touch up", "echo $$ > pid; for word; do echo [$word] >> words; done; touch up"
+    )
+    server = Server.of(target, "-D 'two words' -c")
+    with server.running():
+        assert (server.folder / "words").read_text() == "[two words]\n[-c]\n"  # sh -c takes the first as its name
+
+
+def test_options_of_the_server_that_are_wrong_are_one_line(tmp_path: Path) -> None:
+    target = make(tmp_path)
+    with pytest.raises(UsageError, match="--server-options 'it's': No closing quotation"):
+        Server.of(target, "it's")
+    with pytest.raises(UsageError, match="are for a --target with a server"):
+        check_server_options("-D one", None)
+    check_server_options("-D one", target)

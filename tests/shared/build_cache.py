@@ -3,7 +3,8 @@
     installed tools (VPROF_PREFIX, else .venv)  -> CACHE/TARGET-KEY/prefix   copies that the server's account can reach
     descriptor, its source, prefix/bin/vprof-cc -> CACHE/TARGET-KEY/.vprof   by `vprof instrument`
 
-The key covers what determines the build: the rewriter and what it compiles and links in, the descriptor, the compiler.
+The key covers what determines the build: the rewriter and what it compiles and links in, the descriptor and the folders
+beside it, the compiler.
 What is copied into `prefix` each time is not in it: the runtime library, which a kept build links dynamically from
 there, the collector, the calibration. So the runtime that is tested is the installed one. A build without its stamp is
 made afresh; `CACHE/lock` is held from then to the end of the tests, for one run replaces what another would be running.
@@ -107,10 +108,17 @@ def _key(target: Target, tools: Path) -> str:
     descriptor = target.descriptor
     texts = [descriptor.rewriter_json(), json.dumps(descriptor.source), json.dumps(descriptor.build)]
     digest = hashlib.sha256(version + "\0".join(texts).encode())
+    for file in _sources(descriptor.file.parent):
+        digest.update(file.name.encode() + hashlib.sha256(file.read_bytes()).digest())
     for file in _tool_files(tools):
         if file.name not in _NOT_IN_THE_BUILD:
             digest.update(file.name.encode() + hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()[:16]
+
+
+def _sources(folder: Path) -> list[Path]:
+    """What a target's build may take from the folder of its descriptor: what is in folders there."""
+    return sorted(file for file in folder.glob("*/**/*") if file.is_file() and "__pycache__" not in file.parts)
 
 
 def _tool_files(tools: Path) -> list[Path]:

@@ -116,7 +116,7 @@ def command(
       vprof record --sites all -o run.trace -- ./prog
       vprof record --target minidb -o run.trace -- --pathology wal
       vprof record --target postgres --seconds 30 -o run.trace -- -S
-      vprof record --target httpd --server-options '-D prefork' -o run.trace
+      vprof record --target httpd --server-options='-D prefork' -o run.trace
       vprof record --sites all --max-size 2G --keep newest -o run.trace -- ./server
       vprof record --target postgres --check-kernel -o run.trace
       vprof analyze run.trace.0*

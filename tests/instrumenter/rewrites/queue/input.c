@@ -1,4 +1,4 @@
-// Task hand-over: `return` is the returned value; nothing is dequeued when it is 0.
+// Task hand-over: `return` is the returned value; nothing is dequeued when it is 0. At an entry, before anybody works for it.
 #include <stdio.h>
 
 #define NONE 0
@@ -23,11 +23,14 @@ static unsigned pop_number(void) {
   return 42;
 }
 
+static void serve(int number) { printf("serving %d\n", number); }
+
 int main(void) {
   struct job job = {3};
   push(&job);
   pop(0);
   printf("%d\n", pop(1)->number);
   pop(1);
+  serve(3);
   return pop_number() != 42;
 }
