@@ -81,7 +81,7 @@ static void audit_row(struct row *row, unsigned *rounds) {
 static uint64_t row_encode(const struct row *row, unsigned rounds) {
   uint64_t image = row->account;
   for (unsigned round = 0; round < rounds; round++) {
-    for (size_t i = 0; i < sizeof row->owner; i++) image = (image ^ image >> 32) * 2654435761u + row->owner[i];
+    for (size_t i = 0; i < sizeof row->owner; i++) image = (image + row->owner[i]) * 2654435761u;
     image += (uint64_t)row->balance;
   }
   return image;

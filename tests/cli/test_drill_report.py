@@ -1,0 +1,48 @@
+"""The answer of a drill-down as text."""
+
+from typing import Any
+
+import pytest
+
+from vprof.report.drill import print_findings
+
+ROW: dict[str, Any] = {
+    "functions": ["scan"],
+    "kind": "variance",
+    "sites": ["a.c:7"],
+    "share": 0.8,
+    "ci95": [0.7, 0.9],
+    "ci95_reason": "",
+    "explored_share": 0.75,
+    "confirmed": True,
+    "path": ["serve", "scan"],
+    "waiting": 0.0,
+    "wakers": [],
+    "inherent": 0.0,
+    "is_inherent": False,
+    "probes": None,
+}
+
+
+def said(capsys: pytest.CaptureFixture[str], cpu_wait: dict[str, float], **changed: object) -> list[str]:
+    print_findings([ROW | changed], cpu_wait)
+    return capsys.readouterr().out.splitlines()
+
+
+def test_what_types_differ_by_is_called_inherent(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = said(capsys, {}, inherent=0.97, is_inherent=True)
+    assert lines[1].endswith("confirmed; inherent: types of intervals differ by it")
+    assert lines[-1].strip() == "differs between types of intervals: 97% of it"
+    assert "inherent" not in "\n".join(said(capsys, {}))
+
+
+def test_waits_for_a_cpu_are_said_before_the_findings_if_they_matter(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = said(capsys, {"[sched]": 0.12, "[preempted]": 0.5})
+    assert lines[0].startswith("waiting for a CPU: 62% of the variance ([preempted] 50%, [sched] 12%), in no finding")
+    assert said(capsys, {"[sched]": 0.04})[0].startswith("findings")
+
+
+def test_few_events_are_the_reason_why_a_finding_is_not_confirmed(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = said(capsys, {}, confirmed=False, ci95=None, ci95_reason="driven by 3 events (n_eff 4)")
+    assert lines[1].endswith("80% of the variance, not confirmed: driven by 3 events (n_eff 4)")
+    assert not any("no interval" in line for line in lines)
