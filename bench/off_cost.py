@@ -19,22 +19,28 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 import statistics
 import subprocess
 import tempfile
+import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from callgrind import Profile, by_name, parse, without_debug_information
 from elftools.elf.elffile import ELFFile
-from off_cost_loads import LOADS, Load
+from off_cost_loads import LOADS, Client, Load
 
 from vprof.metadata import read_program
+from vprof.plan import Plan
 from vprof.session import Session
 
 HOTTEST = 20
 """Functions without a probe that are listed."""
+
+POLL_SECONDS = 0.01
 
 
 @dataclass(frozen=True)
@@ -47,45 +53,68 @@ class Build:
 
     def run(self, count: int, folder: Path, *before: str) -> float:
         """CPU seconds, user and system, of a run of so many operations; `before`: words before the command."""
+        client = self.load.client
         with ExitStack() as stack:
-            environment = dict(os.environ)
+            session = None
             if self.attached:
-                environment = stack.enter_context(Session.start(None, self.load.account.name)).environment()
-            statements = stack.enter_context(tempfile.TemporaryFile("w+"))
-            statements.write(self.load.input(count))
-            statements.seek(0)
+                session = stack.enter_context(Session.start(None, client.server.account.name if client else None))
+            how = client.server.how(session) if client else {"env": session.environment() if session else None}
             said = stack.enter_context((folder / "said").open("wb"))
-            child = subprocess.Popen(
-                [*before, str(self.program), *self.load.options(count)],
-                stdin=statements,
-                stdout=subprocess.DEVNULL,
-                stderr=said,
-                env=environment,
-                cwd=folder,
-                **self.load.account.popen(),
-            )
+            command = [*before, str(self.program), *self.load.options(count)]
+            child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said, **{**how, "cwd": folder})
+
+            def attend() -> bool:
+                """What joins the session waits for that; false when the program has ended."""
+                if session:
+                    session.follow(Plan.of([]))
+                time.sleep(POLL_SECONDS)
+                return os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+
+            if client:
+                ask(client, count, attend)
+            while attend():
+                pass
             _, status, used = os.wait4(child.pid, 0)
             child.returncode = os.waitstatus_to_exitcode(status)
-        text = (folder / "said").read_text(errors="replace")
-        if child.returncode or "ERROR:" in text:
-            raise SystemExit(f"{self.program} failed: {text[-300:]}")
+        if child.returncode:
+            raise SystemExit(f"{self.program} failed: {(folder / 'said').read_text(errors='replace')[-300:]}")
         return used.ru_utime + used.ru_stime
 
     def counted(self, folder: Path) -> Profile:
-        """What callgrind counts, of the operations between the two runs."""
+        """What callgrind counts, of the operations between the two runs; of a server, in the process that is asked."""
         runs = []
         for count in self.load.counted:
-            file = folder / "profile"
-            self.run(count, folder, "valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={file}")
-            runs.append(parse(file.read_text(encoding="utf-8")))
-            file.unlink()
+            self.run(count, folder, "valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={folder}/profile.%p")
+            files = list(folder.glob("profile.*"))
+            profiles = [parse(file.read_text(encoding="utf-8")) for file in files]
+            runs.append(max(profiles, key=self._asked))
+            for file in files:
+                file.unlink()
         return runs[1].minus(runs[0])
+
+    def _asked(self, profile: Profile) -> int:
+        name = self.load.client.asked if self.load.client else ""
+        return sum(calls for (_, function), calls in profile.calls.items() if function == name)
 
     def timed(self, folder: Path) -> float:
         """CPU microseconds per operation."""
         short, long = self.load.timed
         before = self.run(short, folder)
         return 1e6 * (self.run(long, folder) - before) / (long - short)
+
+
+def ask(client: Client, count: int, attend: Callable[[], bool]) -> None:
+    """Waits until the server is ready, has the client ask, and stops the server. If it has ended, does nothing."""
+    target, how = client.server.target, client.server.how()
+    try:
+        while subprocess.run(target.filled(target.descriptor.server["ready"]), **how).returncode:
+            if not attend():
+                return
+        done = subprocess.run(client.command(count), capture_output=True, text=True, **how)
+    finally:
+        subprocess.run(target.filled(target.descriptor.server["stop"]), capture_output=True, **how)
+    if done.returncode:
+        raise SystemExit(f"{shlex.join(client.command(count))} failed: {done.stderr[-300:]}")
 
 
 def plain_name(linker_name: str) -> str:

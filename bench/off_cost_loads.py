@@ -1,6 +1,6 @@
 """The programs of off_cost.py, each built twice from one source: by clang, and by vprof-cc.
 
-    PostgreSQL 15    a single-user backend (clients and their waits would disturb the figures) that reads statements
+    PostgreSQL 15    point selects of one client, `pgbench -S`; instructions are its backend's, CPU times the server's
     LevelDB 1.23     its db_bench
     jsoncpp 1.9.5    off_cost_json.cpp
 
@@ -10,21 +10,27 @@ Everything lies below `.vprof/` of the current folder; PostgreSQL and LevelDB ar
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 
 from vprof.paths import native
-from vprof.server import Account, Server
+from vprof.server import Server
 from vprof.source import fetch
 from vprof.target import Target
 
 HERE = Path(__file__).resolve().parent
-sys.path.append(str(HERE.parent / "targets/postgres"))
 
 PLAIN = {"cc": "clang-19", "cxx": "clang++-19"}
+
+
+@dataclass(frozen=True)
+class Client:
+    """Who asks a server for its operations."""
+
+    server: Server
+    command: Callable[[int], list[str]]  # asks for so many operations
+    asked: str  # the server's function that is called once for each
 
 
 @dataclass(frozen=True)
@@ -37,8 +43,7 @@ class Load:
     counted: tuple[int, int]
     timed: tuple[int, int]
     options: Callable[[int], list[str]]  # of a run of so many operations
-    input: Callable[[int], str] = field(default=lambda _count: "")
-    account: Account = field(default=Account())
+    client: Client | None = None  # the program is a server
 
 
 def leveldb() -> list[Load]:
@@ -72,14 +77,14 @@ def postgres() -> list[Load]:
     plain = _built_plain(target)
     server = Server.of(target)
     programs = [built.folder / "install/bin/postgres" for built in (plain, target)]
-    backend = ["--single", "-D", str(server.folder / "data"), "-c", "shared_buffers=256MB", "postgres"]
-    return [
-        Load(name, *programs, counted, timed, lambda _count: backend, partial(_statements, script), server.account)
-        for name, script, counted, timed in (
-            ("PostgreSQL, point select", point_select, (100, 500), (100, 20_000)),
-            ("PostgreSQL, TPC-B", tpc_b, (20, 100), (20, 2000)),
-        )
-    ]
+    settings = ["listen_addresses=", "shared_buffers=256MB", "autovacuum=off"]
+    backend = ["-D", str(server.folder / "data"), "-k", str(server.folder), *(f"--{setting}" for setting in settings)]
+
+    def point_selects(count: int) -> list[str]:
+        return [str(plain.folder / "install/bin/pgbench"), "-n", "-S", "-c", "1", "-t", str(count), "--random-seed=1"]
+
+    client = Client(server, point_selects, "exec_simple_query")
+    return [Load("PostgreSQL", *programs, (100, 500), (100, 20_000), lambda _count: backend, client)]
 
 
 LOADS = {"postgres": postgres, "leveldb": leveldb, "jsoncpp": jsoncpp}
@@ -98,30 +103,3 @@ def _built_plain(target: Target) -> Target:
 
 def _nobody_listens(_step: str) -> None:
     return
-
-
-def _statements(script: Callable[[int], str], count: int) -> str:
-    return "".join(map(script, range(count)))
-
-
-def point_select(number: int) -> str:
-    return f"SELECT abalance FROM pgbench_accounts WHERE aid = {_account(number)};\n"
-
-
-def tpc_b(number: int) -> str:
-    """The statements of pgbench's default script."""
-    account, teller, branch = _account(number), number % 100 + 1, number % 10 + 1
-    return (
-        "BEGIN;\n"
-        f"UPDATE pgbench_accounts SET abalance = abalance + 7 WHERE aid = {account};\n"
-        f"SELECT abalance FROM pgbench_accounts WHERE aid = {account};\n"
-        f"UPDATE pgbench_tellers SET tbalance = tbalance + 7 WHERE tid = {teller};\n"
-        f"UPDATE pgbench_branches SET bbalance = bbalance + 7 WHERE bid = {branch};\n"
-        "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) "
-        f"VALUES ({teller}, {branch}, {account}, 7, CURRENT_TIMESTAMP);\n"
-        "END;\n"
-    )
-
-
-def _account(number: int) -> int:
-    return number * 7919 % 1_000_000 + 1
