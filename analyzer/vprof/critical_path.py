@@ -12,15 +12,15 @@ Guaranteed, and checked on every run: the pieces of an interval partition [begin
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from vprof.columns import i8, i32, i64
 from vprof.errors import InvariantError
 from vprof.kernels import helper, kernel, roomy
-from vprof.lookup import latest
-from vprof.model import BLOCKED, EXEC, NONE, PREEMPTED, QUEUE, Created, Int8, Int32, Int64, Segments, Trace
+from vprof.lookup import grouped, latest
+from vprof.model import BLOCKED, EXEC, NONE, PREEMPTED, QUEUE, Created, Int8, Int32, Int64, Segments, Trace, Wakeups
 
 P_EXEC, P_QUEUE, P_SCHED, P_GAP, P_UNKNOWN, P_BLOCKED_UNKNOWN = range(6)
 P_PREEMPTED, P_FAULT, P_DISK, P_OFF_CPU = range(6, 10)
@@ -102,15 +102,14 @@ def critical_paths(trace: Trace) -> Paths:
     rows = np.flatnonzero(~iv.ignore)
     wanted = i64(np.stack((rows, iv.end_thread[rows], iv.begin[rows], iv.end[rows])))
     pieces, waits = (_walk_all if trace.has_sync else _concatenate_all)(index, wanted)
-    paths = _as_columns(pieces.T, waits.T)
+    paths = _as_columns(pieces, waits.T)
     _check_partition(trace, rows, paths.pieces)
     return paths
 
 
 def _as_columns(pieces: Int64, waits: Int64) -> Paths:
-    p = pieces[:, np.lexsort((pieces[3], pieces[0]))]
     return Paths(
-        Pieces(i32(p[0]), i8(p[1]), i32(p[2]), p[3], p[4], i32(p[5])),
+        Pieces(*_in_order(pieces)),
         Waits(
             i32(waits[W_PARENT]),
             i32(waits[W_THREAD]),
@@ -122,6 +121,50 @@ def _as_columns(pieces: Int64, waits: Int64) -> Paths:
             i64(waits[W_ENDED]),
         ),
     )
+
+
+@kernel
+def _in_order(pieces):  # type: ignore[no-untyped-def]
+    """The columns of `Pieces`: those of each interval, which come together, in order of time."""
+    n = len(pieces)
+    interval, kind, thread = np.empty(n, np.int32), np.empty(n, np.int8), np.empty(n, np.int32)
+    start, stop, wait = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int32)
+    _put_in_order(pieces, np.empty(n, np.int64), interval, kind, thread, start, stop, wait)
+    return interval, kind, thread, start, stop, wait
+
+
+@helper
+def _put_in_order(pieces, order, interval, kind, thread, start, stop, wait):  # type: ignore[no-untyped-def]
+    begin = 0
+    for i in range(len(pieces)):
+        order[i] = i
+        if i + 1 == len(pieces) or pieces[i + 1, 0] != pieces[i, 0]:
+            _sort_by_start(pieces, order, begin, i + 1)
+            begin = i + 1
+    for i in range(len(pieces)):
+        row = pieces[order[i]]
+        interval[i], kind[i], thread[i], start[i], stop[i], wait[i] = row[0], row[1], row[2], row[3], row[4], row[5]
+
+
+@helper
+def _sort_by_start(pieces, order, begin, end):  # type: ignore[no-untyped-def]
+    """Shell sort of order[begin:end]: most intervals have a few dozens of pieces. The path comes backwards."""
+    low, high = begin, end - 1
+    while low < high:
+        order[low], order[high] = order[high], order[low]
+        low, high = low + 1, high - 1
+    gap = 1
+    while 3 * gap + 1 < end - begin:
+        gap = 3 * gap + 1
+    while gap:
+        for i in range(begin + gap, end):
+            row, j = order[i], i
+            time = pieces[row, 3]
+            while j >= begin + gap and pieces[order[j - gap], 3] > time:
+                order[j] = order[j - gap]
+                j -= gap
+            order[j] = row
+        gap //= 3
 
 
 def _check_partition(trace: Trace, rows: Int64, p: Pieces) -> None:
@@ -145,25 +188,36 @@ def _check_partition(trace: Trace, rows: Int64, p: Pieces) -> None:
 def _index(trace: Trace) -> _Index:
     seg, wk = trace.segments, trace.wakeups
     n = len(seg.ts)
-    labelled = np.flatnonzero(seg.interval != NONE)
-    if trace.has_sync:
-        order = np.lexsort((seg.te[labelled], seg.thread[labelled], seg.interval[labelled]))
+    if trace.has_sync:  # segments come by thread and time
+        intervals = max(int(seg.interval.max(initial=NONE)) + 1, len(trace.intervals.begin))
+        first, row = grouped(seg.interval, intervals)
+        mine, mine_first = row, first[: len(trace.intervals.begin) + 1]
     else:  # concatenation wants time order over all threads
-        order = np.lexsort((seg.te[labelled], seg.ts[labelled], seg.interval[labelled]))
-    mine = labelled[order]
-    wake = np.lexsort((wk.t, wk.segment))
+        labelled = np.flatnonzero(seg.interval != NONE)
+        mine = labelled[np.lexsort((seg.te[labelled], seg.ts[labelled], seg.interval[labelled]))]
+        mine_first = np.searchsorted(seg.interval[mine], np.arange(len(trace.intervals.begin) + 1))
+    wake = _by_segment(wk)
     segments = np.full((8, n + 1), NONE, np.int64)
-    segments[:S_WAKES, :n] = np.stack((seg.thread, seg.interval, seg.ts, seg.te, seg.state))
-    segments[S_WAKES] = np.searchsorted(wk.segment[wake], np.arange(n + 1))
+    columns: list[Any] = [seg.thread, seg.interval, seg.ts, seg.te, seg.state]
+    for row, column in enumerate(columns):
+        segments[row, :n] = column
+    segments[S_WAKES] = np.r_[0, np.cumsum(np.bincount(wk.segment, minlength=n))]
     segments[S_TASK_AT_START, :n], segments[S_TASK_AT_END, :n] = _tasks(seg, trace.created)
     return _Index(
         segments,
         i64(np.searchsorted(seg.thread, np.arange(len(trace.threads) + 1))),
         i64(mine),
-        i64(np.searchsorted(seg.interval[mine], np.arange(len(trace.intervals.begin) + 1))),
+        i64(mine_first),
         i64(np.stack((wk.waker[wake], wk.t[wake]))),
         i64(np.stack((trace.created.creator, trace.created.ts))),
     )
+
+
+def _by_segment(wakeups: Wakeups) -> Int64:
+    """The rows by segment, then time."""
+    if np.all(wakeups.segment[1:] > wakeups.segment[:-1]):
+        return np.arange(len(wakeups.segment))
+    return np.lexsort((wakeups.t, wakeups.segment))
 
 
 def _tasks(seg: Segments, created: Created) -> tuple[Int64, Int64]:
@@ -172,15 +226,18 @@ def _tasks(seg: Segments, created: Created) -> tuple[Int64, Int64]:
     Of several edges the latest creation wins, among equal ones the last.
     """
     at_start, at_end = np.full((2, len(seg.ts)), NONE, np.int64)
-    start = latest(seg.thread, seg.ts, created.thread, created.ts2)
+    if not len(created.ts) or not len(seg.ts):
+        return at_start, at_end
+    edges = np.argsort(created.ts, kind="stable")
+    start = latest(seg.thread, seg.ts, created.thread, created.ts2)[edges]
+    taken = (start != NONE) & (seg.ts[start] == created.ts2[edges])
+    at_start[start[taken]] = edges[taken]  # of several the last stays
     queue = np.flatnonzero(seg.state == QUEUE)
-    end = latest(seg.thread[queue], seg.te[queue], created.thread, created.ts2)
-    for edge in np.argsort(created.ts, kind="stable"):
-        s, q = start[edge], end[edge]
-        if s != NONE and seg.ts[s] == created.ts2[edge]:
-            at_start[s] = edge
-        if q != NONE and seg.te[queue[q]] == created.ts2[edge]:
-            at_end[queue[q]] = edge
+    if len(queue):
+        row = latest(seg.thread[queue], seg.te[queue], created.thread, created.ts2)[edges]
+        end = queue[row]
+        taken = (row != NONE) & (seg.te[end] == created.ts2[edges])
+        at_end[end[taken]] = edges[taken]
     return at_start, at_end
 
 

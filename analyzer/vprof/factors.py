@@ -14,10 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vprof.columns import groups
 from vprof.model import NONE, Bool, Int64, Trace
 from vprof.path_tree import display_names
 from vprof.stacks import CPU_WAITS, L_BLOCKED, L_BODY, PSEUDO
-from vprof.variance_tree import VarianceTree
+from vprof.variance_tree import Float, VarianceTree
 
 NEGLIGIBLE = 1e-9
 """Contributions below this fraction of Var(L) are rounding, not factors."""
@@ -136,25 +137,48 @@ _Found = tuple[int, int, list[tuple[int, int]], float]
 
 
 def _variances(tree: VarianceTree, elements: _Elements) -> list[_Found]:
-    nodes: dict[int, list[int]] = {}
-    for x in np.flatnonzero(elements.of != NONE):
-        nodes.setdefault(int(elements.of[x]), []).append(int(x))
-    return [(e, e, [(x, x) for x in xs], float(tree.var_ns2[xs].sum())) for e, xs in nodes.items()]
+    nodes = np.flatnonzero(elements.of != NONE)
+    return [
+        (int(elements.of[xs[0]]), int(elements.of[xs[0]]), [(x, x) for x in xs.tolist()], float(tree.var_ns2[xs].sum()))
+        for xs in _alike(nodes, elements.of[nodes])
+    ]
 
 
 def _covariances(tree: VarianceTree, elements: _Elements) -> list[_Found]:
-    pairs: dict[tuple[int, int], tuple[list[tuple[int, int]], list[float]]] = {}
+    left, right, cov = _sibling_pairs(tree)
+    a, b = elements.of[left], elements.of[right]
     smallest = NEGLIGIBLE * tree.total_variance * 1e-3
-    for parent, cov in tree.cov.items():
-        kids = np.array(tree.children[parent])
-        for i, j in zip(*np.nonzero(np.triu(np.abs(cov) > smallest, 1)), strict=True):
-            a, b = elements.of[kids[i]], elements.of[kids[j]]
-            if a == NONE or b == NONE:
-                continue
-            instances, values = pairs.setdefault((int(min(a, b)), int(max(a, b))), ([], []))
-            instances.append((int(kids[i]), int(kids[j])))
-            values.append(2 * float(cov[i, j]))
-    return [(a, b, instances, sum(values)) for (a, b), (instances, values) in pairs.items()]
+    counts = np.flatnonzero((np.abs(cov) > smallest) & (a != NONE) & (b != NONE))
+    low, high = np.minimum(a, b), np.maximum(a, b)
+    return [
+        (
+            int(low[rows[0]]),
+            int(high[rows[0]]),
+            list(zip(left[rows].tolist(), right[rows].tolist(), strict=True)),
+            sum((2 * cov[rows]).tolist()),
+        )
+        for rows in _alike(counts, low[counts] * (int(high.max(initial=0)) + 1) + high[counts])
+    ]
+
+
+def _alike(rows: Int64, key: Int64) -> list[Int64]:
+    """The rows with each of the keys, in their order."""
+    order = np.argsort(key, kind="stable")
+    return [rows[order[group]] for group in groups(key[order])]
+
+
+def _sibling_pairs(tree: VarianceTree) -> tuple[Int64, Int64, Float]:
+    """Nodes a and b, a before b among their parent's children, and their covariance; by parent."""
+    nothing = np.zeros(0, np.int64)
+    parts = [(nothing, nothing, nothing, np.zeros(0))]
+    parents = np.array(list(tree.cov), np.int64)
+    for alike in _alike(parents, np.array([len(cov) for cov in tree.cov.values()], np.int64)):
+        kids, cov = (np.array([of[x] for x in alike.tolist()]) for of in (tree.children, tree.cov))
+        i, j = np.triu_indices(kids.shape[1], 1)
+        parts.append((np.repeat(alike, len(i)), kids[:, i].ravel(), kids[:, j].ravel(), cov[:, i, j].ravel()))
+    parent, a, b, value = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.argsort(parent, kind="stable")
+    return a[order], b[order], value[order]
 
 
 def _factor(

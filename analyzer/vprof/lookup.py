@@ -28,6 +28,22 @@ def latest(key: NDArray[Any], t: Int64, asked_key: NDArray[Any], asked_t: Int64)
 
 
 @kernel
+def grouped(key, keys):  # type: ignore[no-untyped-def]
+    """Where the rows with each of the keys 0 .. keys - 1 begin, and these rows, in their order; NONE is no key."""
+    first = np.zeros(keys + 2, np.int64)
+    for i in range(len(key)):
+        first[key[i] + 2] += key[i] != NONE
+    for k in range(keys + 1):
+        first[k + 1] += first[k]
+    row = np.empty(first[keys + 1], np.int64)
+    for i in range(len(key)):
+        if key[i] != NONE:
+            row[first[key[i] + 1]] = i
+            first[key[i] + 1] += 1
+    return first[:-1], row
+
+
+@kernel
 def distinct(key):  # type: ignore[no-untyped-def]
     """Each value once, in the order of first sight, and for every row the position of its own."""
     slots, found = np.full(1024, NONE, np.int64), np.empty(512, np.int64)

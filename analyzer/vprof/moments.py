@@ -91,7 +91,7 @@ class Moments:
         self._children = empty
         self._sums = _Sums(np.zeros((0, 6), np.int64), np.zeros((0, 2), np.float64), empty, rounded)
         self._scratch = _Scratch(
-            np.zeros((0, 5), np.int64), np.zeros((0, 3), np.int64), np.zeros((0, 3), np.int64), rounded
+            np.zeros((0, 7), np.int64), np.zeros((0, 3), np.int64), np.zeros((0, 3), np.int64), rounded
         )
         self._blocks: list[tuple[Int32, Int32, Float]] = []
         self.intervals = 0
@@ -222,9 +222,9 @@ def _file_all(block, pair, products, at, to_block, to_product, to_time):  # type
         to_block[place], to_product[place], to_time[place] = block[i], products[i, 0], products[i, 1]
 
 
-M_TIME, M_OWN, M_FIRST, M_NEXT, M_LIST = range(5)
-"""Of the current interval, by node: its time, its own, the first of its children with time, the next such sibling; and
-beside that a list of the nodes with time."""
+M_TIME, M_OWN, M_FIRST, M_NEXT, M_MET, M_AWAITED, M_LIST = range(7)
+"""Of the current interval, by node: its time, its own, the first of its children with time, the next such sibling;
+whether it was met, how many of its children have not yet added their time; and beside that a list of the nodes met."""
 
 B_PRODUCT, B_TIME, B_LIST = range(3)
 """Of the current block, by pair: the sum of products modulo 2^64, of a node's time; and beside that a list of the pairs
@@ -287,8 +287,10 @@ def _sum_block(  # type: ignore[no-untyped-def]
     while k < len(rows) and block[rows[k, 0]] == of:
         interval = rows[k, 0]
         while k < len(rows) and rows[k, 0] == interval:
-            touched = _spread(rows[k, 1], rows[k, 2], parent, mine, touched)
+            touched = _meet(rows[k, 1], rows[k, 2], parent, mine, touched)
             k += 1
+        for t in range(touched):
+            _climb(mine[t, M_LIST], parent, mine)
         for t in range(touched):
             x = mine[t, M_LIST]
             _count(mine[x], latency[interval], tail[interval], node_sums[x], node_rounded[x])
@@ -296,28 +298,42 @@ def _sum_block(  # type: ignore[no-untyped-def]
             used = _multiply(values, m, cells, rounded, used)
         for t in range(touched):
             x = mine[t, M_LIST]
-            mine[x, M_TIME] = mine[x, M_OWN] = 0
+            mine[x, M_TIME] = mine[x, M_OWN] = mine[x, M_MET] = 0
             mine[x, M_FIRST] = NONE
         touched = 0
     return k, used
 
 
 @helper
-def _spread(node, ns, parent, mine, touched):  # type: ignore[no-untyped-def]
-    """Adds own time to a node and to all above it."""
+def _meet(node, ns, parent, mine, touched):  # type: ignore[no-untyped-def]
+    """Adds own time to a node; meets it and those above it that were not met."""
     mine[node, M_OWN] += ns
+    mine[node, M_TIME] += ns
     x = node
-    while x != NONE:
+    while x != NONE and not mine[x, M_MET]:
         above = parent[x]
-        if mine[x, M_TIME] == 0:
-            mine[touched, M_LIST] = x
-            touched += 1
-            if above != NONE:
-                mine[x, M_NEXT] = mine[above, M_FIRST]
-                mine[above, M_FIRST] = x
-        mine[x, M_TIME] += ns
+        mine[x, M_MET] = 1
+        mine[touched, M_LIST] = x
+        touched += 1
+        if above != NONE:
+            mine[x, M_NEXT] = mine[above, M_FIRST]
+            mine[above, M_FIRST] = x
+            mine[above, M_AWAITED] += 1
         x = above
     return touched
+
+
+@helper
+def _climb(x, parent, mine):  # type: ignore[no-untyped-def]
+    """Adds a node's time, if its children have, to its parent's, and so on upwards: once for each node."""
+    while mine[x, M_MET] == 1 and not mine[x, M_AWAITED]:
+        mine[x, M_MET] = 2
+        above = parent[x]
+        if above == NONE:
+            break
+        mine[above, M_TIME] += mine[x, M_TIME]
+        mine[above, M_AWAITED] -= 1
+        x = above
 
 
 @helper

@@ -105,16 +105,19 @@ def build_path_tree(trace: Trace, paths: Paths, stacks: Stacks) -> PathTree:
 
 def calls_of(trace: Trace, stacks: Stacks) -> Int64:
     """By node of the forest: the calls that were entered there in one of the trace's intervals and for it."""
-    count: Int64 = _count_calls(stacks.timeline.frames[1], entered_for_intervals(trace), len(stacks.forest.nodes))
+    intervals, calls = trace.intervals, trace.invocations
+    begin, end, nodes = i64(intervals.begin), i64(intervals.end), len(stacks.forest.nodes)
+    count: Int64 = _count_calls(
+        stacks.timeline.frames[1], calls.interval, calls.fs, begin, end, intervals.ignore, nodes
+    )
     return count
 
 
 @kernel
-def _count_calls(node, counts, nodes):  # type: ignore[no-untyped-def]
-    """How many of the calls at each node count."""
+def _count_calls(node, interval, fs, begin, end, ignore, nodes):  # type: ignore[no-untyped-def]
     count = np.zeros(nodes, np.int64)
     for i in range(len(node)):
-        count[node[i]] += counts[i]
+        count[node[i]] += _is_entered(interval[i], fs[i], begin, end, ignore)
     return count
 
 
@@ -127,12 +130,15 @@ def entered_for_intervals(trace: Trace) -> Bool:
 
 @kernel
 def _entered(interval, fs, begin, end, ignore):  # type: ignore[no-untyped-def]
-    entered = np.zeros(len(fs), np.bool_)
+    entered = np.empty(len(fs), np.bool_)
     for i in range(len(fs)):
-        of = interval[i]
-        if 0 <= of < len(begin):
-            entered[i] = begin[of] <= fs[i] < end[of] and not ignore[of]
+        entered[i] = _is_entered(interval[i], fs[i], begin, end, ignore)
     return entered
+
+
+@helper
+def _is_entered(interval, t, begin, end, ignore):  # type: ignore[no-untyped-def]
+    return 0 <= interval < len(begin) and begin[interval] <= t < end[interval] and not ignore[interval]
 
 
 def tree_of(trace: Trace, forest: Forest, has_own: Bool, calls: Int64) -> tuple[PathTree, Int64, Bool]:
@@ -291,7 +297,7 @@ def display_names(trace: Trace) -> list[str]:
 def sum_upwards(own, parent):  # type: ignore[no-untyped-def]
     """`own`: (interval, node, ns) as columns, by interval. Rows of inclusive times: every node's own time and all below
     it; by interval, nodes in no order."""
-    sums, touched = np.zeros((len(parent), 2), np.int64), 0
+    sums, touched = np.zeros((len(parent) + 1, 2), np.int64), 0
     out, n = np.zeros((1024, 3), np.int64), 0
     for k in range(own.shape[1]):
         x = own[1, k]
@@ -308,10 +314,10 @@ def sum_upwards(own, parent):  # type: ignore[no-untyped-def]
 
 @helper
 def _add(node, ns, sums, touched):  # type: ignore[no-untyped-def]
-    """`sums`: the time of each node in the current interval and, as a list beside it, the nodes that have some."""
-    if sums[node, 0] == 0:
-        sums[touched, 1] = node
-        touched += 1
+    """`sums`: the time of each node in the current interval and, as a list beside it, the nodes that have some. It has
+    a row more than there are nodes: the list's next place is written in any case, which costs less than to guess."""
+    sums[touched, 1] = node
+    touched += sums[node, 0] == 0
     sums[node, 0] += ns
     return touched
 
@@ -339,7 +345,7 @@ def _place(pieces, waits, timeline, near, below, grafts, path, trie):  # type: i
     if pieces.shape[1]:
         at[A_TIME] = pieces[3, 0]
     trie = roomy_trie(trie)
-    sums, out = np.zeros((len(trie.nodes), 2), np.int64), np.zeros((1024, 3), np.int64)
+    sums, out = np.zeros((len(trie.nodes) + 1, 2), np.int64), np.zeros((1024, 3), np.int64)
     while not _place_on(
         pieces,
         waits,
@@ -359,7 +365,7 @@ def _place(pieces, waits, timeline, near, below, grafts, path, trie):  # type: i
         at,
     ):
         trie = roomy_trie(trie)
-        sums = roomy(sums, len(sums), len(trie.nodes) - len(sums))
+        sums = roomy(sums, len(sums), len(trie.nodes) + 1 - len(sums))
         out = roomy(out, at[A_OUT], at[A_TOUCHED])
     return out[: at[A_OUT]], trie
 
@@ -381,13 +387,22 @@ def _place_on(  # type: ignore[no-untyped-def]
             if not home:
                 _update(wait, t, below, waits, first, times, innermost, frames, near, grafts, path, nodes, slots, used)
                 node, until = below[wait, B_NODE], min(until, below[wait, B_UNTIL])
-            if kind == P_EXEC or kind >= P_PREEMPTED:
+            if kind == P_EXEC:
+                step, last = step_at(first, times, thread, t, near), first[thread + 1] - 1
+                while t < until and used[0] + MAX_DEPTH <= len(nodes):
+                    frame = _frame(first, innermost, frames, thread, step)
+                    leaves = min(until, times[step + 1]) if step < last else until
+                    grafted = _graft(node, frame, grafts, path, nodes, slots, used)
+                    touched = _add(grafted, leaves - t, sums, touched)
+                    t = leaves
+                    step += 1
+                continue
+            if kind >= P_PREEMPTED:
                 step = step_at(first, times, thread, t, near)
                 until = min(until, _step_end(first, times, thread, step))
                 frame = _frame(first, innermost, frames, thread, step)
                 node = _graft(node, frame, grafts, path, nodes, slots, used)
-                if kind != P_EXEC:
-                    node = child_of(node, L_PREEMPTED + kind - P_PREEMPTED, nodes, slots, used)
+                node = child_of(node, L_PREEMPTED + kind - P_PREEMPTED, nodes, slots, used)
             else:
                 if home:
                     node = _anchor(first, times, innermost, frames, thread, t, stop, near)

@@ -192,77 +192,84 @@ def _scan(words, chunks, lines, borders, times, entered, tables, sparse, spannin
     """Returns the growing tables; fills the C_BEFORE, C_EVENT and C_LAST of the chunks."""
     count = tables.counts
     for c in range(len(chunks)):
-        at, n, thread, base = chunks[c, C_AT], chunks[c, C_COUNT], chunks[c, C_THREAD], chunks[c, C_BASE]
-        own = tables.state[thread]
-        last, highest, event, line, first = own[_LAST], own[_HIGHEST], own[_EVENT], own[_LINE], own[_FIRST]
-        off_stop = own[_OFF_STOP]
-        chunks[c, C_BEFORE], chunks[c, C_EVENT] = last, event
-        passed, ahead = _borders(borders, own, last)
+        n = chunks[c, C_COUNT]
         sparse, spanning = roomy(sparse, count[_N_SPARSE], n), roomy(spanning, count[_N_SPANNING], n)
         fresh = roomy(fresh, count[_FRESH], n)
-        previous = 0
-        for i in range(n):
-            head, word = words[at + 2 * i], words[at + 2 * i + 1]
-            kind, aux = (head >> 60) & 15, (head >> 48) & 0xFFF
-            ticks = unwrapped(head, base)
-            line = line_at(lines, ticks, line)
-            t = ns_on(lines, ticks, line)
-            if has_time(kind):
-                count[_BACKWARDS] += t < highest
-                highest = max(highest, t)
-                t = max(t, last + 1) if last != NEVER else t
-                last = t
-                first = min(first, t)
-                if t >= ahead:
-                    passed, ahead = _borders(borders, own, t)
-            if is_call(kind):
-                started = start_ticks(words, at + 2 * i, previous, ticks, word)
-                start = min(ns_on(lines, started, line_at(lines, started, line)), t)
-                first = min(first, start)
-                tables.seen[(word >> 32) & ((1 << SITE_BITS) - 1)] = 1
-                count[_ABANDONED] += kind == ABANDONED
-                if len(entered):
-                    _enter(times, entered, start)
-                if start < passed:
-                    _span(spanning, count, thread, INVOCATION, start, t, aux, word, 0, 0)
-                if start < off_stop:
-                    floor = spanning[own[_OFF_ROW]]
-                    floor[X_PEER] = max(floor[X_PEER], start)
-            elif kind == BLOCKED:
-                if is_group(words, at + 2 * i, n - i):
-                    begin = min(ns_on(lines, word, line_at(lines, word, line)), t)
-                    first = min(first, begin)
-                    count[_WAITS] += 1
-                    peer = words[at + 2 * i + 5]
-                    if (words[at + 2 * i + 4] >> 48) & PEER_UNKNOWN:
-                        peer = -1
-                    else:
-                        peer &= 0xFFFFFFFF
-                        _meet(tables.peers, fresh, count, peer, 2)
-                    if begin < passed:
-                        woke = unwrapped(words[at + 2 * i + 4], base)
-                        wake = ns_on(lines, woke, line_at(lines, woke, line))
-                        _span(spanning, count, thread, BLOCKED, begin, t, aux, 0, peer, wake)
-            elif kind == OFF_CPU:
-                start = max(t - off_ns(word), event)
-                if start < passed:
-                    own[_OFF_ROW], off_stop = count[_N_SPANNING], t
-                    _span(spanning, count, thread, OFF_CPU, start, t, aux, word, event, 0)
-            elif kind == 0:
-                count[_UNKNOWN] += 1
-            elif is_sparse(kind, previous):
-                row = sparse[count[_N_SPARSE]]
-                row[0], row[1], row[2] = (thread << 32) | (kind << 16) | aux, t, word
-                count[_N_SPARSE] += 1
-                if kind == PEER and not aux & PEER_UNKNOWN:
-                    _meet(tables.peers, fresh, count, word & 0xFFFFFFFF, 1)
-            if has_time(kind) and kind != LOST:
-                event = t
-            previous = kind
-        own[_LAST], own[_HIGHEST], own[_EVENT], own[_LINE], own[_FIRST] = last, highest, event, line, first
-        own[_OFF_STOP] = off_stop
-        chunks[c, C_LAST] = last
+        _scan_chunk(words, chunks[c], lines, borders, times, entered, tables, sparse, spanning, fresh)
     return sparse, spanning, fresh
+
+
+@helper
+def _scan_chunk(words, chunk, lines, borders, times, entered, tables, sparse, spanning, fresh):  # type: ignore[no-untyped-def]
+    count = tables.counts
+    at, n, thread, base = chunk[C_AT], chunk[C_COUNT], chunk[C_THREAD], chunk[C_BASE]
+    own = tables.state[thread]
+    last, highest, event, line, first = own[_LAST], own[_HIGHEST], own[_EVENT], own[_LINE], own[_FIRST]
+    off_stop = own[_OFF_STOP]
+    chunk[C_BEFORE], chunk[C_EVENT] = last, event
+    passed, ahead = _borders(borders, own, last)
+    previous = 0
+    for i in range(n):
+        head, word = words[at + 2 * i], words[at + 2 * i + 1]
+        kind, aux = (head >> 60) & 15, (head >> 48) & 0xFFF
+        ticks = unwrapped(head, base)
+        line = line_at(lines, ticks, line)
+        t = ns_on(lines, ticks, line)
+        if has_time(kind):
+            count[_BACKWARDS] += t < highest
+            highest = max(highest, t)
+            t = max(t, last + 1) if last != NEVER else t
+            last = t
+            first = min(first, t)
+            if t >= ahead:
+                passed, ahead = _borders(borders, own, t)
+        if is_call(kind):
+            started = start_ticks(words, at + 2 * i, previous, ticks, word)
+            start = min(ns_on(lines, started, line_at(lines, started, line)), t)
+            first = min(first, start)
+            tables.seen[(word >> 32) & ((1 << SITE_BITS) - 1)] = 1
+            count[_ABANDONED] += kind == ABANDONED
+            if len(entered):
+                _enter(times, entered, start)
+            if start < passed:
+                _span(spanning, count, thread, INVOCATION, start, t, aux, word, 0, 0)
+            if start < off_stop:
+                floor = spanning[own[_OFF_ROW]]
+                floor[X_PEER] = max(floor[X_PEER], start)
+        elif kind == BLOCKED:
+            if is_group(words, at + 2 * i, n - i):
+                begin = min(ns_on(lines, word, line_at(lines, word, line)), t)
+                first = min(first, begin)
+                count[_WAITS] += 1
+                peer = words[at + 2 * i + 5]
+                if (words[at + 2 * i + 4] >> 48) & PEER_UNKNOWN:
+                    peer = -1
+                else:
+                    peer &= 0xFFFFFFFF
+                    _meet(tables.peers, fresh, count, peer, 2)
+                if begin < passed:
+                    woke = unwrapped(words[at + 2 * i + 4], base)
+                    wake = ns_on(lines, woke, line_at(lines, woke, line))
+                    _span(spanning, count, thread, BLOCKED, begin, t, aux, 0, peer, wake)
+        elif kind == OFF_CPU:
+            start = max(t - off_ns(word), event)
+            if start < passed:
+                own[_OFF_ROW], off_stop = count[_N_SPANNING], t
+                _span(spanning, count, thread, OFF_CPU, start, t, aux, word, event, 0)
+        elif kind == 0:
+            count[_UNKNOWN] += 1
+        elif is_sparse(kind, previous):
+            row = sparse[count[_N_SPARSE]]
+            row[0], row[1], row[2] = (thread << 32) | (kind << 16) | aux, t, word
+            count[_N_SPARSE] += 1
+            if kind == PEER and not aux & PEER_UNKNOWN:
+                _meet(tables.peers, fresh, count, word & 0xFFFFFFFF, 1)
+        if has_time(kind) and kind != LOST:
+            event = t
+        previous = kind
+    own[_LAST], own[_HIGHEST], own[_EVENT], own[_LINE], own[_FIRST] = last, highest, event, line, first
+    own[_OFF_STOP] = off_stop
+    chunk[C_LAST] = last
 
 
 @helper

@@ -17,6 +17,7 @@ from functools import cache
 import numpy as np
 
 from vprof.critical_path import P_BLOCKED_UNKNOWN, P_DISK, P_FAULT, P_UNKNOWN, Paths
+from vprof.lookup import distinct
 from vprof.model import NONE, OBJECT_CLASSES, Int32, Int64, Trace
 from vprof.path_tree import display_names
 from vprof.paths import annotation_file
@@ -75,14 +76,19 @@ class BlockedSums:
         wait, ns = p.wait[rows], p.stop[rows] - p.start[rows]
         call = _call(paths, stacks, wait)
         function, site = np.r_[trace.invocations.function, NONE][call], np.r_[trace.invocations.site, NONE][call]
-        kinds = np.stack((function, site, of_waker[rows], _class(trace, paths, wait)))
-        for kind in np.unique(kinds, axis=1).T:
-            f, at, waker_known, object_class = int(kind[0]), int(kind[1]), bool(kind[2]), int(kind[3])
-            mine = np.all(kinds == kind[:, None], axis=0)
+        classes, sites = len(OBJECT_CLASSES), len(trace.sites) + 1
+        kind = ((function.astype(np.int64) + 1) * sites + site + 1) * 2 + of_waker[rows]
+        kinds, of = distinct(kind * classes + _class(trace, paths, wait))
+        each = np.unique(of * (len(paths.waits.start) + 1) + wait) // (len(paths.waits.start) + 1)
+        counts, totals = np.bincount(each, minlength=len(kinds)), _sums(of, ns, len(kinds))
+        for kind, count, total in zip(kinds.tolist(), counts.tolist(), totals.tolist(), strict=True):
+            kind, object_class = divmod(kind, classes)
+            kind, waker_known = divmod(kind, 2)
+            f, at = (number - 1 for number in divmod(kind, sites))
             number = f if f == NONE or functions is None else int(functions[f])
-            key = (number, trace.sites[at] if at != NONE else "", waker_known, object_class)
-            count, total = self._waits.get(key, (0, 0))
-            self._waits[key] = count + len(np.unique(wait[mine])), total + int(ns[mine].sum())
+            key = (number, trace.sites[at] if at != NONE else "", bool(waker_known), object_class)
+            count_before, total_before = self._waits.get(key, (0, 0))
+            self._waits[key] = count_before + count, total_before + total
 
     def unknown(self, trace: Trace) -> list[UnknownWait]:
         """Most time first. A wait that delayed several intervals counts in each."""
@@ -117,12 +123,19 @@ def _causes(trace: Trace, paths: Paths, stacks: Stacks) -> Counter[str]:
     totals[UNKNOWN] = int(ns[unrecorded].sum())
     totals[ENDED] = int(ns[(p.wait != NONE) & ~storage & ~nobody & ~unrecorded].sum())
     wait = p.wait[nobody]
-    function = np.r_[trace.invocations.function, NONE][_call(paths, stacks, wait)]
-    pairs = np.stack((function, _class(trace, paths, wait)))
-    distinct, of = np.unique(pairs, axis=1, return_inverse=True)
-    for (f, c), total in zip(distinct.T.tolist(), np.bincount(of.ravel(), ns[nobody]).tolist(), strict=True):
-        totals[_cause(trace.program.functions[f] if f != NONE else "", OBJECT_CLASSES[c])] += int(total)
+    function = np.r_[trace.invocations.function, NONE][_call(paths, stacks, wait)].astype(np.int64)
+    pairs, of = distinct((function + 1) * len(OBJECT_CLASSES) + _class(trace, paths, wait))
+    for pair, total in zip(pairs.tolist(), _sums(of, ns[nobody], len(pairs)).tolist(), strict=True):
+        f, c = divmod(pair, len(OBJECT_CLASSES))
+        totals[_cause(trace.program.functions[f - 1] if f else "", OBJECT_CLASSES[c])] += total
     return totals
+
+
+def _sums(of: Int64, ns: Int64, n: int) -> Int64:
+    """By kind, in whole nanoseconds."""
+    total = np.zeros(n, np.int64)
+    np.add.at(total, of, ns)
+    return total
 
 
 def _cause(function: str, object_class: str) -> str:

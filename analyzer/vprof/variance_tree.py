@@ -150,7 +150,7 @@ def of_moments(
         mean / mean[0] if mean[0] > 0 else np.full(len(mean), np.nan),
         _tail_share(summed, mean, latency_ns, tail),
         children,
-        {p: _covariances(summed, p, kids, time, var) for p, kids in enumerate(children) if len(kids) > 1},
+        _covariances(summed, children, time, var),
         summed,
         rows,
     )
@@ -164,14 +164,23 @@ def _variances(summed: Summed, paths: PathTree, time: Int64) -> Float:
     return floats(np.r_[0.0, summed.moments.covariance(summed.pair(nodes, nodes), time[nodes], time[nodes])])
 
 
-def _covariances(summed: Summed, parent: int, kids: list[int], time: Int64, var: Float) -> Float:
-    """Covariances of all pairs of children."""
-    nodes = np.array(kids)
-    a, b = np.tril_indices(len(kids), -1)
-    cov = np.diag(var[nodes])
-    cov[a, b] = summed.moments.covariance(summed.pair(nodes[a], nodes[b]), time[nodes[a]], time[nodes[b]])
-    cov[b, a] = cov[a, b]
-    return cov
+def _covariances(summed: Summed, children: list[list[int]], time: Int64, var: Float) -> dict[int, Float]:
+    """By node with several children: the covariances of all pairs of them."""
+    alike: dict[int, list[int]] = {}
+    for parent, kids in enumerate(children):
+        if len(kids) > 1:
+            alike.setdefault(len(kids), []).append(parent)
+    found: dict[int, Float] = {}
+    for n, parents in alike.items():  # all nodes with as many children at once
+        nodes = np.array([children[parent] for parent in parents])
+        low, high = np.tril_indices(n, -1)
+        a, b = nodes[:, low].ravel(), nodes[:, high].ravel()
+        cov = np.zeros((len(parents), n, n))
+        cov[:, np.arange(n), np.arange(n)] = var[nodes]
+        cov[:, low, high] = summed.moments.covariance(summed.pair(a, b), time[a], time[b]).reshape(len(parents), -1)
+        cov[:, high, low] = cov[:, low, high]
+        found.update(zip(parents, cov, strict=True))
+    return {parent: found[parent] for parent in sorted(found)}
 
 
 def _children(paths: PathTree) -> list[list[int]]:
@@ -198,12 +207,23 @@ def _check(tree: VarianceTree, time: Int64) -> None:
     below = np.zeros(len(time), np.int64)
     np.add.at(below, tree.paths.parent[1:], time[1:])
     inner = np.array([bool(kids) for kids in tree.children])
-    size = {p: (matrix.sum(), np.abs(matrix).sum()) for p, matrix in tree.cov.items()}
-    for parent in np.flatnonzero(inner).tolist():
-        own = tree.var_ns2[tree.children[parent][0]]
-        total, most = size.get(parent, (own, own))
-        close = abs(total - tree.var_ns2[parent]) <= 1e-9 * max(most, 1.0)
-        if below[parent] != time[parent] or not close:
-            raise InvariantError(
-                f"the children of {tree.paths.name[parent]} do not sum to it: please report this trace"
-            )
+    total, most = _sums_below(tree)
+    close = np.abs(total - tree.var_ns2) <= 1e-9 * np.maximum(most, 1.0)
+    bad = np.flatnonzero(inner & ((below != time) | ~close))
+    if len(bad):
+        name = tree.paths.name[bad[0]]
+        raise InvariantError(f"the children of {name} do not sum to it: please report this trace")
+
+
+def _sums_below(tree: VarianceTree) -> tuple[Float, Float]:
+    """By node the sum of its children's variances and covariances, and of their absolute values."""
+    total, most = np.zeros((2, len(tree.children)))
+    alone = [(parent, kids[0]) for parent, kids in enumerate(tree.children) if len(kids) == 1]
+    for parent, kid in alone:
+        total[parent] = most[parent] = tree.var_ns2[kid]
+    if tree.cov:
+        parents, size = list(tree.cov), np.array([matrix.size for matrix in tree.cov.values()])
+        values = np.concatenate([matrix.ravel() for matrix in tree.cov.values()])
+        first = np.cumsum(size) - size
+        total[parents], most[parents] = np.add.reduceat(values, first), np.add.reduceat(np.abs(values), first)
+    return total, most

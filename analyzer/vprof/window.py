@@ -165,40 +165,15 @@ class _Peers(NamedTuple):
 @kernel
 def _unpack(words, chunks, first, last, lines, end, beyond, beyond_first, peers, calls):  # type: ignore[no-untyped-def]
     """Fills the columns of `calls`; returns their number, and tables of waits and of times off the CPU."""
-    n = 0
+    n = line = 0
     waits, offs, count = np.zeros((64, 6), np.int64), np.zeros((64, 5), np.int64), np.zeros(2, np.int64)
-    line = 0
     for thread in range(len(first)):
-        over = False
         for c in range(first[thread], last[thread]):
+            size = chunks[c, C_COUNT]
+            waits, offs = roomy(waits, count[0], size), roomy(offs, count[1], size)
+            n, line, over = _unpack_chunk(words, chunks[c], lines, line, end, peers, calls, n, waits, offs, count)
             if over:
                 break
-            at, size, base = chunks[c, C_AT], chunks[c, C_COUNT], chunks[c, C_BASE]
-            t, event = chunks[c, C_BEFORE], chunks[c, C_EVENT]
-            waits, offs = roomy(waits, count[0], size), roomy(offs, count[1], size)
-            previous = 0
-            for i in range(size):
-                head, word = words[at + 2 * i], words[at + 2 * i + 1]
-                kind, aux = (head >> 60) & 15, (head >> 48) & 0xFFF
-                if has_time(kind):
-                    ticks = unwrapped(head, base)
-                    line = line_at(lines, ticks, line)
-                    now = ns_on(lines, ticks, line)
-                    t = max(now, t + 1) if t != NEVER else now
-                    if t >= end:
-                        over = True
-                        break
-                    if is_call(kind):
-                        started = start_ticks(words, at + 2 * i, previous, ticks, word)
-                        start = ns_on(lines, started, line_at(lines, started, line))
-                        n = _call(calls, n, thread, start, t, aux, word)
-                    elif kind == BLOCKED and is_group(words, at + 2 * i, size - i):
-                        _wait(waits, count, thread, words, at + 2 * i, base, lines, line, t, peers)
-                    elif kind == OFF_CPU:
-                        _off(offs, count, thread, event, t, aux, off_ns(word))
-                    if kind != LOST:
-                        event = t
-                previous = kind
         more = beyond_first[thread + 1] - beyond_first[thread]
         waits, offs = roomy(waits, count[0], more), roomy(offs, count[1], more)
         for k in range(beyond_first[thread], beyond_first[thread + 1]):
@@ -211,6 +186,36 @@ def _unpack(words, chunks, first, last, lines, end, beyond, beyond_first, peers,
             else:
                 _off(offs, count, thread, row[X_PEER], row[X_END], row[X_AUX], off_ns(row[X_WORD]))
     return n, waits[: count[0]], offs[: count[1]]
+
+
+@helper
+def _unpack_chunk(words, chunk, lines, line, end, peers, calls, n, waits, offs, count):  # type: ignore[no-untyped-def]
+    """Returns the number of calls, the line of the clock, and whether a time beyond the window was met."""
+    at, size, thread, base = chunk[C_AT], chunk[C_COUNT], chunk[C_THREAD], chunk[C_BASE]
+    t, event = chunk[C_BEFORE], chunk[C_EVENT]
+    previous = 0
+    for i in range(size):
+        head, word = words[at + 2 * i], words[at + 2 * i + 1]
+        kind, aux = (head >> 60) & 15, (head >> 48) & 0xFFF
+        if has_time(kind):
+            ticks = unwrapped(head, base)
+            line = line_at(lines, ticks, line)
+            now = ns_on(lines, ticks, line)
+            t = max(now, t + 1) if t != NEVER else now
+            if t >= end:
+                return n, line, True
+            if is_call(kind):
+                started = start_ticks(words, at + 2 * i, previous, ticks, word)
+                start = ns_on(lines, started, line_at(lines, started, line))
+                n = _call(calls, n, thread, start, t, aux, word)
+            elif kind == BLOCKED and is_group(words, at + 2 * i, size - i):
+                _wait(waits, count, thread, words, at + 2 * i, base, lines, line, t, peers)
+            elif kind == OFF_CPU:
+                _off(offs, count, thread, event, t, aux, off_ns(word))
+            if kind != LOST:
+                event = t
+        previous = kind
+    return n, line, False
 
 
 @helper
