@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vprof.kernels import kernel
+from vprof.kernels import helper, kernel
 from vprof.model import NONE, Bool, Int32, Int64
 from vprof.nesting import nest, preorder
 from vprof.window import PostOrder, UInt16, Window
@@ -37,16 +37,25 @@ def nested_calls(rows: PostOrder, window: Window) -> Calls:
     """Writes the starts of `rows`."""
     span, corrected = nest(rows.thread, rows.depth, rows.start, rows.end, window.begin, window.end)
     order, parent = preorder(rows.thread, span)
-    return Calls(
-        thread=rows.thread,  # the rows of a thread stay together
-        number=rows.number[order],
-        call=rows.call[order],
-        start=rows.start[order],
-        end=rows.end[order],
-        depth=rows.depth[order],
-        parent=parent,
-        corrected=corrected,
-    )
+    number, call, start, end, depth = _in_order(order, rows.number, rows.call, rows.start, rows.end, rows.depth)
+    # The rows of a thread stay together.
+    return Calls(rows.thread, number, call, start, end, depth, parent, corrected)
+
+
+@kernel
+def _in_order(order, number, call, start, end, depth):  # type: ignore[no-untyped-def]
+    """The columns in this order; all at once, since rows that follow each other lie near each other."""
+    to = np.empty_like(number), np.empty_like(call), np.empty_like(start), np.empty_like(end), np.empty_like(depth)
+    _move(order, number, call, start, end, depth, *to)
+    return to
+
+
+@helper
+def _move(order, number, call, start, end, depth, to_number, to_call, to_start, to_end, to_depth):  # type: ignore[no-untyped-def]
+    for i in range(len(order)):
+        of = order[i]
+        to_number[i], to_call[i] = number[of], call[of]
+        to_start[i], to_end[i], to_depth[i] = start[of], end[of], depth[of]
 
 
 def kept(calls: Calls, keep: Bool) -> Calls:

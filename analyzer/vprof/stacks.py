@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vprof.columns import groups, i64
+from vprof.columns import i64
 from vprof.errors import TraceError
 from vprof.kernels import helper, kernel, maker, roomy
 from vprof.lookup import distinct
@@ -88,12 +88,13 @@ class Forest:
         """Each invocation's label. `functions`: the numbers here of the trace's functions, None if they are the
         same."""
         n_sites = len(sites) + 1
-        keys, which = distinct(inv.function.astype(np.int64) * n_sites + inv.site + 1)
+        keys, which = distinct(_label_keys(inv.function, inv.site, n_sites))
         label = np.empty(len(keys), np.int64)
         for k, (f, s) in enumerate(zip(*(column.tolist() for column in np.divmod(keys, n_sites)), strict=True)):
             function = f if functions is None else int(functions[f])
             label[k] = self._label(function, self._site(sites[s - 1]) if s else NONE)
-        return i64(label[which])
+        of_each: Int64 = label[which]
+        return of_each
 
     def _site(self, name: str) -> int:
         return self.site_names.setdefault(name, len(self.site_names))
@@ -116,13 +117,25 @@ class Stacks:
     def innermost(self, thread: Int32, t: Int64) -> Int64:
         """The invocation that was the innermost one of the thread at that time, NONE if none was open."""
         first, (times, rows) = self.timeline.first, self.timeline.steps
-        found = np.full(len(t), NONE, np.int64)
-        order = np.argsort(thread, kind="stable")
-        for group in groups(thread[order]):
-            asked = order[group]
-            a, b = first[thread[asked[0]]], first[thread[asked[0]] + 1]
-            found[asked] = np.r_[NONE, rows[a:b]][np.searchsorted(times[a:b], t[asked], "right")]
+        found: Int64 = _innermost_at(thread, t, first, times, rows, np.full(len(first), NONE))
         return found
+
+
+@kernel
+def _innermost_at(thread, t, first, times, rows, near):  # type: ignore[no-untyped-def]
+    found = np.empty(len(t), np.int64)
+    for i in range(len(t)):
+        step = step_at(first, times, thread[i], t[i], near)
+        found[i] = rows[step] if step >= first[thread[i]] else NONE
+    return found
+
+
+@kernel
+def _label_keys(function, site, sites):  # type: ignore[no-untyped-def]
+    keys = np.empty(len(function), np.int64)
+    for i in range(len(keys)):
+        keys[i] = np.int64(function[i]) * sites + site[i] + 1
+    return keys
 
 
 def build_stacks(trace: Trace, forest: Forest | None = None, functions: Int64 | None = None) -> Stacks:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from vprof.errors import InvariantError, VprofError
 from vprof.model import Bool, Int64
 from vprof.moments import Cells, Moments
 from vprof.path_tree import PathTree
+from vprof.stacks import L_BODY
 
 Float = NDArray[np.float64]
 
@@ -185,12 +187,11 @@ def _covariances(summed: Summed, children: list[list[int]], time: Int64, var: Fl
 
 def _children(paths: PathTree) -> list[list[int]]:
     """Children by name, body or rest last."""
-    children: list[list[int]] = [[] for _ in paths.parent]
-    for x in range(1, len(paths.parent)):
-        children[paths.parent[x]].append(x)
-    for kids in children:
-        kids.sort(key=lambda x: (paths.is_body(x), paths.name[x]))
-    return children
+    rank = {name: n for n, name in enumerate(sorted(set(paths.name)))}
+    names = np.fromiter(map(rank.__getitem__, paths.name), np.int64, len(paths.name))
+    order = np.lexsort((names, paths.pseudo == L_BODY, paths.parent))[1:]  # the root comes first
+    kids, last = order.tolist(), np.cumsum(np.bincount(paths.parent[order], minlength=len(names))).tolist()
+    return [kids[a:b] for a, b in pairwise([0, *last])]
 
 
 def _tail_share(summed: Summed, mean: Float, latency_ns: Int64, tail: Bool | None) -> Float:
