@@ -80,6 +80,7 @@ class _Index(NamedTuple):
     mine_first: Int64  # interval -> its part of `mine`
     wakes: Int64
     created: Int64
+    near: Int64  # thread -> its segment that was asked for last
 
 
 S_THREAD, S_INTERVAL, S_TS, S_TE, S_STATE = range(5)
@@ -210,6 +211,7 @@ def _index(trace: Trace) -> _Index:
         i64(mine_first),
         i64(np.stack((wk.waker[wake], wk.t[wake]))),
         i64(np.stack((trace.created.creator, trace.created.ts))),
+        np.zeros(len(trace.threads), np.int64),
     )
 
 
@@ -350,16 +352,31 @@ def _counts_at_home(segments, s, interval):  # type: ignore[no-untyped-def]
 
 @helper
 def _last_before(x, thread, e):  # type: ignore[no-untyped-def]
-    """The thread's last segment that starts before e, NONE if there is none."""
+    """The thread's last segment that starts before e, NONE if there is none. Near the one that was asked for last: the
+    search begins there."""
     a, b = x.thread_first[thread], x.thread_first[thread + 1]
-    first = a
-    while a < b:
-        m = (a + b) // 2
-        if x.segments[S_TS, m] < e:
-            a = m + 1
+    if a == b:
+        return NONE
+    starts, width = x.segments[S_TS], 1
+    low = high = min(max(x.near[thread], a), b - 1)
+    if starts[low] < e:
+        high = low + 1
+        while high < b and starts[high] < e:
+            low, high, width = high, high + width, 2 * width
+        high = min(high, b)
+    else:
+        low = high - 1
+        while low >= a and starts[low] >= e:
+            low, high, width = low - width, low, 2 * width
+        low = max(low, a - 1)
+    while high - low > 1:
+        m = (low + high) // 2
+        if starts[m] < e:
+            low = m
         else:
-            b = m
-    return a - 1 if a > first else NONE
+            high = m
+    x.near[thread] = low
+    return low if low >= a else NONE
 
 
 @helper

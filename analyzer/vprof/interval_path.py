@@ -152,7 +152,7 @@ class _Builder:
 
     def _calls(self, thread: int, start: int, stop: int) -> list[Step]:
         """An executing piece, cut where the innermost visible call changes."""
-        first, (times, rows) = self.stacks.timeline.first, self.stacks.timeline.steps
+        first, (times, rows, _) = self.stacks.timeline.first, self.stacks.timeline.steps
         a, b = first[thread], first[thread + 1]
         i = int(a + np.searchsorted(times[a:b], start, "right"))
         cuts = [start, *times[i : a + np.searchsorted(times[a:b], stop)].tolist(), stop]

@@ -352,6 +352,7 @@ def _place(pieces, waits, timeline, near, below, grafts, path, trie):  # type: i
         timeline.first,
         timeline.steps[0],
         timeline.steps[1],
+        timeline.steps[2],
         timeline.frames,
         near,
         below,
@@ -372,7 +373,7 @@ def _place(pieces, waits, timeline, near, below, grafts, path, trie):  # type: i
 
 @helper
 def _place_on(  # type: ignore[no-untyped-def]
-    pieces, waits, first, times, innermost, frames, near, below, grafts, path, nodes, slots, used, sums, out, at
+    pieces, waits, first, times, innermost, stacks, frames, near, below, grafts, path, nodes, slots, used, sums, out, at
 ):
     """Goes on where `at` says; False when the trie or `out` is full."""
     k, t, touched, n = at[A_PIECE], at[A_TIME], at[A_TOUCHED], at[A_OUT]
@@ -380,17 +381,33 @@ def _place_on(  # type: ignore[no-untyped-def]
         kind, thread, wait, stop = pieces[1, k], pieces[2, k], pieces[5, k], pieces[4, k]
         home = wait == NONE
         if home and kind == P_EXEC:
-            touched = _add_steps(first, times, innermost, frames, thread, t, stop, near, sums, touched)
+            touched = _add_steps(first, times, stacks, thread, t, stop, near, sums, touched)
             t = stop
         while t < stop and used[0] + MAX_DEPTH <= len(nodes):
             node, until = 0, stop
             if not home:
-                _update(wait, t, below, waits, first, times, innermost, frames, near, grafts, path, nodes, slots, used)
+                _update(
+                    wait,
+                    t,
+                    below,
+                    waits,
+                    first,
+                    times,
+                    innermost,
+                    stacks,
+                    frames,
+                    near,
+                    grafts,
+                    path,
+                    nodes,
+                    slots,
+                    used,
+                )
                 node, until = below[wait, B_NODE], min(until, below[wait, B_UNTIL])
             if kind == P_EXEC:
                 step, last = step_at(first, times, thread, t, near), first[thread + 1] - 1
                 while t < until and used[0] + MAX_DEPTH <= len(nodes):
-                    frame = _frame(first, innermost, frames, thread, step)
+                    frame = _stack(first, stacks, thread, step)
                     leaves = min(until, times[step + 1]) if step < last else until
                     grafted = _graft(node, frame, grafts, path, nodes, slots, used)
                     touched = _add(grafted, leaves - t, sums, touched)
@@ -400,7 +417,7 @@ def _place_on(  # type: ignore[no-untyped-def]
             if kind >= P_PREEMPTED:
                 step = step_at(first, times, thread, t, near)
                 until = min(until, _step_end(first, times, thread, step))
-                frame = _frame(first, innermost, frames, thread, step)
+                frame = _stack(first, stacks, thread, step)
                 node = _graft(node, frame, grafts, path, nodes, slots, used)
                 node = child_of(node, L_PREEMPTED + kind - P_PREEMPTED, nodes, slots, used)
             else:
@@ -424,19 +441,19 @@ def _place_on(  # type: ignore[no-untyped-def]
 
 
 @helper
-def _add_steps(first, times, innermost, frames, thread, t, stop, near, sums, touched):  # type: ignore[no-untyped-def]
+def _add_steps(first, times, stacks, thread, t, stop, near, sums, touched):  # type: ignore[no-untyped-def]
     """[t, stop] of a home thread that executes: most of the time of most traces."""
-    step, last = step_at(first, times, thread, t, near), first[thread + 1] - 1
-    while t < stop:
-        until = min(stop, times[step + 1]) if step < last else stop
-        touched = _add(_frame(first, innermost, frames, thread, step), until - t, sums, touched)
-        t = until
+    step, end = step_at(first, times, thread, t, near) + 1, first[thread + 1]
+    node = _stack(first, stacks, thread, step - 1)
+    while step < end and times[step] < stop:
+        touched = _add(node, times[step] - t, sums, touched)
+        t, node = times[step], stacks[step]
         step += 1
-    return touched
+    return _add(node, stop - t, sums, touched)
 
 
 @helper
-def _update(wait, t, below, waits, first, times, innermost, frames, near, grafts, path, nodes, slots, used):  # type: ignore[no-untyped-def]
+def _update(wait, t, below, waits, first, times, innermost, stacks, frames, near, grafts, path, nodes, slots, used):  # type: ignore[no-untyped-def]
     """Brings the wait's row of `below` up to time t: its `[blocked]` node, from when and until when that holds.
 
     Remembered per wait, and pieces come in order of time: so a chain of n waits inside each other costs n, not n * n.
@@ -456,7 +473,7 @@ def _update(wait, t, below, waits, first, times, innermost, frames, near, grafts
             stack = _anchor(first, times, innermost, frames, thread, waits[2, w], waits[3, w], near)
         else:
             step = step_at(first, times, thread, t, near)
-            stack = _frame(first, innermost, frames, thread, step)
+            stack = _stack(first, stacks, thread, step)
             until = min(until, _step_end(first, times, thread, step))
         grafted = _graft(node, stack, grafts, path, nodes, slots, used)
         node = child_of(grafted, L_BLOCKED, nodes, slots, used)
@@ -474,11 +491,9 @@ def _label(kind):  # type: ignore[no-untyped-def]
 
 
 @helper
-def _frame(first, innermost, frames, thread, step):  # type: ignore[no-untyped-def]
+def _stack(first, stacks, thread, step):  # type: ignore[no-untyped-def]
     """The trie node of the stack at this step; the root before the thread's first one."""
-    if step < first[thread] or innermost[step] == NONE:
-        return 0
-    return frames[1, innermost[step]]
+    return stacks[step] if step >= first[thread] else 0
 
 
 @helper

@@ -57,8 +57,8 @@ class Timeline(NamedTuple):
     """The open frames of every thread over time.
 
     A thread's steps are the columns first[thread] .. first[thread + 1] of `steps`: (time, the innermost frame that is
-    open from then on, or NONE). A frame is an invocation, a column of `frames`: (the frame around it or NONE, its
-    node in the trie, when it was left).
+    open from then on, or NONE, and its node in the trie, the root if there is none). A frame is an invocation, a column
+    of `frames`: (the frame around it or NONE, its node in the trie, when it was left).
     """
 
     first: Int64
@@ -116,7 +116,7 @@ class Stacks:
 
     def innermost(self, thread: Int32, t: Int64) -> Int64:
         """The invocation that was the innermost one of the thread at that time, NONE if none was open."""
-        first, (times, rows) = self.timeline.first, self.timeline.steps
+        first, (times, rows, _) = self.timeline.first, self.timeline.steps
         found: Int64 = _innermost_at(thread, t, first, times, rows, np.full(len(first), NONE))
         return found
 
@@ -146,7 +146,7 @@ def build_stacks(trace: Trace, forest: Forest | None = None, functions: Int64 | 
     label = forest.labels(inv, trace.sites, functions)
     first = i64(np.searchsorted(inv.thread, np.arange(len(trace.threads) + 1)))
     n = len(label)
-    timeline = Timeline(np.zeros_like(first), np.empty((2, 2 * n), np.int64), np.empty((3, n), np.int64))
+    timeline = Timeline(np.zeros_like(first), np.empty((3, 2 * n), np.int64), np.empty((3, n), np.int64))
     bad, forest.trie = _nest(inv.fs, inv.fe, inv.depth, label, first, forest.trie, timeline)
     if bad != NONE:
         name = trace.program.functions[inv.function[bad]]
@@ -239,7 +239,7 @@ def _nest_on(fs, fe, depth, label, first, nodes, slots, used, frames, steps, beg
     while thread < len(first) - 1:
         while i < first[thread + 1]:
             while top != NONE and _over(fs, fe, depth, top, i):
-                end = _step(steps, base, end, fe[top], frames[0, top])
+                end = _step(steps, base, end, fe[top], frames[0, top], frames)
                 top = frames[0, top]
             if used[0] == len(nodes):
                 at[N_THREAD], at[N_ROW], at[N_TOP], at[N_BASE], at[N_END] = thread, i, top, base, end
@@ -248,11 +248,11 @@ def _nest_on(fs, fe, depth, label, first, nodes, slots, used, frames, steps, beg
                 at[N_BAD] = i
             above = 0 if top == NONE else frames[1, top]
             frames[0, i], frames[1, i], frames[2, i] = top, child_of(above, label[i], nodes, slots, used), fe[i]
-            end = _step(steps, base, end, fs[i], i)
+            end = _step(steps, base, end, fs[i], i, frames)
             top = i
             i += 1
         while top != NONE:
-            end = _step(steps, base, end, fe[top], frames[0, top])
+            end = _step(steps, base, end, fe[top], frames[0, top], frames)
             top = frames[0, top]
         base = end
         thread += 1
@@ -267,11 +267,11 @@ def _over(fs, fe, depth, top, i):  # type: ignore[no-untyped-def]
 
 
 @helper
-def _step(steps, base, end, time, row):  # type: ignore[no-untyped-def]
+def _step(steps, base, end, time, row, frames):  # type: ignore[no-untyped-def]
     """Appends a step; a later step at the same time replaces the earlier one."""
     if end > base and steps[0, end - 1] == time:
         end -= 1
-    steps[0, end], steps[1, end] = time, row
+    steps[0, end], steps[1, end], steps[2, end] = time, row, 0 if row == NONE else frames[1, row]
     return end + 1
 
 
