@@ -56,13 +56,16 @@ class _Sums(NamedTuple):
 
 
 class _Scratch(NamedTuple):
-    """Of the current interval by node (M_*), of the children of one node, and of the current block by pair (B_*), with
-    products as floats. All zero (M_FIRST: NONE) in between."""
+    """Of the current interval: the row of each node in `mine` (M_*) or NONE, the children of one node; of the current
+    block: by pair the sums of products, modulo 2^64 and as floats beside the times (B_*), and a list of the pairs with
+    any. The sums are zero in between."""
 
+    row: Int64
     mine: Int64
     values: Int64
-    cells: Int64
+    products: Int64
     rounded: Float
+    pairs: Int64
 
 
 class Cells(NamedTuple):
@@ -90,9 +93,7 @@ class Moments:
         self.layout = Layout(empty, empty, empty)
         self._children = empty
         self._sums = _Sums(np.zeros((0, 6), np.int64), np.zeros((0, 2), np.float64), empty, rounded)
-        self._scratch = _Scratch(
-            np.zeros((0, 7), np.int64), np.zeros((0, 3), np.int64), np.zeros((0, 3), np.int64), rounded
-        )
+        self._scratch = _Scratch(empty, empty.reshape(0, 7), empty.reshape(0, 3), empty, rounded.reshape(0, 2), empty)
         self._blocks: list[tuple[Int32, Int32, Float]] = []
         self.intervals = 0
         self.latency = self.tail_latency = 0
@@ -127,13 +128,13 @@ class Moments:
             *(_with_room(table, len(parent)) for table in (sums.nodes, sums.nodes_rounded)),
             *(_with_room(table, pairs) for table in (sums.pairs, sums.pairs_rounded)),
         )
-        mine = _with_room(scratch.mine, len(parent))
-        mine[len(scratch.mine) :, M_FIRST] = NONE
+        row = _with_room(scratch.row, len(parent))
+        row[len(scratch.row) :] = NONE
         self._scratch = _Scratch(
-            mine,
+            row,
+            _with_room(scratch.mine, len(parent)),
             _with_room(scratch.values, len(parent) + 1),
-            _with_room(scratch.cells, pairs),
-            _with_room(scratch.rounded, pairs),
+            *(_with_room(table, pairs) for table in (scratch.products, scratch.rounded, scratch.pairs)),
         )
 
     @property
@@ -222,118 +223,91 @@ def _file_all(block, pair, products, at, to_block, to_product, to_time):  # type
         to_block[place], to_product[place], to_time[place] = block[i], products[i, 0], products[i, 1]
 
 
-M_TIME, M_OWN, M_FIRST, M_NEXT, M_MET, M_AWAITED, M_LIST = range(7)
-"""Of the current interval, by node: its time, its own, the first of its children with time, the next such sibling;
-whether it was met, how many of its children have not yet added their time; and beside that a list of the nodes met."""
+M_NODE, M_TIME, M_OWN, M_ABOVE, M_FIRST, M_NEXT, M_AWAITED = range(7)
+"""Of a node with time in the current interval: its time, its own; the row of its parent, of the first of its children,
+of the next such sibling; and how many children have yet to add their time, NONE when it has added its own."""
 
-B_PRODUCT, B_TIME, B_LIST = range(3)
-"""Of the current block, by pair: the sum of products modulo 2^64, of a node's time; and beside that a list of the pairs
-with any."""
+B_PRODUCT, B_TIME = range(2)
+"""Of the current block, by pair: the rounded sum of products, the sum of a node's time."""
 
 
 @kernel
 def _accumulate(rows, layout, latency, tail, block, sums, scratch):  # type: ignore[no-untyped-def]
     """Returns (block, pair) rows and their (product, time) sums; none without blocks."""
-    cells, rounded = scratch.cells, scratch.rounded
     keys, products, n = np.empty((1024, 2), np.int64), np.empty((1024, 2), np.float64), 0
     k = used = 0
     while k < len(rows):
         of = block[rows[k, 0]]
-        k, used = _sum_block(
-            k,
-            rows,
-            layout.parent,
-            layout.number,
-            layout.first,
-            latency,
-            tail,
-            block,
-            sums.nodes,
-            sums.nodes_rounded,
-            scratch.mine,
-            scratch.values,
-            cells,
-            rounded,
-        )
+        k, used = _sum_block(k, rows, layout, latency, tail, block, sums.nodes, sums.nodes_rounded, scratch)
         if of != NONE:
             while n + used > len(keys):
                 keys, products = _doubled(keys, products)
-            n = _list(of, keys, products, n, cells, rounded, used)
-        _fold(sums.pairs, sums.pairs_rounded, cells, rounded, used)
+            n = _list(of, keys, products, n, scratch.pairs, scratch.rounded, used)
+        _fold(sums.pairs, sums.pairs_rounded, scratch.products, scratch.rounded, scratch.pairs, used)
     return keys[:n].copy(), products[:n].copy()
 
 
 @helper
-def _sum_block(  # type: ignore[no-untyped-def]
-    k,
-    rows,
-    parent,
-    number,
-    first,
-    latency,
-    tail,
-    block,
-    node_sums,
-    node_rounded,
-    mine,
-    values,
-    cells,
-    rounded,
-):
+def _sum_block(k, rows, layout, latency, tail, block, node_sums, node_rounded, scratch):  # type: ignore[no-untyped-def]
     """Sums the intervals from row k on that are in one block with the first; returns the row after them, and how many
-    cells are used."""
-    touched = used = 0
+    pairs have sums."""
+    mine, values, row_of, used = scratch.mine, scratch.values, scratch.row, 0
     of = block[rows[k, 0]]
     while k < len(rows) and block[rows[k, 0]] == of:
-        interval = rows[k, 0]
+        interval, met = rows[k, 0], 0
         while k < len(rows) and rows[k, 0] == interval:
-            touched = _meet(rows[k, 1], rows[k, 2], parent, mine, touched)
+            met = _meet(rows[k, 1], rows[k, 2], layout.parent, row_of, mine, met)
             k += 1
-        for t in range(touched):
-            _climb(mine[t, M_LIST], parent, mine)
-        for t in range(touched):
-            x = mine[t, M_LIST]
-            _count(mine[x], latency[interval], tail[interval], node_sums[x], node_rounded[x])
-            m = _children(x, mine, number, first, values)
-            used = _multiply(values, m, cells, rounded, used)
-        for t in range(touched):
-            x = mine[t, M_LIST]
-            mine[x, M_TIME] = mine[x, M_OWN] = mine[x, M_MET] = 0
-            mine[x, M_FIRST] = NONE
-        touched = 0
+        for m in range(met):
+            _climb(m, mine)
+        for m in range(met):
+            x = mine[m, M_NODE]
+            _count(mine[m], latency[interval], tail[interval], node_sums[x], node_rounded[x])
+            n = _children(m, mine, layout.number, layout.first, values)
+            used = _multiply(values, n, scratch.products, scratch.rounded, scratch.pairs, used)
+            row_of[x] = NONE
     return k, used
 
 
 @helper
-def _meet(node, ns, parent, mine, touched):  # type: ignore[no-untyped-def]
-    """Adds own time to a node; meets it and those above it that were not met."""
-    mine[node, M_OWN] += ns
-    mine[node, M_TIME] += ns
-    x = node
-    while x != NONE and not mine[x, M_MET]:
-        above = parent[x]
-        mine[x, M_MET] = 1
-        mine[touched, M_LIST] = x
-        touched += 1
-        if above != NONE:
-            mine[x, M_NEXT] = mine[above, M_FIRST]
-            mine[above, M_FIRST] = x
-            mine[above, M_AWAITED] += 1
-        x = above
-    return touched
+def _meet(node, ns, parent, row_of, mine, met):  # type: ignore[no-untyped-def]
+    """Adds own time to a node, after it and those above it have got rows."""
+    x, inner = node, NONE
+    while x != NONE and row_of[x] == NONE:
+        row_of[x] = met
+        mine[met, M_NODE], mine[met, M_TIME], mine[met, M_OWN], mine[met, M_ABOVE] = x, 0, 0, NONE
+        mine[met, M_FIRST], mine[met, M_NEXT], mine[met, M_AWAITED] = NONE, NONE, 0
+        _link(inner, met, mine)
+        inner = met
+        met += 1
+        x = parent[x]
+    if x != NONE:
+        _link(inner, row_of[x], mine)
+    m = row_of[node]
+    mine[m, M_OWN] += ns
+    mine[m, M_TIME] += ns
+    return met
 
 
 @helper
-def _climb(x, parent, mine):  # type: ignore[no-untyped-def]
+def _link(m, above, mine):  # type: ignore[no-untyped-def]
+    """Makes row m, if it is one, a child of row `above`."""
+    if m != NONE:
+        mine[m, M_ABOVE], mine[m, M_NEXT] = above, mine[above, M_FIRST]
+        mine[above, M_FIRST] = m
+        mine[above, M_AWAITED] += 1
+
+
+@helper
+def _climb(m, mine):  # type: ignore[no-untyped-def]
     """Adds a node's time, if its children have, to its parent's, and so on upwards: once for each node."""
-    while mine[x, M_MET] == 1 and not mine[x, M_AWAITED]:
-        mine[x, M_MET] = 2
-        above = parent[x]
-        if above == NONE:
-            break
-        mine[above, M_TIME] += mine[x, M_TIME]
-        mine[above, M_AWAITED] -= 1
-        x = above
+    while m != NONE and mine[m, M_AWAITED] == 0:
+        mine[m, M_AWAITED] = NONE
+        above = mine[m, M_ABOVE]
+        if above != NONE:
+            mine[above, M_TIME] += mine[m, M_TIME]
+            mine[above, M_AWAITED] -= 1
+        m = above
 
 
 @helper
@@ -348,53 +322,54 @@ def _count(mine, latency, in_tail, sums, rounded):  # type: ignore[no-untyped-de
 
 
 @helper
-def _children(x, mine, number, first, values):  # type: ignore[no-untyped-def]
+def _children(m, mine, number, first, values):  # type: ignore[no-untyped-def]
     """Number, time and row of pairs of each child with time, the own one included; returns how many."""
     n = 0
-    if mine[x, M_OWN]:
-        values[0, 0], values[0, 1], values[0, 2] = 0, mine[x, M_OWN], first[x]
+    if mine[m, M_OWN]:
+        values[0, 0], values[0, 1], values[0, 2] = 0, mine[m, M_OWN], first[mine[m, M_NODE]]
         n = 1
-    child = mine[x, M_FIRST]
+    child = mine[m, M_FIRST]
     while child != NONE:
-        values[n, 0], values[n, 1], values[n, 2] = number[child], mine[child, M_TIME], first[child] + 1
+        x = mine[child, M_NODE]
+        values[n, 0], values[n, 1], values[n, 2] = number[x], mine[child, M_TIME], first[x] + 1
         n += 1
         child = mine[child, M_NEXT]
     return n
 
 
 @helper
-def _multiply(values, n, cells, rounded, used):  # type: ignore[no-untyped-def]
+def _multiply(values, n, products, rounded, pairs, used):  # type: ignore[no-untyped-def]
     """Adds the products of all pairs of a node's children."""
     for a in range(n):
         number, time, row = values[a, 0], values[a, 1], values[a, 2]
         for b in range(a + 1):
             other = values[b, 1]
             key = values[b, 2] + number if values[b, 0] > number else row + values[b, 0]
-            if rounded[key] == 0:
-                cells[used, B_LIST] = key
+            if rounded[key, B_PRODUCT] == 0:
+                pairs[used] = key
                 used += 1
-            cells[key, B_PRODUCT] += time * other
-            rounded[key] += float(time) * float(other)
-        cells[row + number, B_TIME] += time
+            products[key] += time * other
+            rounded[key, B_PRODUCT] += float(time) * float(other)
+        rounded[row + number, B_TIME] += time
     return used
 
 
 @helper
-def _fold(sums, sums_rounded, cells, rounded, used):  # type: ignore[no-untyped-def]
+def _fold(sums, sums_rounded, products, rounded, pairs, used):  # type: ignore[no-untyped-def]
     """Adds the block's sums to those of all intervals."""
     for u in range(used):
-        key = cells[u, B_LIST]
-        sums[key] += cells[key, B_PRODUCT]
-        sums_rounded[key] += rounded[key]
-        cells[key, B_PRODUCT], cells[key, B_TIME], rounded[key] = 0, 0, 0.0
+        key = pairs[u]
+        sums[key] += products[key]
+        sums_rounded[key] += rounded[key, B_PRODUCT]
+        products[key], rounded[key, B_PRODUCT], rounded[key, B_TIME] = 0, 0.0, 0.0
 
 
 @helper
-def _list(block, keys, products, n, cells, rounded, used):  # type: ignore[no-untyped-def]
+def _list(block, keys, products, n, pairs, rounded, used):  # type: ignore[no-untyped-def]
     for u in range(used):
-        key = cells[u, B_LIST]
+        key = pairs[u]
         keys[n, 0], keys[n, 1] = block, key
-        products[n, 0], products[n, 1] = rounded[key], cells[key, B_TIME]
+        products[n, 0], products[n, 1] = rounded[key, B_PRODUCT], rounded[key, B_TIME]
         n += 1
     return n
 
