@@ -315,7 +315,7 @@ def _with_intervals(
     """`rivals`: the factors that could be ranked first in a resample, the chosen ones among them."""
     if isinstance(blocks, statistics.NoBlocks):
         return [RankedFactor(f, None, blocks.reason) for f in chosen]
-    shares = statistics.ShareIntervals(tree, blocks)
+    shares = statistics.ShareIntervals(tree, blocks, rivals)
     first = dict(zip(map(id, rivals), shares.firsts(rivals, min_share), strict=True))
     return [RankedFactor(f, shares.of(f), "", first[id(f)]) for f in chosen]
 

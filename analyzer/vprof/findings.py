@@ -83,7 +83,7 @@ def findings(fresh: Analysis, factors: list[Factor], last: Step, min_share: floa
     if isinstance(blocks, statistics.NoBlocks):
         why, few = blocks.reason, bool(len(blocks.events))
     elif blocks:
-        intervals = list(simultaneous(ShareIntervals(fresh.tree, blocks), factors))
+        intervals = list(simultaneous(ShareIntervals(fresh.tree, blocks, factors), factors))
     found = []
     probes = ProbeTimes(fresh.tree, fresh.trace.probe_ns) if fresh.trace.probe_ns else None
     for factor, interval in zip(factors, intervals, strict=True):

@@ -162,16 +162,18 @@ class Moments:
         found = [(n * _whole(p, near) - a * b) / (n * n) for p, near, a, b in zip(*columns, strict=True)]
         return np.array(found, np.float64)
 
-    def blocks(self) -> Cells:
-        """Of all pairs, as the layout numbers them."""
-        at = np.zeros(len(self._sums.pairs) + 2, np.int64)
+    def cells(self, pairs: Int64) -> Cells:
+        """Of the asked pairs, in their order, each once."""
+        place = np.full(len(self._sums.pairs), NONE, np.int64)
+        place[pairs] = np.arange(len(pairs))
+        at = np.zeros(len(pairs) + 2, np.int64)
         for _, pair, _ in self._blocks:
-            _count_pairs(pair, at[2:])
+            _count_pairs(pair, place, at[2:])
         np.cumsum(at, out=at)
         n = int(at[-1])
         cells = Cells(at[:-1], np.empty(n, np.int32), np.empty(n, np.float64), np.empty(n, np.float64))
         for part in self._blocks:
-            _file(*part, at[1:], cells)
+            _file(*part, place, at[1:], cells)
         return cells
 
 
@@ -204,23 +206,23 @@ def _numbered(parent, known, children):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _count_pairs(pair, count):  # type: ignore[no-untyped-def]
+def _count_pairs(pair, place, count):  # type: ignore[no-untyped-def]
     for i in range(len(pair)):
-        count[pair[i]] += 1
+        k = place[pair[i]]
+        if k != NONE:
+            count[k] += 1
 
 
 @kernel
-def _file(block, pair, products, at, cells):  # type: ignore[no-untyped-def]
-    """Puts each cell where `at` says that the next one of its pair goes."""
-    _file_all(block, pair, products, at, cells.block, cells.product, cells.time)
-
-
-@helper
-def _file_all(block, pair, products, at, to_block, to_product, to_time):  # type: ignore[no-untyped-def]
+def _file(block, pair, products, place, at, cells):  # type: ignore[no-untyped-def]
+    """Puts each cell of an asked pair where `at` says that the next one of the pair goes."""
+    to_block, to_product, to_time = cells.block, cells.product, cells.time
     for i in range(len(pair)):
-        place = at[pair[i]]
-        at[pair[i]] += 1
-        to_block[place], to_product[place], to_time[place] = block[i], products[i, 0], products[i, 1]
+        k = place[pair[i]]
+        if k != NONE:
+            to = at[k]
+            at[k] += 1
+            to_block[to], to_product[to], to_time[to] = block[i], products[i, 0], products[i, 1]
 
 
 M_NODE, M_TIME, M_OWN, M_ABOVE, M_FIRST, M_NEXT, M_AWAITED = range(7)

@@ -60,17 +60,16 @@ class Cut:
     wait: Int64
 
 
-def cut(lives: Lives, labels: Labels, number: Int32, waits: Waits, off: OffCpu) -> Cut:
+def cut(lives: Lives, labels: Labels, label: Int32, waits: Waits, off: OffCpu) -> Cut:
     """Cuts each thread's life at changes of label, at waits and where it is off the CPU.
 
-    `number[instance]` is what the label column holds.
+    `label`: what the label column holds for each of the labels.
     """
     order, _ = preorder(waits.thread, waits.span)
     still = _pieces(order, waits.thread, waits.begin, waits.end, waits.waker != NONE, waits.t)
     thread, start, end, wait, states = _with_off_cpu(*still, off.thread, off.start, off.stop, off.state)
-    value = np.where(labels.instance != NONE, number[labels.instance], NONE) if len(number) else labels.instance
     owner, label, ts, te, state, of = _cut(
-        lives.first, lives.last, labels.thread, labels.t, value.astype(np.int32), thread, start, end, wait, states
+        lives.first, lives.last, labels.thread, labels.t, label, thread, start, end, wait, states
     )
     return Cut(Segments(owner, label, ts, te, state, np.r_[waits.object_class, np.int8(0)][of]), of)
 

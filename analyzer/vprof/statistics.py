@@ -16,6 +16,7 @@ from vprof.columns import floats
 from vprof.factors import Factor
 from vprof.kernels import helper, kernel
 from vprof.model import Bool, Int32, Int64
+from vprof.moments import Cells
 from vprof.variance_tree import Float, VarianceTree
 
 TAIL_INTERVALS = 100
@@ -203,7 +204,8 @@ class ShareIntervals:
     REQUIRES: the tree was built with these blocks.
     """
 
-    def __init__(self, tree: VarianceTree, blocks: Blocks) -> None:
+    def __init__(self, tree: VarianceTree, blocks: Blocks, factors: list[Factor]) -> None:
+        """`factors`: those that will be asked for."""
         self._tree, self._blocks = tree, blocks
         picks = np.random.default_rng(1).integers(0, blocks.count, (RESAMPLES, blocks.count))
         offsets = np.arange(RESAMPLES)[:, None] * blocks.count
@@ -212,6 +214,10 @@ class ShareIntervals:
         self._weights = np.ascontiguousarray(tiles, np.float64)
         self._size = np.bincount(blocks.of, minlength=blocks.count).astype(np.float64)
         self._n = _weighted(self._weights, self._size)
+        places = np.array([pair for factor in factors for pair in factor.instances], np.int64).reshape(-1, 2)
+        a, b = places.T
+        self._pairs = np.unique(np.concatenate([tree.summed.pair(x, y) for x, y in ((a, a), (b, b), (a, b))]))
+        self._cells = tree.summed.moments.cells(self._pairs)
         self._known: dict[int, tuple[Factor, Float, Float]] = {}
         latency = tree.latency_ns - tree.latency_ns.mean()
         self._squares, deviations = (floats(np.bincount(blocks.of, x, blocks.count)) for x in (latency**2, latency))
@@ -262,8 +268,8 @@ class ShareIntervals:
         resample."""
         a, b = np.array(pairs, np.int64).T
         alone = np.array_equal(a, b)
-        both = self._tree.cells(a, b)
-        left, right = (both, both) if alone else (self._tree.cells(a, a), self._tree.cells(b, b))
+        both = self._of(a, b)
+        left, right = (both, both) if alone else (self._of(a, a), self._of(b, b))
         mean_a, mean_b = self._tree.mean_ns[a], self._tree.mean_ns[b]
         products = self._size * (mean_a @ mean_b)
         for cells, value in (
@@ -274,6 +280,10 @@ class ShareIntervals:
             products += np.bincount(cells.block, value, self._blocks.count)
         of_means = _products_of_sums(left, mean_a, right, mean_b, alone, self._weights, self._n.reshape(-1, _TILE))
         return products, of_means
+
+    def _of(self, a: Int64, b: Int64) -> Cells:
+        """By block, of pairs of siblings or of nodes with themselves."""
+        return self._cells.of(np.searchsorted(self._pairs, self._tree.summed.pair(a, b)))
 
 
 @kernel

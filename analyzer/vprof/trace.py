@@ -152,6 +152,8 @@ class Reading:
         threads = np.arange(len(self.scan.records.uids) + 1)
         self._label_first = i64(np.searchsorted(self._labels.thread, threads))
         self._created_first = i64(np.searchsorted(self._given.created.thread, threads))
+        self._by_end = np.argsort(self.selection.intervals.end, kind="stable")
+        self._ends = self.selection.intervals.end[self._by_end]
 
     def _use(self, root: str) -> None:
         """Makes the outermost calls of a function the intervals, and the labels of their threads."""
@@ -202,7 +204,8 @@ class Reading:
 
     def rows(self, window: Window) -> Int64:
         """The intervals that end in the window."""
-        return np.flatnonzero(window.owns(self.selection.intervals.end))
+        first, last = np.searchsorted(self._ends, [window.begin, window.end])
+        return np.sort(self._by_end[first:last])
 
     def content(self, window: Window) -> Content:
         found = read_window(self.file, self.scan, self.clock, window, self._open)
@@ -219,10 +222,11 @@ class Reading:
         self._corrected += content.calls.corrected + waits.corrected
         self._unplaced += off.unplaced_ns
         self._placed += off.placed_ns
-        intervals, number, ids = self._intervals(window)
+        intervals, ids = self._intervals(window)
         lives = self._lives_in(window, waits, off)
         labels = self._labels_in(lives)
-        pieces = cut(lives, labels, number, waits, off)
+        label = self._numbers(labels, window)
+        pieces = cut(lives, labels, label, waits, off)
         calls = self._measured(content.calls)
         function = self.sites.functions(calls.number)
         site = self._places.of(calls, function)
@@ -230,7 +234,7 @@ class Reading:
             self.outline(),
             interval_ids=ids,
             segments=pieces.segments,
-            invocations=_invocations(calls, function, site, labels, number),
+            invocations=_invocations(calls, function, site, labels, label),
             wakeups=wakeups(pieces, waits),
             created=self._created_in(lives),
             intervals=intervals,
@@ -275,16 +279,26 @@ class Reading:
             notes=[*told, *self._notes(), *self.sites.remarks, *remarks],
         )
 
-    def _intervals(self, window: Window) -> tuple[Intervals, Int32, list[str]]:
-        """Those that end in the window; the new number of each instance; their names."""
+    def _intervals(self, window: Window) -> tuple[Intervals, list[str]]:
+        """Those that end in the window, and their names."""
         selection = self.selection
         if window == WHOLE:
-            return selection.intervals, selection.number, selection.ids
-        rows = np.flatnonzero(window.owns(selection.intervals.end))
-        chosen = Intervals(*(column[rows] for column in vars(selection.intervals).values()))
-        number = np.full(len(selection.number), len(rows), np.int32)
-        number[selection.instance[rows]] = np.arange(len(rows))
-        return chosen, number, []
+            return selection.intervals, selection.ids
+        rows = self.rows(window)
+        return Intervals(*(column[rows] for column in vars(selection.intervals).values())), []
+
+    def _numbers(self, labels: Labels, window: Window) -> Int32:
+        """What each label is in the tables of the window: the number of an interval, a larger one if it is another's,
+        or NONE."""
+        selection, instance = self.selection, labels.instance
+        if window == WHOLE:
+            return i32(np.r_[selection.number, np.int32(NONE)][instance])
+        rows = self.rows(window)
+        mine = selection.instance[rows]
+        order = np.argsort(mine)
+        at = np.searchsorted(mine[order], instance)
+        number = np.where(np.r_[mine[order], NONE][at] == instance, np.r_[order, NONE][at], len(rows))
+        return i32(np.where(instance == NONE, NONE, number))
 
     def _all_lives(self) -> Lives:
         """From when to when each thread is known to have lived: by its events, its records, and the starts they hold.
@@ -363,8 +377,8 @@ def _unranked(sites: Sites) -> Program:
     return Program(names, sites.graph.places, [[]] * len(names), nothing.astype(np.int32), 0, nothing, nothing)
 
 
-def _invocations(calls: Calls, function: Int32, site: Int32, labels: Labels, number: Int32) -> Invocations:
-    label = np.where(labels.instance != NONE, np.r_[number, NONE][labels.instance], NONE).astype(np.int32)
+def _invocations(calls: Calls, function: Int32, site: Int32, labels: Labels, label: Int32) -> Invocations:
+    """`label`: the interval of each of the labels."""
     return Invocations(
         thread=calls.thread,
         interval=labels_at_entry(calls.thread, calls.start, labels.thread, labels.t, label),

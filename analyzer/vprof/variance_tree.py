@@ -10,7 +10,6 @@ the sum of its children's (exactly), and Var(parent) = sum Var(child) + 2 sum Co
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from vprof.columns import floats, i64
 from vprof.errors import InvariantError, VprofError
 from vprof.model import Bool, Int64
-from vprof.moments import Cells, Moments
+from vprof.moments import Moments
 from vprof.path_tree import PathTree
 from vprof.stacks import L_BODY
 
@@ -81,14 +80,6 @@ class VarianceTree:
         if self.rows is None:
             raise VprofError("the times of single intervals were not kept: load the trace as a whole")
         return self.rows
-
-    def cells(self, a: Int64, b: Int64) -> Cells:
-        """Sums by block of pairs of siblings, or of nodes with themselves, but for the root."""
-        return self._cells.of(self.summed.pair(a, b))
-
-    @cached_property
-    def _cells(self) -> Cells:
-        return self.summed.moments.blocks()
 
 
 class Columns:
