@@ -20,6 +20,8 @@ from elftools.elf.elffile import ELFFile
 from vprof.errors import VprofError
 
 SECTION = ".vprof_meta"
+SWITCHES = "vprof_switch"
+_PAGE = 4096
 VERSION = 1
 _MAGIC = b"VPUM"
 _HEADER = struct.Struct("<4sIQII")
@@ -90,6 +92,13 @@ def read_program(path: Path) -> list[Unit]:
     if not units:
         raise VprofError(f"{path}: no vprof metadata: build it with CC=vprof-cc (and link it with vprof-cc)")
     return units
+
+
+def linked_by_wrapper(path: Path) -> bool:
+    """Whether a program's probes can be switched: `vprof-cc`, when it links, gives their bytes pages of their own."""
+    with path.open("rb") as file:
+        section = ELFFile(file).get_section_by_name(SWITCHES)
+        return section is None or bool(section["sh_addralign"] >= _PAGE)
 
 
 @contextmanager

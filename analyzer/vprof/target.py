@@ -19,7 +19,7 @@ from typing import IO
 from vprof import descriptor as descriptors
 from vprof.descriptor import Descriptor
 from vprof.errors import UsageError, VprofError
-from vprof.metadata import Function, Unit, read_program
+from vprof.metadata import Function, Unit, linked_by_wrapper, read_program
 from vprof.paths import compiling_tools, native, target_file
 from vprof.source import fetch
 
@@ -96,11 +96,18 @@ class Target:
         return file
 
     def units(self) -> list[Unit]:
-        """The metadata of all programs of the build. Raises VprofError when a program was not built."""
+        """The metadata of all programs of the build. Raises VprofError when one was not built, or not linked by us."""
         for program in self.programs():
             if not program.exists():
                 raise VprofError(f"{program} does not exist: run `vprof instrument --target {self.descriptor.name}`")
-        return [unit for program in self.programs() for unit in read_program(program)]
+        units = [unit for program in self.programs() for unit in read_program(program)]
+        for program in self.programs():
+            if not linked_by_wrapper(program):
+                raise VprofError(
+                    f"{program} was linked without vprof-cc, its probes could not be switched on: "
+                    f"make the build link with {{cc}} ({self.folder / 'build.log'})"
+                )
+        return units
 
     def check(self, units: list[Unit]) -> None:
         """Every entry and root must have matched. Raises UsageError naming the first and counting the rest."""

@@ -106,3 +106,18 @@ def test_an_entry_that_applies_nowhere_is_one_line(tmp_path: Path, change: tuple
     assert done.returncode == 2
     assert complaint in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_program_that_another_compiler_linked_is_an_error(tmp_path: Path) -> None:
+    """Its entries apply, but no probe could be on: httpd's modules were like that, linked by Debian's libtool."""
+    alone = '"{cc} -fPIC -c {source}/pool.c -o pool.o", "clang-19 -shared pool.o -o pool"'
+    done = check(tmp_path, DESCRIPTOR.replace('"{cc} {source}/pool.c -o pool"', alone))
+    assert done.returncode == 1
+    assert "build/pool was linked without vprof-cc" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_module_that_vprof_cc_linked_is_a_program_too(tmp_path: Path) -> None:
+    module = '"{cc} -fPIC -c {source}/pool.c -o pool.o", "{cc} -shared pool.o -o pool"'
+    done = check(tmp_path, DESCRIPTOR.replace('"{cc} {source}/pool.c -o pool"', module))
+    assert done.returncode == 0, done.stderr
