@@ -26,6 +26,8 @@ _MOST_WAKERS = 3
 _WAITING = _INHERENT = 0.5
 """From this part of a factor's variance on it is called waiting, or inherent."""
 _LEAST_WAKER = 0.05
+_FEW = 10
+"""Fewer blocks of equal weight than this (n_eff) confirm nothing: one or two stalls may be all of it."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ def findings(fresh: Analysis, factors: list[Factor], last: Step, min_share: floa
     why, few = "", False
     blocks = fresh.blocks
     if isinstance(blocks, statistics.NoBlocks):
-        why, few = blocks.reason, bool(len(blocks.events))
+        why, few = blocks.reason, bool(len(blocks.events)) and (blocks.effective or 0.0) < _FEW
     elif blocks:
         intervals = list(simultaneous(ShareIntervals(fresh.tree, blocks, factors), factors))
     found = []

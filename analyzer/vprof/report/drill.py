@@ -143,7 +143,7 @@ def _details(finding: dict[str, Any]) -> list[str]:
         lines.append(f"differs between types of intervals: {finding['inherent']:.0%} of it")
     if (finding.get("probes") or 0) >= MOSTLY:
         lines.append(f"mostly the cost of probes: {finding['probes']:.0%} of its time")
-    if finding["ci95_reason"] and not finding["ci95_reason"].startswith("driven by"):
+    if finding["ci95_reason"] and (finding["confirmed"] or not finding["ci95_reason"].startswith("driven by")):
         lines.append(f"no interval: {finding['ci95_reason']}")
     return lines
 
