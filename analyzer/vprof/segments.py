@@ -17,7 +17,7 @@ import numpy as np
 from vprof.intervals import Labels
 from vprof.kernels import helper, kernel
 from vprof.lives import Lives
-from vprof.model import BLOCKED, EXEC, NONE, Bool, Int8, Int32, Int64, Segments
+from vprof.model import BLOCKED, EXEC, NONE, OBJECT_CLASSES, Bool, Int8, Int32, Int64, Segments
 from vprof.nesting import SATURATED, nest, preorder
 from vprof.off_cpu import OffCpu
 from vprof.window import Window
@@ -44,7 +44,9 @@ class Waits:
     def of(cls, rows: Int64, window: Window) -> Waits:
         """Makes the waits of a thread nest and puts the wake-ups inside them. `rows`: of `window.Content`."""
         thread, begin, end, class_, waker, t = (np.ascontiguousarray(column) for column in rows.T)
-        thread, waker, object_class = thread.astype(np.int32), waker.astype(np.int32), class_.astype(np.int8)
+        thread, waker = thread.astype(np.int32), waker.astype(np.int32)
+        # A class that a newer runtime knows is not known here.
+        object_class = np.where(class_ < len(OBJECT_CLASSES), class_, 0).astype(np.int8)
         depth = np.full(len(thread), SATURATED, np.int32)
         span, corrected = nest(thread, depth, begin, end, window.begin, window.end)
         inside = np.maximum(begin, np.minimum(t, end - 1))

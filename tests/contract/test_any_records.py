@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from writer import LOW48, Writer
 
+from vprof.analysis import analyze
 from vprof.model import BLOCKED, Trace
 from vprof.trace import load_binary
 
@@ -61,3 +62,15 @@ def test_any_records_make_a_trace(threads: list[list[list[tuple[int, int, int, i
             thread.raw(*record)
     with tempfile.TemporaryDirectory() as folder:
         keeps_promises(load_binary(writer.save(Path(folder) / "run.trace")))
+
+
+def test_an_object_class_that_is_not_known_is_none(tmp_path: Path) -> None:
+    writer = Writer()
+    thread = writer.thread(1)
+    for record in ((3, 10, 0, 7), (6, 30, 4000, 20), (7, 0, 0, 5), (8, 25, 1, 0), (4, 40, 0, 7)):
+        thread.raw(*record)
+    trace = load_binary(writer.save(tmp_path / "run.trace"))
+    blocked = trace.segments.state == BLOCKED
+    assert np.count_nonzero(blocked) == 1
+    assert trace.segments.object_class[blocked].tolist() == [0]
+    assert analyze(trace).summary.count == 1
