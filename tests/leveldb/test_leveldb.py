@@ -34,10 +34,6 @@ def leveldb(kept_build: KeptBuild) -> Iterator[Built]:
         yield found
 
 
-MACHINE = {"[preempted]", "[sched]", "[off cpu]"}
-"""What other programs on the machine do to the load, which may be more than anything of LevelDB's."""
-
-
 @pytest.mark.parametrize("mode", ["dormant", "off", "all"])
 def test_its_own_tests_pass(leveldb: Built, mode: str) -> None:
     check = [sys.executable, CHECK, mode, "--tests", QUICK]
@@ -51,14 +47,15 @@ def test_every_entry_applies(leveldb: Built) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_drill_down_on_writes_confirms_that_writes_wait(leveldb: Built) -> None:
+def test_a_drill_down_on_writes_finds_that_writes_wait(leveldb: Built) -> None:
+    """It is confirmed unless a few compactions made up the variance, and then it is that which is said."""
     options = ["--max-steps", 5, "--step-seconds", 3, "--format", "json"]
     done = leveldb.vprof("drill", "--auto", "--target", "leveldb", *options, timeout=600)
     assert done.returncode == 0, done.stderr
     drill = json.loads(done.stdout)
     assert not drill["confirmation"]["no_ranking"]
-    confirmed = [finding for finding in drill["findings"] if finding["confirmed"]]
-    top = next(finding for finding in confirmed if not set(finding["functions"]) <= MACHINE)
+    top = drill["findings"][0]
     assert top["share"] > 0
     functions = {name.removeprefix("rest(").removeprefix("body(").rstrip(")") for name in top["functions"]}
     assert functions & WRITE_PATH, top
+    assert top["confirmed"] or "driven by" in top["ci95_reason"], top
