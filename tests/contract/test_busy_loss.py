@@ -46,6 +46,11 @@ def run(*options: object) -> Result:
     return CliRunner().invoke(command, [str(option) for option in options])
 
 
+# A collector that gets no CPU for long loses more than was planned: then once more, and the last lines say so.
+collector_may_be_late = pytest.mark.flaky(reruns=2)
+
+
+@collector_may_be_late
 def test_when_the_slow_intervals_are_lost_there_is_no_ranking_unless_forced(tmp_path: Path) -> None:
     trace = record(tmp_path, "slow")
     refused = run(trace)
@@ -69,6 +74,7 @@ def test_when_the_slow_intervals_are_lost_there_is_no_ranking_unless_forced(tmp_
     assert forced["warnings"][-1].endswith("the ranking is biased")
 
 
+@collector_may_be_late
 def test_when_those_lost_are_like_the_others_the_ranking_carries_a_warning(tmp_path: Path) -> None:
     trace = record(tmp_path, "alike")
     done = run(trace, "--format", "json")

@@ -86,6 +86,8 @@ def test_the_cost_is_measured_and_is_that_of_two_clocks_and_a_record() -> None:
     assert 4 < found < 200
 
 
+# Where `many` is preempted for milliseconds its time is not mostly probes: then once more, and the last lines say so.
+@pytest.mark.flaky(reruns=2)
 def test_a_factor_that_is_mostly_probes_is_flagged_and_one_that_works_is_not(tmp_path: Path) -> None:
     source, program, trace = tmp_path / "hot.c", tmp_path / "hot", tmp_path / "run.trace"
     source.write_text(HOT)
