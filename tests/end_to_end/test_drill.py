@@ -67,8 +67,6 @@ def test_the_planted_function_is_the_first_finding(work: Path, case: dict[str, A
 def test_where_nothing_is_planted_nothing_is_confirmed(work: Path) -> None:
     drill = drilled(work, "--seed", 3)
     assert [finding["functions"] for finding in drill["findings"] if finding["confirmed"]] == []
-    # What made the latencies vary is said.
-    assert sum(drill["cpu_wait"].values()) > 0.5
 
 
 def test_rebuilding_finds_the_same_way_with_the_probes_of_each_plan_alone(work: Path) -> None:
