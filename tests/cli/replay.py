@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -11,8 +12,30 @@ from vprof.json_trace import load_json
 from vprof.model import Invocations, Trace
 
 CASE = Path(__file__).parents[1] / "cases" / "01_writelog.json"
+TIMES = 100
 CALLS = {"txn": ["Execute", "WriteLog"], "WriteLog": ["Lock", "CopyData", "Unlock"]}
 ALL = {"txn", "Execute", "WriteLog", "Lock", "CopyData", "Unlock"}
+
+
+def repeated(trace: Trace, times: int) -> Trace:
+    """The same intervals over and over again: shares stay as they are, and there are enough for their intervals."""
+    period, n = int(trace.intervals.end.max()) + 1, len(trace.intervals.begin)
+
+    def tiled(table: Any) -> Any:
+        columns = {}
+        for name, column in vars(table).items():
+            step = {**dict.fromkeys(("begin", "end", "ts", "te", "fs", "fe"), period), "interval": n}.get(name, 0)
+            shift = np.repeat(np.arange(times), len(column)) * step
+            columns[name] = (np.tile(column, times) + shift).astype(column.dtype)
+        return type(table)(**columns)
+
+    return replace(
+        trace,
+        interval_ids=[f"{sid}.{k}" for k in range(times) for sid in trace.interval_ids],
+        intervals=tiled(trace.intervals),
+        segments=tiled(trace.segments),
+        invocations=tiled(trace.invocations),
+    )
 
 
 def seen_through(trace: Trace, functions: frozenset[str]) -> Trace:
@@ -29,7 +52,10 @@ def seen_through(trace: Trace, functions: frozenset[str]) -> Trace:
 
 
 class Replay:
-    """A `Measure` that always finds the worked case; `plans` is what it was asked for. `probe_ns`: a probe's cost."""
+    """A `Measure` that always finds the worked case, many times; `plans` is what it was asked for.
+
+    `probe_ns`: a probe's cost.
+    """
 
     def __init__(self, probe_ns: float | None = None) -> None:
         self.probe_ns = probe_ns
@@ -39,4 +65,5 @@ class Replay:
         self, functions: frozenset[str], seconds: float, enough: Enough | None = None, compared: bool = False
     ) -> Analysis:
         self.plans.append(functions)
-        return analyze(replace(seen_through(load_json(CASE), functions), probe_ns=self.probe_ns))
+        trace = seen_through(repeated(load_json(CASE), TIMES), functions)
+        return analyze(replace(trace, probe_ns=self.probe_ns))

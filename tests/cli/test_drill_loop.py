@@ -77,20 +77,20 @@ def test_what_fresh_data_do_not_show_again_is_not_confirmed() -> None:
     assert verdicts["Execute"] is True
 
 
-def test_what_a_few_events_make_up_is_not_confirmed() -> None:
+def test_what_has_no_interval_is_not_confirmed() -> None:
     class Stalled(Replay):
-        """One interval holds nearly all the variance."""
+        """A few intervals hold nearly all the variance."""
 
         def __call__(
             self, functions: frozenset[str], seconds: float, enough: Enough | None = None, compared: bool = False
         ) -> Analysis:
-            few = NoBlocks("driven by 1 event (n_eff 2)", np.zeros(1, np.int64), 2.0)
+            few = NoBlocks("driven by 12 events (n_eff 17)", np.zeros(12, np.int64), 17.0)
             return replace(super().__call__(functions, seconds, enough, compared), blocks=few)
 
     drill = Drill(frozenset({"txn"}), Stalled(), DrillOptions())
     list(drill.steps())
     _, findings = confirm(drill)
-    assert findings
+    assert {finding.no_interval for finding in findings} == {"driven by 12 events (n_eff 17)"}
     assert not any(finding.confirmed for finding in findings)
 
 
@@ -225,5 +225,5 @@ def test_a_finding_says_where_it_lies() -> None:
     first = findings[0]
     assert [name.split("@")[0] for name in first.path] == ["txn", "WriteLog", "CopyData"]
     assert (first.waiting, first.wakers) == (0.0, [])
-    assert first.interval is None
-    assert "too few intervals" in first.no_interval
+    assert first.interval is not None
+    assert first.interval[0] < first.factor.share < first.interval[1]
