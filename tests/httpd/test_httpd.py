@@ -71,15 +71,15 @@ def test_every_request_of_the_load_is_an_interval(busy: tuple[str, Load]) -> Non
 
 
 def test_who_hands_a_request_to_whom(busy: tuple[str, Load]) -> None:
-    """event: the listener hands over each request; worker: each connection; prefork: nobody does."""
+    """event: the listener hands over requests, but for those that are there before the worker has done with the one
+    before (on an idle machine a third); worker: each connection; prefork: nobody does."""
     mpm, measured = busy
     run = measured.run
     queued = run.pieces[(run.pieces.kind == "queue") & run.pieces.home].interval.nunique()
     moved = int((run.intervals.begin_thread.astype(str) != run.intervals.end_thread.astype(str)).sum())
     edges = len(run.analysis.trace.created.ts)
     if mpm == "event":
-        # Not those that were there before the answer to the one before was on its way: the worker goes on with them.
-        assert queued == moved > 0.8 * len(run.intervals)
+        assert queued == moved > 10 * CLIENTS
     elif mpm == "worker":
         assert 1 <= queued == moved <= CLIENTS
     else:
