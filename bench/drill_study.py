@@ -42,9 +42,10 @@ LOOK_SECONDS, COMPARE_SECONDS = 5, 60
 @dataclass(frozen=True)
 class Run:
     """One drill-down. `most` functions were on at once, `ever` at some time; `naive`: call paths to decompose all;
-    `cpu_wait`: the share of the variance that is waiting for a CPU."""
+    `cpu_wait`: the share of the variance that is waiting for a CPU; `why`: the first finding's share has no interval."""
 
     first: str
+    why: str
     confirmed: list[str]
     inherent: bool
     cpu_wait: float
@@ -62,6 +63,7 @@ class Run:
         findings = report["findings"]
         return cls(
             first=name(findings[0]) if findings else "-",
+            why=findings[0]["ci95_reason"] if findings else "",
             confirmed=[name(finding) for finding in findings if finding["confirmed"]],
             inherent=bool(findings and findings[0]["is_inherent"]),
             cpu_wait=sum(report["cpu_wait"].values()),
@@ -77,7 +79,10 @@ class Run:
         counts = (
             f"{self.steps:5} {self.most:5} {self.ever:5} {self.naive:10.3g} {self.cpu_wait:5.0%} {self.seconds:6.0f}"
         )
-        print(f"{title:24} {self.first[:40]:40} {sure:10} {counts} {os.getloadavg()[0]:6.1f}", flush=True)
+        print(
+            f"{title:24} {self.first[:40]:40} {sure:10} {counts} {os.getloadavg()[0]:6.1f}  {self.why}".rstrip(),
+            flush=True,
+        )
 
 
 HEADING = f"{'run':24} {'first finding':40} {'':10} steps  most  ever      naive   CPU      s   load"

@@ -33,8 +33,8 @@ class Finding:
     """A factor of the confirmation.
 
     `interval`: simultaneous 95 % interval of its share, or None and `no_interval` says why. `explored_share`: what the
-    last step said. `confirmed`: above the threshold both times, and the interval, without which nothing is confirmed,
-    excludes 0. `path`: the tree's names from below the root to where most of it lies. `waiting`:
+    last step said. `confirmed`: above the threshold both times, the interval, if there is one, excludes 0, and no few
+    events make up the variance. `path`: the tree's names from below the root to where most of it lies. `waiting`:
     part of its variance that is waiting, `wakers`: (name, part) of what went on meanwhile in the threads that ended the
     waits, or took the task up. `inherent`: part of its variance that lies between types of intervals, None if there is
     one type only. `probes`: part of its time that probes take, None: not known.
@@ -78,10 +78,10 @@ def findings(fresh: Analysis, factors: list[Factor], last: Step, min_share: floa
     if not factors:
         return []
     intervals: list[tuple[float, float] | None] = [None] * len(factors)
-    why = ""
+    why, few = "", False
     blocks = fresh.blocks
     if isinstance(blocks, statistics.NoBlocks):
-        why = blocks.reason
+        why, few = blocks.reason, bool(len(blocks.events))
     elif blocks:
         intervals = list(simultaneous(ShareIntervals(fresh.tree, blocks, factors), factors))
     found = []
@@ -89,7 +89,7 @@ def findings(fresh: Analysis, factors: list[Factor], last: Step, min_share: floa
     for factor, interval in zip(factors, intervals, strict=True):
         explored = last.shares.get(factor.name, 0.0)
         again = min(explored, factor.share) >= min_share
-        confirmed = again and interval is not None and interval[0] > 0
+        confirmed = again and not few and (interval is None or interval[0] > 0)
         part = probes.part(factor) if probes else None
         found.append(Finding(factor, interval, why, explored, confirmed, *_nature(fresh, factor), part))
     return found

@@ -77,7 +77,7 @@ def test_what_fresh_data_do_not_show_again_is_not_confirmed() -> None:
     assert verdicts["Execute"] is True
 
 
-def test_what_has_no_interval_is_not_confirmed() -> None:
+def test_what_a_few_events_make_up_is_not_confirmed() -> None:
     class Stalled(Replay):
         """A few intervals hold nearly all the variance."""
 
