@@ -42,7 +42,7 @@ LOOK_SECONDS, COMPARE_SECONDS = 5, 60
 @dataclass(frozen=True)
 class Run:
     """One drill-down. `most` functions were on at once, `ever` at some time; `naive`: call paths to decompose all;
-    `cpu_wait`: the share of the variance that is waiting for a CPU; `why`: the first finding's share has no interval."""
+    `cpu_wait`: the share of the variance that is waiting for a CPU; `why` the first finding's share has no interval."""
 
     first: str
     why: str
