@@ -26,6 +26,8 @@ _MOST_WAKERS = 3
 _WAITING = _INHERENT = 0.5
 """From this part of a factor's variance on it is called waiting, or inherent."""
 _LEAST_WAKER = 0.05
+_FEW = 30
+"""Fewer events than this that hold half of the variance confirm nothing: an idle machine makes up to 13 by itself."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ def findings(fresh: Analysis, factors: list[Factor], last: Step, min_share: floa
     why, few = "", False
     blocks = fresh.blocks
     if isinstance(blocks, statistics.NoBlocks):
-        why, few = blocks.reason, bool(len(blocks.events))
+        why, few = blocks.reason, 0 < len(blocks.events) < _FEW
     elif blocks:
         intervals = list(simultaneous(ShareIntervals(fresh.tree, blocks, factors), factors))
     found = []
