@@ -18,7 +18,8 @@ import numpy as np
 from vprof.columns import i8, i32, i64
 from vprof.critical_path import P_QUEUE, P_SCHED, Paths, Pieces
 from vprof.model import BLOCKED, NONE, OFF_CPU, PREEMPTED, Int32, Int64, Trace
-from vprof.path_tree import PathTree, sum_upwards, with_ancestors
+from vprof.path_tree import PathTree, with_ancestors
+from vprof.places import sum_upwards
 from vprof.stacks import CPU_WAITS, L_BODY, PSEUDO
 from vprof.variance_tree import VarianceTree
 

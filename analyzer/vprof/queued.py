@@ -15,7 +15,8 @@ from vprof.columns import i8
 from vprof.cpu_view import split_queues
 from vprof.critical_path import P_EXEC, P_QUEUE, Paths, Pieces, critical_paths
 from vprof.model import Int64, Trace
-from vprof.path_tree import display_names, place
+from vprof.path_tree import display_names
+from vprof.places import place
 from vprof.stacks import T_LABEL, build_stacks
 
 

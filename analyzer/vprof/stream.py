@@ -22,7 +22,8 @@ from vprof.critical_path import critical_paths
 from vprof.merge import function_numbers, merge
 from vprof.model import NONE, Bool, Int64, Trace
 from vprof.moments import Moments
-from vprof.path_tree import PathTree, calls_of, place, tree_of
+from vprof.path_tree import PathTree, calls_of, tree_of
+from vprof.places import place
 from vprof.scan import Progress
 from vprof.stacks import T_PARENT, Forest, build_stacks
 from vprof.trace import WINDOW_RECORDS, Reading
