@@ -246,7 +246,7 @@ class Drill:
             stddev_ns=summary.stddev_ns,
             p99_ns=summary.p99_ns,
             calls=len(analysis.trace.invocations.fs) / max(1, summary.count),
-            shares={factor.name: factor.share / analysis.explained for factor in analysis.ranking},
+            shares={factor.name: factor.share / (analysis.explained or 1.0) for factor in analysis.ranking},
             no_ranking=analysis.no_ranking,
             expanded={function: children[function] for function in decision.expand},
             dropped=sorted(light),

@@ -35,17 +35,19 @@ class Finding:
     """A factor of the confirmation.
 
     `interval`: simultaneous 95 % interval of its share, or None and `no_interval` says why. `explored_share`: what the
-    last step said. `confirmed`: above the threshold both times, the interval, if there is one, excludes 0, and no few
-    events make up the variance. `path`: the tree's names from below the root to where most of it lies. `waiting`:
-    part of its variance that is waiting, `wakers`: (name, part) of what went on meanwhile in the threads that ended the
-    waits, or took the task up. `inherent`: part of its variance that lies between types of intervals, None if there is
-    one type only. `probes`: part of its time that probes take, None: not known.
+    last step said. `few_events`: these hold half of the variance. `confirmed`: above the threshold both times, the
+    interval, if there is one, excludes 0, and it is no few events. `path`: the tree's names from below the root to
+    where most of it lies. `waiting`: part of its variance that is waiting, `wakers`: (name, part) of what went on
+    meanwhile in the threads that ended the waits, or took the task up. `inherent`: part of its variance that lies
+    between types of intervals, None if there is one type only. `probes`: part of its time that probes take, None: not
+    known.
     """
 
     factor: Factor
     interval: tuple[float, float] | None
     no_interval: str
     explored_share: float
+    few_events: bool
     confirmed: bool
     path: list[str]
     waiting: float
@@ -93,7 +95,7 @@ def findings(fresh: Analysis, factors: list[Factor], last: Step, min_share: floa
         again = min(explored, factor.share) >= min_share
         confirmed = again and not few and (interval is None or interval[0] > 0)
         part = probes.part(factor) if probes else None
-        found.append(Finding(factor, interval, why, explored, confirmed, *_nature(fresh, factor), part))
+        found.append(Finding(factor, interval, why, explored, few, confirmed, *_nature(fresh, factor), part))
     return found
 
 

@@ -136,6 +136,9 @@ def test_on_a_busy_machine_it_looks_for_what_matters_of_the_rest() -> None:
     assert "CopyData" in steps[-1].plan
     quiet = Drill(frozenset({"txn"}), Replay(), DrillOptions())
     assert list(quiet.steps())[-1].shares == pytest.approx(steps[-1].shares)
+    # Nothing is left: what varies makes up for itself.
+    Busy.explained = 0.0
+    assert len(list(Drill(frozenset({"txn"}), Busy(), DrillOptions()).steps())) == 1
     # Too little is left for a finding.
     Busy.explained = 0.04
     assert len(list(Drill(frozenset({"txn"}), Busy(), DrillOptions()).steps())) == 1

@@ -14,6 +14,7 @@ ROW: dict[str, Any] = {
     "ci95": [0.7, 0.9],
     "ci95_reason": "",
     "explored_share": 0.75,
+    "few_events": False,
     "confirmed": True,
     "path": ["serve", "scan"],
     "waiting": 0.0,
@@ -43,6 +44,11 @@ def test_waits_for_a_cpu_are_said_before_the_findings_if_they_matter(capsys: pyt
 
 
 def test_few_events_are_the_reason_why_a_finding_is_not_confirmed(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = said(capsys, {}, confirmed=False, ci95=None, ci95_reason="driven by 3 events (n_eff 4)")
+    driven = {"confirmed": False, "ci95": None, "ci95_reason": "driven by 3 events (n_eff 4)"}
+    lines = said(capsys, {}, few_events=True, **driven)
     assert lines[1].endswith("80% of the variance, not confirmed: driven by 3 events (n_eff 4)")
     assert not any("no interval" in line for line in lines)
+    # Of many it is that the share was not found again.
+    lines = said(capsys, {}, **driven | {"ci95_reason": "driven by 83 events (n_eff 24)"})
+    assert lines[1].endswith("80% of the variance, not confirmed: 75% while exploring")
+    assert lines[-1].strip() == "no interval: driven by 83 events (n_eff 24)"

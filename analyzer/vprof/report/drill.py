@@ -88,6 +88,7 @@ def finding_json(finding: Finding) -> dict[str, Any]:
         "ci95": finding.interval,
         "ci95_reason": finding.no_interval,
         "explored_share": finding.explored_share,
+        "few_events": finding.few_events,
         "confirmed": finding.confirmed,
         "path": finding.path,
         "waiting": finding.waiting,
@@ -127,7 +128,7 @@ def _print_cpu_wait(shares: dict[str, float]) -> None:
 def _verdict(finding: dict[str, Any]) -> str:
     if finding["confirmed"]:
         return "confirmed" + ("; inherent: types of intervals differ by it" if finding.get("is_inherent") else "")
-    if finding["ci95_reason"].startswith("driven by"):
+    if finding.get("few_events"):
         return f"not confirmed: {finding['ci95_reason']}"
     return f"not confirmed: {finding['explored_share']:.0%} while exploring"
 
@@ -143,7 +144,7 @@ def _details(finding: dict[str, Any]) -> list[str]:
         lines.append(f"differs between types of intervals: {finding['inherent']:.0%} of it")
     if (finding.get("probes") or 0) >= MOSTLY:
         lines.append(f"mostly the cost of probes: {finding['probes']:.0%} of its time")
-    if finding["ci95_reason"] and (finding["confirmed"] or not finding["ci95_reason"].startswith("driven by")):
+    if finding["ci95_reason"] and not finding.get("few_events"):
         lines.append(f"no interval: {finding['ci95_reason']}")
     return lines
 
