@@ -48,17 +48,15 @@ def chosen_paths(
 def _paths(reading: Reading, prefix: str, wanted: set[str]) -> dict[str, IntervalPath]:
     """`prefix`: what merge puts before the names of this trace."""
     count = len(reading.selection.intervals.begin)
-    ids = np.array([prefix + sid for sid in reading.selection.ids[:count]])
-    here = np.isin(ids, list(wanted))
-    found = {}
+    here = np.array([prefix + sid in wanted for sid in reading.selection.ids[:count]], np.bool_)
+    found: dict[str, IntervalPath] = {}
     for window in reading.windows():
         rows = reading.rows(window)
         if not here[rows].any():
             continue
         trace = reading.trace(window)
-        threads = [prefix + thread for thread in trace.threads]
-        trace = replace(trace, interval_ids=ids[rows].tolist(), threads=threads)
+        ids = [prefix + reading.selection.ids[row] for row in rows.tolist()]
+        trace = replace(trace, interval_ids=ids, threads=[prefix + thread for thread in trace.threads])
         stacks = build_stacks(trace)
-        for sid in ids[rows[here[rows]]].tolist():
-            found[sid] = interval_path(trace, sid, stacks)
+        found |= {sid: interval_path(trace, sid, stacks) for sid in wanted.intersection(ids)}
     return found

@@ -146,10 +146,11 @@ def _lacking_a_cpu(trace: Trace, windows: _Windows) -> tuple[Int64, Int64, Int64
     of, wake = by_wake.meeting(windows.thread, windows.start, windows.stop)
     waker = wakes.waker[wake]
     anybody = np.zeros(len(every), np.int64)
+    by_thread = _Spans(thread, since, until)
     parts = [
         (_Spans(np.zeros(np.count_nonzero(idle), np.int64), since[idle], until[idle]), every, anybody),
-        (_Spans(thread, since, until), every, i64(windows.thread)),
-        (_Spans(thread, since, until), of, i64(waker)),
+        (by_thread, every, i64(windows.thread)),
+        (by_thread, of, i64(waker)),
         (_Spans(interval, since, until), every, i64(windows.interval)),
     ]
     found = [_cut(spans, window, key, windows) for spans, window, key in parts]

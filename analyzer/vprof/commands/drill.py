@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from vprof.errors import UsageError, VprofError
+from vprof.options import server_options_option
 
 _FILE = "session.json"
 
@@ -67,12 +68,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg]
 )
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--svg", "svg_file", type=click.Path(path_type=Path), help="Also draw the tree of the confirmation.")
-@click.option(
-    "--server-options",
-    default="",
-    metavar="OPTIONS",
-    help="For the command that starts a target's server, such as '-c work_mem=1MB'.",
-)
+@server_options_option
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
 def command(context: click.Context, /, **given: Any) -> None:

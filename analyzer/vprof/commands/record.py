@@ -21,6 +21,7 @@ from vprof.control import Note
 from vprof.errors import UsageError, VprofError
 from vprof.kernel_check import check, render
 from vprof.kernel_sched import kernel_events
+from vprof.options import server_options_option
 from vprof.plan import Plan
 from vprof.server import Server, check_server_options
 from vprof.session import Limit, Session
@@ -85,12 +86,7 @@ class Size(click.ParamType):  # type: ignore[type-arg]
     is_flag=True,
     help="Switch the probes off half of the time, slice by slice: `vprof analyze` tells what they do to the latencies.",
 )
-@click.option(
-    "--server-options",
-    default="",
-    metavar="OPTIONS",
-    help="For the command that starts a target's server, such as '-c work_mem=1MB'.",
-)
+@server_options_option
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
 def command(
     name: str | None,
