@@ -60,7 +60,8 @@ def test_record_all_and_analyze_by_root(requests: Path, tmp_path: Path) -> None:
     assert shares["transform"] > 0.5
     assert shares["transform"] == max(shares.values())
     specific = [factor["functions"] for factor in analysis["factors"] if factor["kind"] == "variance"]
-    assert specific[0] == ["spin"]  # the leaf below transform
+    # The leaf below transform; where the kernel interrupted it, its own time is a node as well, as large but for that.
+    assert specific[0] in (["spin"], ["body(spin)"])
     assert ["transform"] in specific
 
 
