@@ -17,6 +17,7 @@ from vprof import entries
 from vprof.entries import Entry
 from vprof.errors import UsageError
 from vprof.paths import annotation_file
+from vprof.user_source import UserSource
 
 _LISTS = ("roots", "include", "probe", "exclude", "ignore_for_height")
 _TABLES: dict[str, dict[str, type]] = {
@@ -27,7 +28,7 @@ _TABLES: dict[str, dict[str, type]] = {
     "load": {"setup": list, "command": str, "clients": int},
 }
 _REQUIRED = {
-    "build": ("steps", "programs"),
+    "build": ("programs",),
     "run": ("command",),
     "server": ("start", "ready", "stop"),
     "load": ("command",),
@@ -78,10 +79,12 @@ class Descriptor:
         return json.dumps({**self.entries, **lists, **planned}, indent=1)
 
 
-def load(file: Path) -> Descriptor:
-    """Reads and checks a descriptor with its includes. Raises UsageError."""
+def load(file: Path, user: UserSource | None = None) -> Descriptor:
+    """Reads and checks a descriptor with its includes. `user`: the tree in place of its source. Raises UsageError."""
     raw = _read(file)
     _check_tables(raw, file)
+    if user:
+        raw |= user.tables(raw.get("build", {}))
     name = raw.get("name")
     if name != file.resolve().parent.name:
         raise UsageError(f"{file}: name = {name!r} is not the folder's name '{file.resolve().parent.name}'")

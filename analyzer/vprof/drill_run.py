@@ -51,7 +51,12 @@ def target_running(
 def rebuilding(
     target: Target, options: list[str], server_options: str, traces: Path, analysis: AnalysisOptions
 ) -> Iterator[Rebuilder]:
-    """Builds the target anew for each measurement, in a folder of its own: that of `vprof instrument` stays."""
+    """Builds the target anew for each measurement, in a folder of its own: that of `vprof instrument` stays.
+
+    Raises UsageError when the user's own command builds it: that may build where it did.
+    """
+    if target.command_of_user:
+        raise UsageError("--rebuild builds by a descriptor's steps: this target was built by a command of yours")
     folder = target.folder / "rebuild"
     folder.mkdir(parents=True, exist_ok=True)
     source = folder / "source"

@@ -55,7 +55,7 @@ def applies(entry: Entry, version: str | None, where: str) -> bool:
     if "versions" not in entry:
         return True
     if version is None:
-        raise UsageError(f"{where}: versions needs the program's version: [source] version")
+        raise UsageError(f"{where}: versions needs the program's version: [source] version, or --source-version")
     try:
         return _specifiers(entry["versions"], where).contains(_upstream(version), prereleases=True)
     except InvalidVersion:

@@ -1,7 +1,8 @@
 """A target on this machine: where its source and build lie, how it is fetched, built and checked.
 
 Everything vprof makes for a target is below `.vprof/<name>/` of the current folder: `source/` (if it was fetched),
-`build/`, `install/`, `descriptor.json`, `build.log`; a server's own folder is `server/` (vprof/server.py).
+`build/`, `install/`, `descriptor.json`, `build.log`; a server's own folder is `server/` (vprof/server.py). What the
+user's own build command makes lies where that says.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from vprof.errors import UsageError, VprofError
 from vprof.metadata import Function, Unit, linked_by_wrapper, read_program
 from vprof.paths import compiling_tools, native, target_file
 from vprof.source import fetch
+from vprof.user_source import UserSource
 
 Progress = Callable[[str], None]
 """Is told what is being done, in a few words."""
@@ -29,16 +31,21 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Target:
-    """A descriptor and its work folder."""
+    """A descriptor and its work folder; `user`: the tree that stands for the descriptor's source."""
 
     descriptor: Descriptor
     folder: Path
+    user: UserSource | None = None
 
     @classmethod
     def load(cls, name: str, folder: Path | None = None) -> Target:
-        """Raises UsageError when the target is unknown or its descriptor is wrong."""
-        descriptor = descriptors.load(target_file(name))
-        return cls(descriptor, (folder or Path(".vprof") / descriptor.name).resolve())
+        """The target as it was built last. Raises UsageError when it is unknown or its descriptor is wrong."""
+        return cls.of(name, folder, UserSource.of(_work_folder(name, folder)))
+
+    @classmethod
+    def of(cls, name: str, folder: Path | None, user: UserSource | None) -> Target:
+        """The target to be built from the user's tree, or from its own source. Raises UsageError."""
+        return cls(descriptors.load(target_file(name), user), _work_folder(name, folder), user)
 
     @property
     def build_dir(self) -> Path:
@@ -47,29 +54,71 @@ class Target:
     @property
     def source_dir(self) -> Path:
         source = self.descriptor.source
-        if source["kind"] == "tree":
+        if not source:
+            raise UsageError(f"{self.descriptor.file}: there is no [source]: give --source DIR")
+        if source["kind"] in ("tree", "user"):
             return (self.descriptor.file.parent / str(source["path"])).resolve()
         return self.folder / "source"
 
+    @property
+    def command_of_user(self) -> bool:
+        """The user's own command builds it: not the descriptor's steps."""
+        return self.user is not None and bool(self.user.command)
+
     def programs(self) -> list[Path]:
-        return [self.build_dir / str(name) for name in self.descriptor.build["programs"]]
+        """What the build makes. Raises UsageError when the descriptor does not name it, or what a user's build command
+        left is not that."""
+        names = self.descriptor.build.get("programs")
+        if not names:
+            raise UsageError(f"{self.descriptor.file}: [build] programs is missing: the names of what the build makes")
+        return [self._program(str(name)) for name in names]
+
+    def _program(self, name: str) -> Path:
+        """The user's command may leave it anywhere in {build}, or if it is not there, in the tree."""
+        if not self.command_of_user:
+            return self.build_dir / name
+        for folder in (self.build_dir, self.source_dir):
+            found = sorted(path for path in folder.rglob(name) if path.is_file() and not path.is_symlink())
+            if len(found) > 1:
+                raise UsageError(f"several files are '{name}': {', '.join(map(str, found))}: remove all but one")
+            if found:
+                return found[0]
+        raise UsageError(f"the build command left no '{name}' in {self.build_dir} or {self.source_dir}")
 
     def build(self, progress: Progress, only: frozenset[str] | None = None) -> None:
         """Fetches the source and runs the build steps with `vprof-cc`; the source stays as it is. Raises VprofError.
 
-        Steps run in the build folder. What is up to date is not made again. `only`: no other functions get probes.
+        Steps run in the build folder, a user's command in the tree. What is up to date is not made again. `only`: no
+        other functions get probes.
         """
+        source = self.source_dir
+        steps = self._steps()
+        self._keep_off(source)
         self.folder.mkdir(parents=True, exist_ok=True)
+        UserSource.keep(self.user, self.folder)
         log = self.folder / "build.log"
         with log.open("w", encoding="utf-8") as output:
             self.fetch(progress, output)
             environment = {**_without_make(), "VPROF_DESCRIPTOR": str(self._annotations(only))}
-            steps = self.descriptor.build["steps"]
+            if self.command_of_user:
+                environment |= {"CC": str(native("bin/vprof-cc")), "CXX": str(native("bin/vprof-c++"))}
             for number, step in enumerate(steps, 1):
                 command = self.filled(step)
                 progress(f"build step {number} of {len(steps)}: {shlex.join(command)[:80]}")
-                if not _run(command, self.build_dir, environment, output):
+                if not _run(command, source if self.command_of_user else self.build_dir, environment, output):
                     raise VprofError(f"the build failed: {_cause(log)} (all of it: {log})")
+
+    def _keep_off(self, source: Path) -> None:
+        """Raises UsageError if the user's tree lies where folders are ours to empty."""
+        ours = (self.build_dir, self.folder / "install")
+        if self.user and (source == self.folder or any(source.is_relative_to(folder) for folder in ours)):
+            raise UsageError(f"{source} cannot be the source and the work folder: give another --dir")
+
+    def _steps(self) -> list[str]:
+        steps = self.descriptor.build.get("steps")
+        if not steps:
+            raise UsageError(f"{self.descriptor.file}: there is no [build] steps: give --source DIR -- BUILD COMMAND")
+        return list(steps)
 
     def fetch(self, progress: Progress, log: IO[str]) -> None:
         """Makes the source be there. Raises SourceUnavailableError (vprof/source.py), or VprofError."""
@@ -81,10 +130,7 @@ class Target:
     def _annotations(self, only: frozenset[str] | None) -> Path:
         """The rewriter's file. Build systems see neither it nor the steps nor vprof: if one changes, all is built."""
         text = self.descriptor.rewriter_json(only)
-        made_from = "\n".join(
-            [text, json.dumps(self.descriptor.source), *self.descriptor.build["steps"], compiling_tools()]
-            + [os.environ.get(name, "") for name in ("VPROF_REAL_CC", "VPROF_REAL_CXX")]
-        )
+        made_from = self._made_from(text)
         stamp = self.folder / "build.stamp"
         if not (stamp.exists() and stamp.read_text(encoding="utf-8") == made_from):
             for made in (self.build_dir, self.folder / "install"):
@@ -95,13 +141,27 @@ class Target:
         file.write_text(text, encoding="utf-8")
         return file
 
+    def _made_from(self, text: str) -> str:
+        return "\n".join(
+            [text, json.dumps(self.descriptor.source), *self._steps(), compiling_tools()]
+            + [os.environ.get(name, "") for name in ("VPROF_REAL_CC", "VPROF_REAL_CXX")]
+        )
+
+    def may_be_stale(self) -> bool:
+        """Whether a user's command last built with another descriptor or vprof: it may not compile all anew."""
+        stamp = self.folder / "build.stamp"
+        if not self.command_of_user or "{build}" in self._steps()[0] or not stamp.exists():
+            return False
+        return stamp.read_text(encoding="utf-8") != self._made_from(self.descriptor.rewriter_json())
+
     def units(self) -> list[Unit]:
         """The metadata of all programs of the build. Raises VprofError when one was not built, or not linked by us."""
-        for program in self.programs():
+        programs = self.programs()
+        for program in programs:
             if not program.exists():
                 raise VprofError(f"{program} does not exist: run `vprof instrument --target {self.descriptor.name}`")
-        units = [unit for program in self.programs() for unit in read_program(program)]
-        for program in self.programs():
+        units = [unit for program in programs for unit in read_program(program)]
+        for program in programs:
             if not linked_by_wrapper(program):
                 raise VprofError(
                     f"{program} was linked without vprof-cc, its probes could not be switched on: "
@@ -126,17 +186,23 @@ class Target:
         return descriptors.unmatched(self.descriptor, matched, callees)
 
     def command(self, seconds: int, options: list[str]) -> list[str]:
-        """The command that serves or makes the target's load for `seconds`; `options` go to its end."""
+        """The command that serves or makes the target's load for `seconds`; `options` go to its end.
+
+        They are the command of a target that has none. Raises UsageError when there are no options then.
+        """
         load = self.descriptor.load
         if load:
             return [*self.filled(load["command"], seconds=str(seconds), clients=str(load.get("clients", 1))), *options]
-        return [*self.filled(self.descriptor.run["command"], seconds=str(seconds)), *options]
+        run = self.descriptor.run
+        if not run and not options:
+            raise UsageError(f"{self.descriptor.file}: there is no [run] or [server]: give a command after `--`")
+        return [*self.filled(run["command"], seconds=str(seconds)), *options] if run else options
 
     def filled(self, template: str, **more: str) -> list[str]:
         """The words of a step or command, its {placeholders} replaced. Raises UsageError for an unknown one."""
         values = {
             "target": str(self.descriptor.file.resolve().parent),
-            "source": str(self.source_dir),
+            "source": str(self.source_dir) if self.descriptor.source else "",
             "build": str(self.build_dir),
             "install": str(self.folder / "install"),
             "server": str(self.folder / "server"),
@@ -149,6 +215,10 @@ class Target:
             return [word.format(**values) for word in shlex.split(template)]
         except (KeyError, IndexError, ValueError) as error:
             raise UsageError(f"{self.descriptor.file}: cannot fill in '{template}': {error}") from None
+
+
+def _work_folder(name: str, given: Path | None) -> Path:
+    return (given or Path(".vprof") / target_file(name).resolve().parent.name).resolve()
 
 
 def callees_of(unit: Unit) -> Iterator[tuple[Function, set[str]]]:
@@ -166,7 +236,10 @@ def _without_make() -> dict[str, str]:
 def _run(command: list[str], folder: Path, environment: dict[str, str], log: IO[str]) -> bool:
     log.write(f"$ {shlex.join(command)}\n")
     log.flush()
-    done = subprocess.run(command, cwd=folder, stdout=log, stderr=subprocess.STDOUT, env=environment, check=False)
+    try:
+        done = subprocess.run(command, cwd=folder, stdout=log, stderr=subprocess.STDOUT, env=environment, check=False)
+    except (FileNotFoundError, PermissionError) as error:
+        raise UsageError(f"{command[0]}: {error.strerror}") from None
     return done.returncode == 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -10,26 +11,50 @@ from typing import Any
 import click
 from rich.console import Console
 
+from vprof.errors import UsageError
 from vprof.metadata import Unit
 from vprof.target import Target
+from vprof.user_source import UserSource
 
 
-@click.command()
+@click.command(context_settings={"ignore_unknown_options": True})
 @click.option("--target", "name", required=True, help="A known target, or the path of a target.toml.")
 @click.option("--dir", "folder", type=click.Path(path_type=Path), help="Work folder. [default: .vprof/TARGET]")
+@click.option(
+    "--source",
+    type=click.Path(exists=True, file_okay=False, resolve_path=True, path_type=Path),
+    metavar="DIR",
+    help="Your own tree, in place of the descriptor's source.",
+)
+@click.option("--source-version", metavar="V", help="Its version, for entries that are for some versions only.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def command(name: str, folder: Path | None, form: str) -> None:
+@click.argument("build", nargs=-1, type=click.UNPROCESSED)
+def command(
+    name: str, folder: Path | None, source: Path | None, source_version: str | None, form: str, build: tuple[str, ...]
+) -> None:
     """Build a target with probes in place, all of them off.
 
     Fetches the source if the descriptor says from where; it stays as it is. Every entry of the descriptor must match a
     function of the program. The output of the build is in `build.log` of the work folder.
 
+    BUILD is the command that builds your own tree, after `--`, in place of the descriptor's steps. It runs in DIR, with
+    CC and CXX set to the compilers that instrument; {source}, {build}, {install}, {cc}, {cxx} and {jobs} in it are
+    replaced as in steps. It need not leave anything in DIR: {build} and {install} are in the work folder. Its build
+    system does not see when the descriptor changes: clean before, or build in {build}, which is emptied then.
+
     \b
-    Example:
+    Examples:
       vprof instrument --target minidb
+      vprof instrument --target minidb --source ~/minidb
+      vprof instrument --target minidb --source ~/minidb -- make OUT={build} -j{jobs}
     """
-    target = Target.load(name, folder)
+    target = _target(name, folder, source, source_version, build)
     console = Console(stderr=True)
+    if target.may_be_stale():
+        print(
+            "vprof: the descriptor, the command or vprof changed: what is not compiled anew keeps its old probes",
+            file=sys.stderr,
+        )
     with console.status(f"building {target.descriptor.name}") as status:
         target.build(lambda step: status.update(f"{target.descriptor.name}: {step}"))
     units = target.units()
@@ -43,6 +68,16 @@ def command(name: str, folder: Path | None, form: str) -> None:
     print(f"units     {summary['instrumented']} instrumented, {summary['unchanged']} compiled unchanged")
     print(f"sites     {summary['sites']} of {summary['functions']} functions; left alone: {left}")
     print(f"matched   {summary['matched']} descriptor entries, all of them")
+
+
+def _target(name: str, folder: Path | None, source: Path | None, version: str | None, build: tuple[str, ...]) -> Target:
+    """Raises UsageError when options are given that are for a user's tree alone, and it is not."""
+    if source is None and build:
+        raise UsageError("a build command is for your own tree: give --source DIR")
+    if source is None and version:
+        raise UsageError("--source-version is of your own tree: give --source DIR")
+    user = UserSource(source, version, list(build)) if source else None
+    return Target.of(name, folder, user)
 
 
 def summarize(units: list[Unit]) -> dict[str, Any]:
