@@ -21,7 +21,7 @@ from vprof import descriptor as descriptors
 from vprof.descriptor import Descriptor
 from vprof.errors import UsageError, VprofError
 from vprof.metadata import Function, Unit, linked_by_wrapper, read_program
-from vprof.paths import compiling_tools, native, target_file
+from vprof.paths import compiling_tools, native, target_file, target_names
 from vprof.source import fetch
 from vprof.user_source import UserSource
 
@@ -46,6 +46,12 @@ class Target:
     def of(cls, name: str, folder: Path | None, user: UserSource | None) -> Target:
         """The target to be built from the user's tree, or from its own source. Raises UsageError."""
         return cls(descriptors.load(target_file(name), user), _work_folder(name, folder), user)
+
+    @property
+    def called(self) -> str:
+        """What `--target` takes for it: its name, or its folder."""
+        file = self.descriptor.file
+        return self.descriptor.name if self.descriptor.name in target_names() else str(file.parent)
 
     @property
     def build_dir(self) -> Path:
@@ -159,7 +165,7 @@ class Target:
         programs = self.programs()
         for program in programs:
             if not program.exists():
-                raise VprofError(f"{program} does not exist: run `vprof instrument --target {self.descriptor.name}`")
+                raise VprofError(f"{program} does not exist: run `vprof instrument --target {self.called}`")
         units = [unit for program in programs for unit in read_program(program)]
         for program in programs:
             if not linked_by_wrapper(program):

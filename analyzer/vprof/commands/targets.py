@@ -1,4 +1,4 @@
-"""`vprof targets`: which programs vprof knows, and whether a descriptor fits its program."""
+"""`vprof targets`: which programs vprof knows, whether a descriptor fits its program, a first one for a new program."""
 
 from __future__ import annotations
 
@@ -14,18 +14,20 @@ from vprof.entries import Entry
 from vprof.errors import UsageError
 from vprof.metadata import Function, Unit
 from vprof.paths import target_file, target_names
+from vprof.scaffold import folder_for, scaffold
 from vprof.target import Target, callees_of
 
 
 @click.group(invoke_without_command=True)
 @click.pass_context
 def command(context: click.Context) -> None:
-    """List the targets, or check the descriptor of one.
+    """List the targets, check the descriptor of one, or begin a new one.
 
     \b
     Examples:
       vprof targets
       vprof targets check minidb
+      vprof targets new myserver ./server
     """
     if context.invoked_subcommand is None:
         for name in target_names():
@@ -49,6 +51,8 @@ def check(name: str, folder: Path | None, form: str) -> None:
     units = target.units()
     rows = places(target, units)
     left_out = others(target)
+    if not rows and not left_out:
+        raise UsageError(f"{target.descriptor.file}: nothing to check: it has no roots and no entries")
     if form == "json":
         print(json.dumps({"schema": "vprof-targets-check/1", "entries": rows, "left_out": left_out}))
     else:
@@ -56,6 +60,32 @@ def check(name: str, folder: Path | None, form: str) -> None:
     lines = target.unmatched(units)
     if lines:
         raise UsageError("; ".join(lines))
+
+
+@command.command()
+@click.argument("name")
+@click.argument("programs", nargs=-1, required=True, metavar="PROGRAM...", type=click.Path(path_type=Path))
+def new(name: str, programs: tuple[Path, ...]) -> None:
+    """Write a descriptor to begin with for PROGRAMs built with CC=vprof-cc: NAME/target.toml in this folder.
+
+    It has what the programs say of themselves, and as comments, each with its reason, what the call graph suggests:
+    roots, threads, queues, locks, calls whose waits are not seen. You decide which of these are right. A descriptor
+    that is there is never overwritten.
+
+    \b
+    Example:
+      vprof targets new myserver ./server
+    """
+    folder = folder_for(name)
+    text = scaffold(name, programs)
+    file = folder / "target.toml"
+    try:
+        folder.mkdir(exist_ok=True)
+        with file.open("x", encoding="utf-8") as output:
+            output.write(text)
+    except OSError as error:
+        raise UsageError(f"{error.filename}: {error.strerror}") from None
+    print(f"{file}: read it, fill in what is in CAPITALS, then `vprof instrument --target ./{name}`")
 
 
 def places(target: Target, units: list[Unit]) -> list[dict[str, str | list[str]]]:

@@ -1,0 +1,311 @@
+"""What a descriptor may have to say of a program that nobody described yet: guesses from its call graph, with reasons.
+
+    units, programs -> Suggestions: roots, loops, threads, queues, locks, unseen; the likeliest first
+
+A guess is never applied: scaffold.py writes it as a comment. The graph knows neither loops nor arguments, so whether a
+descriptor is a client's and what a lock protects is for the reader; C++ locks of system headers are not in it.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from vprof import callgraph
+from vprof.libraries import exports, imports
+from vprof.metadata import Unit
+from vprof.paths import annotation_file, native
+
+RECEIVE = {"read", "readv", "recv", "recvfrom", "recvmsg", "recvmmsg"}
+ANSWER = {"write", "writev", "send", "sendto", "sendmsg", "sendmmsg", "sendfile"}
+LOOPS = {"accept", "accept4", "poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait", "epoll_pwait2"}
+"""Who waits for clients does so in a loop, nearly always."""
+LOCKS = ("mutex", "read-write lock", "spin lock", "semaphore")
+EVENTS = ("condition variable", "semaphore")
+TRIES = {
+    "mutex": {"pthread_mutex_trylock", "mtx_trylock"},
+    "read-write lock": {"pthread_rwlock_tryrdlock", "pthread_rwlock_trywrlock"},
+    "spin lock": {"pthread_spin_trylock"},
+    "semaphore": {"sem_trywait"},
+}
+"""Take a lock as well, and never wait: so they are in no annotation."""
+CXX_EVENTS = {
+    "acquire": {"std::condition_variable::wait"},
+    "release": {"std::condition_variable::notify_one", "std::condition_variable::notify_all"},
+}
+OWN_WAITS = {"sched_yield", "syscall"}
+"""Called between two tries for a lock that the program built itself; or a futex."""
+BLOCKING = {
+    *("fread", "fgets", "getline", "fwrite", "fputs", "fflush", "system", "popen", "pclose", "lockf", "sync"),
+    *("gethostbyname", "getnameinfo", "getpwnam", "syslog", "vsyslog", "dlopen", "aio_suspend", "io_getevents"),
+}
+"""Functions of the C library that may block in calls of its own, which the runtime does not see."""
+THREAD_STARTS = ("void *(void *)", "int (void *)")
+_CXX_THREAD = "_ZNSt6thread15_M_start_thread"
+_PUTS = {"push", "enqueue", "enq", "submit", "post"}
+_TAKES = {"pop", "dequeue", "deq", "take"}
+MANY = 20
+"""Functions: a recursive group of more has no lowest one."""
+_SYSTEM = ("std::", "__", "operator")
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A function, where it is defined (or called, if the program does not define it), and why it is suggested.
+
+    For queues and locks: the `role` an entry would have, and whether it is likely that there should be one.
+    """
+
+    function: str
+    place: str
+    reason: str
+    role: str = ""
+    likely: bool = False
+
+
+class Suggestions:
+    """What is guessed of programs and their units."""
+
+    def __init__(self, units: Iterable[Unit], programs: Sequence[Path]) -> None:
+        self._units = list(units)
+        self._graph = callgraph.build(self._units)
+        self._names = self._graph.names
+        self._taken = [pair for unit in self._units for pair in unit.taken]
+        self._own = [f for f, place in enumerate(self._graph.places) if place]
+        self._sited = {f for f in self._own if self._graph.sited[f] and self._names[f] != "main"}
+        self._imports = {name for program in programs for name in imports(program)}
+        self._callers: dict[int, list[int]] = defaultdict(list)
+        for f in self._own:
+            for g in {*self._graph.calls[f], *self._graph.candidates[f]}:
+                self._callers[g].append(f)
+
+    def roots(self) -> list[Suggestion]:
+        """The lowest functions that receive and answer by different calls, the nearest to these first.
+
+        Never main, which is no request's, nor large recursive groups, whose calls tell nothing apart.
+        """
+        edges = self._with_pointers()
+        receive, answer = (self._steps(edges, names) for names in (RECEIVE, ANSWER))
+        lowest: list[int] = []
+        covered: set[int] = set()
+        for members in callgraph.components(edges):
+            below = {g for f in members for g in edges[f]}
+            both = [f for f in members if f in self._sited and _by_different(edges[f], receive, answer)]
+            if both and not below & covered and len(members) <= MANY:
+                lowest += both
+            if both or below & covered:
+                covered.update(members)
+        lowest.sort(key=lambda f: (_length(receive, f) + _length(answer, f), self._names[f]))
+        return [
+            self._suggestion(f, f"receives ({self._end(receive, f)}) and answers ({self._end(answer, f)})")
+            for f in lowest
+        ]
+
+    def loops(self) -> list[Suggestion]:
+        """Functions that wait for clients: accept and dispatch loops."""
+        return self._most_called(
+            (f, f"waits for clients or readiness: {', '.join(found)}")
+            for f in self._own
+            if (found := sorted(self._called(f) & LOOPS))
+        )
+
+    def threads(self) -> list[Suggestion]:
+        """Functions that the program itself never calls, and that may be what a thread starts with."""
+        taken = dict(self._taken)
+        creators = [self._names[f] for f in self._own if self._called(f) & self._primitives["thread", "create"]]
+        cxx = any(name.startswith(_CXX_THREAD) for name in self._imports)
+        ids = list(self._graph.number)
+
+        def reason(f: int) -> str:
+            type_ = taken.get(ids[f])
+            if creators and type_ in THREAD_STARTS:
+                return f"taken as {type_}; threads are created in {_few(creators)}"
+            if cxx and (type_ or "::lambda@" in self._names[f]):
+                return "handed to other code and called by none; std::thread is used"
+            return ""
+
+        return self._most_called((f, why) for f in self._own if not self._direct[f] and (why := reason(f)))
+
+    def queues(self) -> list[Suggestion]:
+        """Functions that tell or wait for somebody (condition variable, semaphore), or lock and are named as a queue's.
+
+        Their counterparts by name as well.
+        """
+        found = {f: hint for f in self._own if (hint := self._queue(f))}
+        families = {(_family(self._names[f]), role) for f, (_, role) in found.items()}
+        for f in set(self._own) - set(found):
+            role = _queue_role(self._names[f])
+            other = "dequeue" if role == "enqueue" else "enqueue"
+            if role and (_family(self._names[f]), other) in families:
+                found[f] = (f"by its name the counterpart of an {other}", role)
+        rows = self._most_called((f, *hint) for f, hint in found.items())
+        return [replace(row, likely=bool(_queue_role(row.function))) for row in rows]
+
+    def locks(self) -> list[Suggestion]:
+        """Functions that take something and leave it taken, those that only give it back, and those that wait by
+        means of their own (likely)."""
+        return self._most_called((f, *hint) for f in self._own if (hint := self._lock(f)))
+
+    def unseen(self) -> list[Suggestion]:
+        """Functions without source in which a thread may block, and which are in no annotation; those that a thread
+        begins with, or main, call first."""
+        known = set(exports(native("lib/vprof/libvprof.so")))
+        outermost = {row.function for row in self.threads()} | {"main"}
+        rows = []
+        for f, name in enumerate(self._names):
+            callers = sorted(self._callers[f], key=lambda g: (self._names[g] not in outermost, self._names[g]))
+            why = "" if self._graph.places[f] or name in known or not callers else self._foreign(name)
+            if why:
+                called = [self._names[g] for g in callers]
+                row = Suggestion(name, self._place_of_call(callers[0], f), f"{why}, called by {_few(called)}")
+                rows.append((called[0] not in outermost, -len(called), row))
+        return [row for *_, row in sorted(rows, key=lambda row: (row[0], row[1], row[2].function))]
+
+    def _queue(self, f: int) -> tuple[str, str] | None:
+        told, waited = (self._evidence(f, EVENTS, role) | self._called(f) & CXX_EVENTS[role] for role in _TOLD)
+        if told and not waited:
+            return f"tells another thread: {', '.join(sorted(told))}", "enqueue"
+        if waited and not told:
+            return f"waits for another thread: {', '.join(sorted(waited))}", "dequeue"
+        role = _queue_role(self._names[f])
+        locked = self._evidence(f, LOCKS, "acquire") | self._evidence(f, LOCKS, "release")
+        return (f"by its name, and it locks: {', '.join(sorted(locked))}", role) if role and locked else None
+
+    def _lock(self, f: int) -> tuple[str, str, bool] | None:
+        called = self._called(f)
+        if own := called & OWN_WAITS:
+            return f"waits by means of its own, perhaps: {', '.join(sorted(own))}", "acquire", True
+        for kind in LOCKS:
+            taken = called & (self._primitives[kind, "acquire"] | TRIES[kind])
+            given = called & self._primitives[kind, "release"]
+            if taken and not given:
+                return f"takes a {kind} and leaves it taken: {', '.join(sorted(taken))}", "acquire", False
+            if given and not taken:
+                return f"gives a {kind} back: {', '.join(sorted(given))}", "release", False
+        return None
+
+    def _evidence(self, f: int, kinds: Sequence[str], role: str) -> set[str]:
+        """The primitives of these classes that f calls, itself or by a function that does no more."""
+        wanted = {name for kind in kinds for name in self._primitives[kind, role]}
+        wrapped = (g for g in self._graph.calls[f] if len(self._graph.calls[g]) == 1)
+        return (self._called(f) | {name for g in wrapped for name in self._called(g)}) & wanted
+
+    def _foreign(self, name: str) -> str:
+        """Why a thread may block in a function of somebody else."""
+        if name in BLOCKING:
+            return "of the C library"
+        foreign = name in self._imports or "::" in name
+        return "of another library" if foreign and not name.startswith(_SYSTEM) else ""
+
+    @cached_property
+    def _direct(self) -> list[bool]:
+        """Whether each function is called by name."""
+        called = {g for f in self._own for g in self._graph.calls[f]}
+        return [f in called for f in range(len(self._names))]
+
+    @cached_property
+    def _primitives(self) -> dict[tuple[str, str], set[str]]:
+        """The functions of each class and role in annotations/."""
+        known: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for row in tomllib.loads(annotation_file("pthread").read_text(encoding="utf-8"))["primitive"]:
+            known[row["class"], row["role"]].update(row["functions"])
+        return known
+
+    def _called(self, f: int) -> set[str]:
+        return {self._names[g] for g in self._graph.calls[f]}
+
+    def _with_pointers(self) -> callgraph.Graph:
+        """The calls, error and exit functions left out; behind the functions a node for each type called through a
+        pointer, with what it may mean: one call through a pointer is one call, whatever it may mean."""
+        types: dict[str, int] = {}
+        edges = [[g for g in calls if not self._graph.ignored[g]] for calls in self._graph.calls]
+        for unit in self._units:
+            for function in unit.functions:
+                for type_, _ in function.indirect:
+                    node = types.setdefault(type_, len(self._names) + len(types))
+                    edges[self._graph.number[function.id]].append(node)
+        meant: dict[str, list[int]] = defaultdict(list)
+        for id_, type_ in self._taken:
+            meant[type_].append(self._graph.number[id_])
+        virtual = [[*calls, *also] for calls, also in zip(edges, self._graph.virtual, strict=True)]
+        return [sorted(set(calls)) for calls in [*virtual, *(meant[type_] for type_ in types)]]
+
+    def _steps(self, edges: callgraph.Graph, names: set[str]) -> dict[int, int]:
+        """Of each function above one of these, the first step of a shortest way to it; one of these leads to itself."""
+        callers: callgraph.Graph = [[] for _ in edges]
+        for f, calls in enumerate(edges):
+            for g in calls:
+                callers[g].append(f)
+        queue = [f for f, name in enumerate(self._names) if name in names and not self._graph.places[f]]
+        steps = {f: f for f in queue}
+        for g in queue:
+            new = [f for f in callers[g] if f not in steps]
+            steps.update(dict.fromkeys(new, g))
+            queue += new
+        return steps
+
+    def _end(self, steps: dict[int, int], f: int) -> str:
+        """Where a way ends: "read in tcp_read"."""
+        *path, last = (g for g in _way(steps, f) if g < len(self._names))
+        return f"{self._names[last]} in {self._names[path[-1]]}"
+
+    def _place_of_call(self, caller: int, callee: int) -> str:
+        for unit in self._units:
+            for function in unit.functions:
+                if self._graph.number[function.id] == caller:
+                    for id_, line in function.calls:
+                        if self._graph.number[id_] == callee:
+                            return f"{function.file}:{line}"
+        return self._graph.places[caller]
+
+    def _most_called(
+        self, rows: Iterable[tuple[int, str] | tuple[int, str, str] | tuple[int, str, str, bool]]
+    ) -> list[Suggestion]:
+        """Suggestions: function, reason and what more there is to say."""
+        ordered = sorted(rows, key=lambda row: (-len(self._callers[row[0]]), self._names[row[0]], row[1]))
+        return [self._suggestion(*row) for row in ordered]
+
+    def _suggestion(self, f: int, reason: str, role: str = "", likely: bool = False) -> Suggestion:
+        return Suggestion(self._names[f], self._graph.places[f], reason, role, likely)
+
+
+_TOLD = ("release", "acquire")
+
+
+def _by_different(calls: list[int], some: dict[int, int], others: dict[int, int]) -> bool:
+    """Whether one call leads to some, and another one to others."""
+    one, two = some.keys() & calls, others.keys() & calls
+    return bool(one and two) and len(one | two) > 1
+
+
+def _way(steps: dict[int, int], f: int) -> Iterator[int]:
+    yield f
+    while steps[f] != f:
+        f = steps[f]
+        yield f
+
+
+def _length(steps: dict[int, int], f: int) -> int:
+    return sum(1 for _ in _way(steps, f))
+
+
+def _queue_role(name: str) -> str:
+    words = {word.lower() for word in _WORDS.findall(name.rpartition("::")[2])}
+    return "enqueue" if words & _PUTS else "dequeue" if words & _TAKES else ""
+
+
+def _family(name: str) -> str:
+    """The name without the word that says put or take: cq_push and cq_pop, Queue::push and Queue::pop are one."""
+    return "_".join(word.lower() for word in _WORDS.findall(name) if word.lower() not in _PUTS | _TAKES)
+
+
+def _few(names: Sequence[str]) -> str:
+    """Three of them, and how many more."""
+    chosen = list(dict.fromkeys(names))
+    return ", ".join(chosen[:3]) + (f" and {len(chosen) - 3} more" if len(chosen) > 3 else "")
