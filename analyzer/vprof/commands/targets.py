@@ -16,6 +16,7 @@ from vprof.metadata import Function, Unit
 from vprof.paths import target_file, target_names
 from vprof.scaffold import folder_for, scaffold
 from vprof.target import Target, callees_of
+from vprof.user_source import UserSource
 
 
 @click.group(invoke_without_command=True)
@@ -37,18 +38,35 @@ def command(context: click.Context) -> None:
 @command.command()
 @click.argument("name")
 @click.option("--dir", "folder", type=click.Path(path_type=Path), help="Work folder. [default: .vprof/TARGET]")
+@click.option(
+    "--source",
+    type=click.Path(exists=True, file_okay=False, resolve_path=True, path_type=Path),
+    metavar="DIR",
+    help="A tree, not built: what would match by its text.",
+)
+@click.option("--source-version", metavar="V", help="Its version, for entries that are for some versions only.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def check(name: str, folder: Path | None, form: str) -> None:
+def check(name: str, folder: Path | None, source: Path | None, source_version: str | None, form: str) -> None:
     """Show where each entry of a target's descriptor applies in its build, and which are for other versions.
 
     An entry that matches no function or call of the program is an error that names near misses.
 
+    With --source nothing is built: functions and calls are searched in the text of a tree, without expanding macros or
+    choosing a side of an #if. Whether an expression compiles there only a build tells.
+
     \b
-    Example:
+    Examples:
       vprof targets check minidb
+      vprof targets check minidb --source ~/minidb
     """
-    target = Target.load(name, folder)
-    units = target.units()
+    if source is None and source_version:
+        raise UsageError("--source-version is of a tree: give --source DIR")
+    if source:
+        target = Target.of(name, folder, UserSource(source, source_version, []))
+        units = _units_of_text(source, target)
+    else:
+        target = Target.load(name, folder)
+        units = target.units()
     rows = places(target, units)
     left_out = others(target)
     if not rows and not left_out:
@@ -106,6 +124,12 @@ def places(target: Target, units: list[Unit]) -> list[dict[str, str | list[str]]
                 rows.append(_row(entries.title(table, entry), entry, name, where))
     rows += [_row("root", {}, root, _places(root, units)) for root in target.descriptor.roots]
     return rows
+
+
+def _units_of_text(source: Path, target: Target) -> list[Unit]:
+    from vprof.source_text import read_tree  # all other commands do without its grammar
+
+    return read_tree(source, target.descriptor)
 
 
 def others(target: Target) -> list[dict[str, str]]:

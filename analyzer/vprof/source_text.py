@@ -1,0 +1,174 @@
+"""What the text of a tree defines and calls, without building it: `vprof targets check --source`.
+
+    files that name a function of the descriptor -> tree-sitter -> functions with braces, their calls -> units
+
+A unit here says what `.vprof_meta` would say of names, places and entries (vprof/metadata.py); it has no sites. Text is
+not what a compiler sees: macros are not expanded, all sides of an #if count (but of those that open a brace the first
+alone), which overload is meant and whether an expression compiles is not known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+
+import tree_sitter_cpp
+from tree_sitter import Language, Node, Parser, Query, QueryCursor
+
+from vprof import entries
+from vprof.descriptor import Descriptor
+from vprof.entries import Entry
+from vprof.errors import UsageError
+from vprof.metadata import Function, Symbol, Unit
+
+_SUFFIXES = {".c", ".cc", ".cpp", ".cxx", ".c++", ".h", ".hh", ".hpp", ".hxx", ".inl", ".ic", ".ipp", ".i"}
+_LANGUAGE = Language(tree_sitter_cpp.language())
+_CALLS = Query(_LANGUAGE, "(call_expression function: (_) @called)")
+_DECLARATORS = Query(_LANGUAGE, "(function_declarator) @declarator")
+_DIRECTIVE = re.compile(rb"^[ \t]*#(?:[^\n\\]|\\\r?\n|\\.)*", re.MULTILINE)
+_CONDITION = re.compile(rb"[ \t]*#[ \t]*(if|el|endif)")
+_BODY = re.compile(rb"(?:\s|const|noexcept|override|final|&)*(?::[^;{}]*)?\{")
+"""What may stand between a function's parameters and its brace; initialisers of a constructor count as its braces."""
+_ARGUMENTS = re.compile(r"<[^<>]*>")
+_SCOPES = ("namespace_definition", "class_specifier", "struct_specifier")
+_MARGIN = 4096
+"""Bytes behind a declarator that are looked at for its brace."""
+
+
+def read_tree(tree: Path, descriptor: Descriptor) -> list[Unit]:
+    """The files that name one of the descriptor's functions, each as a unit. Raises UsageError if there is no file."""
+    wanted = {_last(name) for name in _functions(descriptor)}
+    calls = {name for rows in descriptor.entries.values() for row in rows for name in entries.names(row, "call")}
+    named = re.compile(rb"\b(?:" + b"|".join(re.escape(name).encode() for name in sorted(wanted)) + rb")\b")
+    files = [path for path in sorted(tree.rglob("*")) if path.suffix.lower() in _SUFFIXES and path.is_file()]
+    if not files:
+        raise UsageError(f"{tree}: no C or C++ source is there")
+    parser = Parser(_LANGUAGE)
+    units = []
+    for path in files:
+        text = path.read_bytes()
+        if named.search(text):
+            units.append(_unit(path, _functions_of(parser, text, path, calls), descriptor))
+    return units
+
+
+def _functions(descriptor: Descriptor) -> Iterator[str]:
+    yield from descriptor.roots
+    for rows in descriptor.entries.values():
+        for row in rows:
+            yield from entries.names(row, "function")
+
+
+def _functions_of(parser: Parser, text: bytes, path: Path, calls: set[str]) -> list[Function]:
+    """The functions that a file defines."""
+    text = _without_directives(text)
+    root = parser.parse(text).root_node
+    defined = [
+        node
+        for node in QueryCursor(_DECLARATORS).captures(root).get("declarator", [])
+        if _BODY.match(text[node.end_byte : node.end_byte + _MARGIN])
+    ]
+    defined.sort(key=lambda node: node.start_byte)
+    called = QueryCursor(_CALLS).captures(root).get("called", [])
+    by_end = [*(node.start_byte for node in defined[1:]), len(text)]
+    return [
+        _function(node, path, _called_between(called, node.end_byte, end, calls))
+        for node, end in zip(defined, by_end, strict=True)
+    ]
+
+
+def _without_directives(text: bytes) -> bytes:
+    """Directives are blanked: between the halves of an `if` they end all parsing. So are the other sides of a condition
+    whose first side opens more braces than it closes, or closes more."""
+    parts: list[bytes] = []
+    open_braces: list[int] = [0]  # of the side in which we are, for each condition around
+    blanked: list[bool] = [False]
+    done = 0
+    for directive in _DIRECTIVE.finditer(text):
+        side = text[done : directive.start()]
+        parts += [_blank(side) if any(blanked) else side, _blank(directive[0])]
+        open_braces[-1] += 0 if any(blanked) else side.count(b"{") - side.count(b"}")
+        done = directive.end()
+        kind = _CONDITION.match(directive[0])
+        if kind and kind[1] == b"if":
+            open_braces.append(0)
+            blanked.append(False)
+        elif kind and len(blanked) > 1:
+            blanked[-1] = kind[1] == b"el" and (blanked[-1] or open_braces[-1] != 0)
+            if kind[1] == b"endif":
+                blanked.pop()
+                inside = open_braces.pop()
+                open_braces[-1] += inside
+    return b"".join([*parts, text[done:]])
+
+
+def _blank(text: bytes) -> bytes:
+    return re.sub(rb"[^\r\n]", b" ", text)
+
+
+def _function(node: Node, path: Path, called: list[tuple[str, int]]) -> Function:
+    name = _qualified(node)
+    line = node.start_point.row + 1
+    return Function(f"{path}:{node.start_byte}", name, str(path), line, None, "text", False, called, [])
+
+
+def _called_between(called: list[Node], begin: int, end: int, wanted: set[str]) -> list[tuple[str, int]]:
+    """Calls up to the next function. The text of `a->b()` does not say whose `b`: it stands for every wanted one."""
+    found = []
+    for node in called:
+        if begin <= node.start_byte < end:
+            name = _plain(node)
+            same = [full for full in wanted if _last(full) == _last(name)]
+            found += [(full, node.start_point.row + 1) for full in same or [name]]
+    return found
+
+
+def _qualified(node: Node) -> str:
+    """The name of a function_declarator with the namespaces and classes around it."""
+    inner = node.child_by_field_name("declarator") or node
+    scopes = []
+    above = node.parent
+    while above is not None:
+        named = above.child_by_field_name("name") if above.type in _SCOPES else None
+        scopes += [_plain(named)] if named else []
+        above = above.parent
+    return "::".join([*reversed(scopes), _plain(inner)])
+
+
+def _plain(node: Node) -> str:
+    """A name without template arguments and blanks; of a member its last part."""
+    if node.type == "field_expression":
+        node = node.child_by_field_name("field") or node
+    text = (node.text or b"").decode("utf-8", "replace")
+    while (shorter := _ARGUMENTS.sub("", text)) != text:
+        text = shorter
+    return "".join(text.split()).removeprefix("::")
+
+
+def _last(name: str) -> str:
+    """ns::Class::method(int) -> method"""
+    return name.partition("(")[0].rpartition("::")[2]
+
+
+def _unit(path: Path, functions: list[Function], descriptor: Descriptor) -> Unit:
+    matched = [
+        f"{table}/{position}"
+        for table, rows in descriptor.entries.items()
+        for position, entry in enumerate(rows)
+        if _applies(entry, path, functions)
+    ]
+    names = sorted({name for function in functions for name, _ in function.calls})
+    symbols = [Symbol(name, name, False) for name in names]
+    return Unit(str(path), path.suffix, "text", "", 0, 0, functions, symbols, [], matched, [])
+
+
+def _applies(entry: Entry, path: Path, functions: Iterable[Function]) -> bool:
+    calls = entries.names(entry, "call")
+    return ("file" not in entry or fnmatch(str(path.absolute()), entry["file"])) and any(
+        entries.is_name(name, function.name)
+        and (not calls or any(entries.is_name(call, called) for call in calls for called, _ in function.calls))
+        for name in entries.names(entry, "function")
+        for function in functions
+    )

@@ -1,0 +1,173 @@
+"""`vprof targets check --source`: what would match in a tree, by its text; and the entries of targets/mysql."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+POOL = """
+name = "pool"
+roots = ["serve"]
+[build]
+programs = ["pool"]
+[[queue]]
+role = "dequeue"
+function = "db::Worker::run"
+call = "db::Queue::take"
+task = "return"
+[[sync]]
+role = "acquire"
+function = ["latch_wait", "Latch::wait"]
+object = "this"
+file = "*/sync/*"
+"""
+
+# Directives that cut an `if` in two, templates, calls of members, a namespace around a class.
+WORKER = """
+#include <nowhere.h>
+namespace db {
+template <class T> class Queue { public: T take(); };
+class Worker {
+  void run(Queue<int> &tasks) {
+#ifdef DEBUG
+    if (int task = tasks.take()) {
+#else
+    if (tasks.take()) {
+#endif
+      SERVE(task);
+    }
+  }
+};
+}
+"""
+LATCH = "template <bool spin> void Latch<spin>::wait() noexcept { FUTEX(this); }\n"
+SERVE = "int serve(int task);\nint main() { return serve(1); }\n"
+SERVE_DEFINED = "int\nserve(int task)\n{ return task; }\n"
+
+MARIADB = """
+dispatch_command_return do_command(THD *thd, bool blocking) {
+  enum enum_server_command command;
+#ifdef WITH_WSREP
+  if (thd->waits()) {
+#else
+  {
+#endif
+    return dispatch_command(command, thd, packet + 1, (uint) (packet_length - 1), blocking);
+  }
+}
+dispatch_command_return dispatch_command(enum enum_server_command command, THD *thd, char *packet, uint length, bool b)
+{ return DISPATCH_COMMAND_SUCCESS; }
+"""
+MARIADB_POOL = """
+static void queue_put(thread_group_t *group, native_event *ev, int cnt) {
+  for (int i = 0; i < cnt; i++) group->push(native_event_get_userdata(&ev[i]));
+}
+void tp_callback(TP_connection *c) { process(c); }
+"""
+MYSQL = """
+bool do_command(THD *thd) {
+  bool return_value;
+  enum enum_server_command command = COM_SLEEP;
+  return_value = dispatch_command(thd, &com_data, command);
+  return return_value;
+}
+bool dispatch_command(THD *thd, const COM_DATA *com_data, enum enum_server_command command) { return false; }
+"""
+
+
+def tree(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def check(target: str | Path, source: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    vprof = Path(sys.executable).with_name("vprof")
+    command = [vprof, "targets", "check", target, "--source", source, *options]
+    return subprocess.run(command, capture_output=True, text=True, cwd=source)
+
+
+def said(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    assert done.returncode == 0, done.stderr
+    return dict(json.loads(done.stdout))
+
+
+def pool(tmp_path: Path, **files: str) -> subprocess.CompletedProcess[str]:
+    target = tree(tmp_path / "pool", {"target.toml": POOL}).resolve()
+    texts = {"worker.cc": WORKER, "sync/latch.cc": LATCH, "serve.c": SERVE + SERVE_DEFINED}
+    named = {name.replace("__", "/").replace("_dot_", "."): text for name, text in files.items()}
+    return check(target, tree(tmp_path / "mine", {**texts, **named}), "--format", "json")
+
+
+def test_functions_and_calls_are_found_in_the_text(tmp_path: Path) -> None:
+    rows = said(pool(tmp_path))["entries"]
+    found = {(row["entry"], row["function"]): [Path(place).name for place in row["places"]] for row in rows}
+    assert found == {
+        ("sync acquire", "Latch::wait"): ["latch.cc:1"],
+        ("queue dequeue", "db::Worker::run"): ["worker.cc:6"],
+        ("root", "serve"): ["serve.c:4"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("files", "complaint"),
+    [
+        ({"serve_dot_c": SERVE}, "no function 'serve' is defined"),
+        ({"worker_dot_cc": WORKER.replace(".take()", ".get()")}, "no call of 'db::Queue::take' is written in"),
+        ({"worker_dot_cc": WORKER.replace("namespace db", "namespace web")}, "no function 'db::Worker::run'"),
+        ({"sync__latch_dot_cc": "", "latch_dot_cc": LATCH}, "[[sync]]"),
+    ],
+    ids=["declared only", "another call", "another namespace", "another file"],
+)
+def test_what_would_not_match_is_one_line(tmp_path: Path, files: dict[str, str], complaint: str) -> None:
+    done = pool(tmp_path, **files)
+    assert done.returncode == 2
+    assert complaint in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_tree_without_source_is_an_error(tmp_path: Path) -> None:
+    done = check("minidb", tmp_path)
+    assert done.returncode == 2
+    assert "no C or C++ source is there" in done.stderr
+
+
+def test_entries_of_mysql_for_mariadb(tmp_path: Path) -> None:
+    files = {"sql/sql_parse.cc": MARIADB, "sql/threadpool_generic.cc": MARIADB_POOL}
+    got = said(check("mysql", tree(tmp_path, files), "--source-version", "10.11.18", "--format", "json"))
+    assert {row["versions"] for row in got["left_out"]} == {"<10"}
+    assert {row["function"] for row in got["entries"]} == {"do_command", "queue_put", "tp_callback", "dispatch_command"}
+
+
+@pytest.mark.parametrize("version", ["5.7.44", "8.0.36", "8.4.0", "9.7.2"])
+def test_entries_of_mysql_for_mysql(tmp_path: Path, version: str) -> None:
+    mine = tree(tmp_path, {"sql/sql_parse.cc": MYSQL})
+    got = said(check("mysql", mine, "--source-version", version, "--format", "json"))
+    assert {row["versions"] for row in got["left_out"]} == {">=10"}
+    begin = [row for row in got["entries"] if row["entry"] == "interval begin"]
+    assert begin == [
+        {
+            "entry": "interval begin",
+            "function": "do_command",
+            "call": "dispatch_command",
+            "places": [f"{tmp_path}/sql/sql_parse.cc:2"],
+        }
+    ]
+
+
+def test_a_tree_of_mariadb_is_not_one_of_mysql(tmp_path: Path) -> None:
+    """The thread pool's entries apply nowhere in MySQL's text."""
+    done = check("mysql", tree(tmp_path, {"sql/sql_parse.cc": MYSQL}), "--source-version", "10.11.18")
+    assert done.returncode == 2
+    assert "no function 'queue_put' is defined" in done.stderr
+
+
+def test_the_version_of_a_tree_must_be_said(tmp_path: Path) -> None:
+    done = check("mysql", tree(tmp_path, {"sql/sql_parse.cc": MYSQL}))
+    assert done.returncode == 2
+    assert "--source-version" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
