@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from vprof.errors import TraceError
 
-VERSION = 3
+VERSION = 4
 _HEADER = struct.Struct("<8sIIQ16s20xI")
 _MAGIC = b"VPROFTRC"
 _CHUNK = struct.Struct("<4sIQIIQQII")

@@ -436,13 +436,14 @@ def _follow_task(x, interval, thread, s, e, lo, pieces, waits, count):  # type: 
     """At e, the start of home segment s: moves home to the creator of the task that s serves.
 
     A creator that did not work for the interval does not become home: it is walked as a waker, down to the previous
-    home segment. An edge that does not go back in time is ignored, so e strictly decreases.
+    home segment, unless nobody is known to have created the task. An edge that does not go back in time is ignored, so
+    e strictly decreases.
     """
     edge = x.segments[S_TASK_AT_START, s]
     creator, t = x.created[0, edge], x.created[1, edge]
     if t >= e:
         return thread, e
-    m = _last_before(x, creator, t)
+    m = _last_before(x, creator, t) if creator != NONE else NONE
     floor = lo
     moves = m != NONE and x.segments[S_TE, m] >= t and x.segments[S_INTERVAL, m] == interval
     if not moves:
@@ -452,7 +453,7 @@ def _follow_task(x, interval, thread, s, e, lo, pieces, waits, count):  # type: 
     _piece(pieces, count, interval, P_QUEUE, thread, max(t, floor), e, NONE)
     if moves:
         return creator, max(t, lo)
-    if t > floor:
+    if t > floor and creator != NONE:
         _wait(waits, count, NONE, thread, floor, e, 1, NONE, creator, t)
     return thread, floor
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vprof.intervals import Labels
+from vprof.intervals import Instances, Labels
 from vprof.lookup import latest
 from vprof.model import NONE, Bool, Created, Int32, Int64, Wakeups
 from vprof.records import (
@@ -51,8 +51,8 @@ class Handovers:
     corrected: int
 
 
-def handovers(records: Records, labels: Labels) -> Handovers:
-    """Created-by edges of tasks and of threads.
+def handovers(records: Records, instances: Instances, labels: Labels) -> Handovers:
+    """Created-by edges of tasks, of threads, and of requests that were created by nobody we know (creator NONE).
 
     A task's edge ends at the dequeuing thread's next change of label that works for the creator's interval, or if there
     is none at the very next one that works for any. A thread's edge ends at its first change to the creator's
@@ -71,18 +71,20 @@ def handovers(records: Records, labels: Labels) -> Handovers:
     thread_t = records.t[starts + 1]
     thread_row = adoptions.next(starts, labels.at(creators, thread_t))
 
+    waited = np.flatnonzero(instances.created < instances.begin)
     row = np.concatenate([task_row, np.where(thread_row >= 0, thread_row, starts)])
     taken = row >= 0
     row = row[taken]
-    made = np.concatenate([task_t, thread_t])[taken]
-    ts2 = records.t[row]
+    made = np.r_[np.concatenate([task_t, thread_t])[taken], instances.created[waited]]
+    ts2 = np.r_[records.t[row], instances.begin[waited]]
+    nobody = np.full(len(waited), NONE)
     created = Created(
-        creator=np.concatenate([task_creator, creators])[taken].astype(np.int32),
+        creator=np.r_[np.concatenate([task_creator, creators])[taken], nobody].astype(np.int32),
         ts=np.minimum(made, ts2 - 1),
-        thread=records.thread[row],
+        thread=np.r_[records.thread[row], instances.begin_thread[waited]],
         ts2=ts2,
     )
-    adopted = np.concatenate([task_row >= 0, thread_row >= 0])[taken]
+    adopted = np.r_[np.concatenate([task_row >= 0, thread_row >= 0])[taken], np.ones(len(waited), np.bool_)]
     order = np.lexsort((created.ts, created.ts2, created.thread))
     created = Created(created.creator[order], created.ts[order], created.thread[order], created.ts2[order])
     return Handovers(created, adopted[order], unmatched, int(np.count_nonzero(made - ts2 > 0)))

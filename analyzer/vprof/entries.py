@@ -28,6 +28,8 @@ _NAMES = ("function", "call")
 _AT_FUNCTION = ("entry", "exit")
 _AT_CALL = ("before call", "after call")
 _TYPED_EVENTS = ("begin", "end")
+CLOCKS = ("CLOCK_REALTIME", "CLOCK_MONOTONIC")
+"""What `created_at` may be measured by."""
 
 
 def check(table: str, rows: Any, file: str) -> None:
@@ -40,6 +42,7 @@ def check(table: str, rows: Any, file: str) -> None:
         _check_place(entry, where)
         if "type" in entry and entry["event"] not in _TYPED_EVENTS:
             raise UsageError(f"{where}: type is only for event = {' and '.join(_TYPED_EVENTS)}")
+        _check_creation(entry, where)
         if "versions" in entry:
             _specifiers(entry["versions"], where)
 
@@ -98,7 +101,7 @@ def _either(alternatives: list[str]) -> str:
 def _check_keys(table: str, entry: Entry, where: str) -> None:
     action, values, expression = TABLES[table]
     required = (action, "function", expression)
-    optional = _OPTIONAL + {"interval": ("at", "type"), "sync": (), "queue": ("at",)}[table]
+    optional = _OPTIONAL + {"interval": ("at", "type", "created_at", "clock"), "sync": (), "queue": ("at",)}[table]
     for key in required:
         if key not in entry:
             raise UsageError(f"{where}: '{key}' is missing")
@@ -120,6 +123,18 @@ def _check_place(entry: Entry, where: str) -> None:
     if entry["at"] in _AT_CALL and "call" not in entry:
         raise UsageError(f"{where}: at = '{entry['at']}' needs 'call', the function that is called")
     _check_value("at", entry["at"], allowed, where)
+
+
+def _check_creation(entry: Entry, where: str) -> None:
+    """When a request was created, and by which clock: both or none."""
+    if "created_at" not in entry and "clock" not in entry:
+        return
+    if entry["event"] != "begin":
+        raise UsageError(f"{where}: created_at is only for event = begin")
+    for key, other in (("created_at", "clock"), ("clock", "created_at")):
+        if key not in entry:
+            raise UsageError(f"{where}: {other} needs '{key}'")
+    _check_value("clock", entry["clock"], CLOCKS, where)
 
 
 def _check_value(key: str, value: str, allowed: tuple[str, ...], where: str) -> None:

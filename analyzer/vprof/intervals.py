@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from vprof.lookup import latest
 from vprof.model import NONE, Bool, Int32, Int64, Intervals
-from vprof.records import ABORTED, INTERVAL_BEGIN, INTERVAL_END, ON_BEHALF, Records
+from vprof.records import ABORTED, INTERVAL_BEGIN, INTERVAL_END, NOT_CREATED, OBJECT, ON_BEHALF, Records
 
 UNFINISHED = "unfinished"
 ABORTED_REASON = "aborted"
@@ -25,18 +25,28 @@ OTHER_PLAN = "another plan was on"
 LOSS = "touches lost records"
 
 
+OLDEST_NS = 3600 * 10**9
+"""A request that waited longer before its interval began: its program more likely named another clock or unit."""
+
+
 @dataclass(frozen=True)
 class Instances:
-    """One row per begin record, sorted by (id, begin). `end_thread` is NONE where no end was found."""
+    """One row per begin record, sorted by (id, begin). `end_thread` is NONE where no end was found.
+
+    `created`: when the request was made that is taken up at `begin`, or `begin` where the program told no time that can
+    be believed; `not_believed` counts those it told in vain, by what is wrong with them.
+    """
 
     id: NDArray[np.uint64]
     type: Int32
     begin_thread: Int32
+    created: Int64
     begin: Int64
     end_thread: Int32
     end: Int64
     aborted: Bool
     ends_without_begin: int
+    not_believed: dict[str, int]
 
     @property
     def finished(self) -> Bool:
@@ -74,16 +84,34 @@ def pair(records: Records) -> Instances:
     has_end = end_row >= 0
     end_aux = np.where(has_end, records.aux[end_row], 0)
     end_type = end_aux >> 1
+    created, not_believed = _created(records, begins)
     return Instances(
         id=ids,
         type=np.where(end_type != 0, end_type, records.aux[begins]).astype(np.int32),
         begin_thread=records.thread[begins],
+        created=created,
         begin=begin,
         end_thread=np.where(has_end, records.thread[end_row], NONE).astype(np.int32),
         end=np.where(has_end, records.t[end_row], begin),
         aborted=(end_aux & ABORTED) != 0,
         ends_without_begin=len(ends) - len(instance),
+        not_believed=not_believed,
     )
+
+
+def _created(records: Records, begins: Int64) -> tuple[Int64, dict[str, int]]:
+    """When the requests of these begin records were made, and how many of the times told are not believed, and why."""
+    told = np.isin(begins, records.rows(INTERVAL_BEGIN, OBJECT))
+    age = np.zeros(len(begins), np.int64)
+    age[told] = records.word[begins[told] + 1].view(np.int64)
+    reasons = {
+        "is 0": age == NOT_CREATED,
+        "is in the future": (age < 0) & (age != NOT_CREATED),
+        f"is more than {OLDEST_NS // 10**9} s before the begin": age > OLDEST_NS,
+    }
+    wrong = np.logical_or.reduce(list(reasons.values()))
+    counts = {reason: int(np.count_nonzero(applies)) for reason, applies in reasons.items() if applies.any()}
+    return records.t[begins] - np.where(wrong, 0, age), counts
 
 
 def label(records: Records, instances: Instances) -> tuple[Labels, NDArray[np.uint64]]:
@@ -129,7 +157,7 @@ def select(instances: Instances, foreign_ids: NDArray[np.uint64], reasons: dict[
         if reason == LOSS:
             lost = hit
     rows = np.flatnonzero(kept)
-    rows = rows[np.argsort(instances.begin[rows], kind="stable")]
+    rows = rows[np.argsort(instances.created[rows], kind="stable")]
     others = np.flatnonzero(~kept)
     number = np.empty(len(kept) + len(foreign_ids), np.int32)
     number[rows] = np.arange(len(rows))
@@ -139,7 +167,7 @@ def select(instances: Instances, foreign_ids: NDArray[np.uint64], reasons: dict[
         intervals=Intervals(
             type=instances.type[rows],
             begin_thread=instances.begin_thread[rows],
-            begin=instances.begin[rows],
+            begin=instances.created[rows],
             end_thread=instances.end_thread[rows],
             end=instances.end[rows],
             ignore=np.zeros(len(rows), np.bool_),
@@ -148,7 +176,7 @@ def select(instances: Instances, foreign_ids: NDArray[np.uint64], reasons: dict[
         ids=_names(instances.id, np.concatenate([rows, others])) + [f"{id_}#0" for id_ in foreign_ids],
         number=number,
         excluded={reason: count for reason, count in excluded.items() if count},
-        lost_latencies=instances.end[lost] - instances.begin[lost],
+        lost_latencies=instances.end[lost] - instances.created[lost],
     )
 
 

@@ -115,7 +115,7 @@ def visited(labels: Labels, wakers: Bool, given: Handovers) -> Bool:
     """
     found = wakers.copy()
     found[labels.thread[labels.instance != NONE]] = True
-    found[given.created.creator] = True
+    found[given.created.creator[given.created.creator != NONE]] = True
     return found
 
 

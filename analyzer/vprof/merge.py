@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from vprof.errors import UsageError
-from vprof.model import NONE, Created, Int64, Intervals, Invocations, Losses, Program, Segments, Trace, Wakeups
+from vprof.model import NONE, Created, Int32, Int64, Intervals, Invocations, Losses, Program, Segments, Trace, Wakeups
 
 
 def merge(traces: Sequence[Trace]) -> Trace:
@@ -164,10 +164,10 @@ def _renumbered(t: Trace, function, site, type_, label, thread: int, segment: in
         wakeups=replace(
             t.wakeups,
             thread=t.wakeups.thread + thread,
-            waker=np.where(t.wakeups.waker == NONE, NONE, t.wakeups.waker + thread),
+            waker=_moved(t.wakeups.waker, thread),
             segment=t.wakeups.segment + segment,
         ),
-        created=replace(t.created, creator=t.created.creator + thread, thread=t.created.thread + thread),
+        created=replace(t.created, creator=_moved(t.created.creator, thread), thread=t.created.thread + thread),
         intervals=replace(
             t.intervals,
             type=type_[t.intervals.type].astype(i32),
@@ -175,3 +175,7 @@ def _renumbered(t: Trace, function, site, type_, label, thread: int, segment: in
             end_thread=t.intervals.end_thread + thread,
         ),
     )
+
+
+def _moved(threads: Int32, by: int) -> Int32:
+    return np.where(threads == NONE, NONE, threads + by).astype(np.int32)

@@ -92,7 +92,8 @@ class Wakeups:
 
 @dataclass(frozen=True)
 class Created:
-    """`<tid, ts, tid', ts'>`: `creator` made the task at `ts`; `thread` took it up at `ts2`."""
+    """`<tid, ts, tid', ts'>`: `creator` made the task at `ts`; `thread` took it up at `ts2`. A creator NONE is nobody
+    of the program: a request's time of creation was passed in."""
 
     creator: Int32
     ts: Int64

@@ -14,6 +14,8 @@ PEER, ENQUEUE, DEQUEUE, CREATED, LOST, COUNT, ABANDONED, OFF_CPU = 8, 9, 10, 11,
 LONG_DURATION = 0xFFFFFFFF
 PEER_UNKNOWN, PEER_TIME_UNKNOWN = 1, 2
 SITE_BITS = 22
+NOT_CREATED = -(1 << 63)
+"""word of OBJECT after INTERVAL_BEGIN, signed: the program knew no time."""
 ABORTED = 1
 """aux of INTERVAL_END: this bit, and the label number of the type above it."""
 

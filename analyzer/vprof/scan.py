@@ -28,6 +28,7 @@ from vprof.records import (
     BLOCKED,
     COUNT,
     CREATED,
+    INTERVAL_BEGIN,
     INVOCATION,
     LONG_DURATION,
     LONG_START,
@@ -297,6 +298,8 @@ def is_sparse(kind, previous):  # type: ignore[no-untyped-def]
         return previous == CREATED
     if kind == COUNT:
         return previous == LOST
+    if kind == OBJECT:
+        return previous == INTERVAL_BEGIN
     return (0b0001111000111000 >> kind) & 1 != 0
 
 

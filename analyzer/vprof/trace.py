@@ -123,8 +123,11 @@ class Reading:
     def _select(self) -> None:
         records, epochs = self.scan.records, self._epochs
         instances = semantic.pair(records)
+        if self.clock.remark:  # what is known in ns cannot be taken from these times
+            instances = replace(instances, created=instances.begin)
         self._labels, foreign = semantic.label(records, instances)
-        self._given = handovers(records, self._labels)
+        self._given = handovers(records, instances, self._labels)
+        self._not_believed = instances.not_believed
         entered = self.scan.calls_entered if len(epochs) > 1 else np.zeros(1, np.int64)
         self._spans = read_spans(self.file, self.clock)
         self._chosen = choose(epochs, instances, entered, plan_of(self._spans, epochs))
@@ -132,7 +135,7 @@ class Reading:
         self._visited = loss.visited(self._labels, self.scan.wakers, self._given)
         lost = self._lost.of(self._visited).touch(instances)
         usable = instances.finished & ~lost
-        self._slices = slices(self._spans, instances.begin[usable], instances.end[usable])
+        self._slices = slices(self._spans, instances.created[usable], instances.end[usable])
         self.selection = semantic.select(
             instances,
             foreign,
@@ -354,6 +357,10 @@ class Reading:
             (
                 unplaced,
                 f"time off the CPU between events too close for it, left out: {self._unplaced / 1e6:.3g} ms",
+            ),
+            *(
+                (count, f"created_at {wrong}: {count} intervals begin where the program began them")
+                for wrong, count in self._not_believed.items()
             ),
             (given.unmatched_dequeues, f"tasks dequeued whose enqueue is not in the file: {given.unmatched_dequeues}"),
         ]

@@ -58,6 +58,18 @@ llvm::Error checkPlace(const Hook &hook, const std::string &at) {
   return wrong(hook.entry + ": 'at' must be entry or exit, or before call or after call with 'call', not '" + at + "'");
 }
 
+/// The clocks that created_at may be of, by the numbers that Linux has given them for good.
+llvm::Error readClock(Hook &hook, const std::string &name) {
+  if (hook.created_at.empty()) return llvm::Error::success();
+  if (hook.action != "begin") return wrong(hook.entry + ": 'created_at' is only for event = begin");
+  const std::map<std::string, std::string> numbers = {{"CLOCK_REALTIME", "0"}, {"CLOCK_MONOTONIC", "1"}};
+  const auto found = numbers.find(name);
+  if (found == numbers.end())
+    return wrong(hook.entry + ": 'clock' must be CLOCK_REALTIME or CLOCK_MONOTONIC, not '" + name + "'");
+  hook.clock = found->second;
+  return llvm::Error::success();
+}
+
 llvm::Expected<Hook> readHook(const Table &table, size_t position, const llvm::json::Object &object) {
   Hook hook;
   hook.table = table.name;
@@ -68,6 +80,7 @@ llvm::Expected<Hook> readHook(const Table &table, size_t position, const llvm::j
   hook.value = text(object, table.value_key);
   hook.file = text(object, "file");
   hook.type = text(object, "type");
+  hook.created_at = text(object, "created_at");
   const std::string at = text(object, "at");
   hook.late = at == "exit" || at == "after call" || (at.empty() && hook.action == "dequeue");
   if (!table.actions.count(hook.action))
@@ -75,6 +88,7 @@ llvm::Expected<Hook> readHook(const Table &table, size_t position, const llvm::j
   if (hook.functions.empty()) return wrong(hook.entry + ": 'function' is missing");
   if (hook.value.empty()) return wrong(hook.entry + ": '" + table.value_key + "' is missing");
   if (llvm::Error error = checkPlace(hook, at)) return std::move(error);
+  if (llvm::Error error = readClock(hook, text(object, "clock"))) return std::move(error);
   return hook;
 }
 

@@ -22,6 +22,8 @@ struct Hook {
   bool late = false;                   ///< at exit, or after the call
   std::string value;                   ///< id, object or task
   std::string type;                    ///< interval begin and end only, may be empty
+  std::string created_at;              ///< interval begin only, may be empty: ns of the clock when it was created
+  std::string clock;                   ///< its number, if created_at is there
 
   /// True if the entry is about this function.
   bool names(const Function &candidate) const;

@@ -47,6 +47,8 @@ std::string eventText(const Hook &hook, const std::string &place) {
   if (hook.action != "begin" && hook.type.empty())
     return macroCall("__VPROF_" + place, {nameOf(hook), eventFunction(hook), value});
   const std::string type = hook.type.empty() ? "0" : "(" + hook.type + ")";
+  if (!hook.created_at.empty())
+    return macroCall("__VPROF_CREATED_" + place, {nameOf(hook), value, type, "(" + hook.created_at + ")", hook.clock});
   return macroCall("__VPROF_TYPED_" + place, {nameOf(hook), eventFunction(hook), value, type});
 }
 

@@ -139,6 +139,33 @@ __VPROF_CALL(wake_done)
 __VPROF_TYPED_CALL(interval_begin)
 __VPROF_TYPED_CALL(interval_end_typed)
 
+/* The begin of a request that was created earlier, at a time of a clock. */
+struct __vprof_created_args {
+  __vprof_u64 id;
+  const char *type;
+  __vprof_u64 at;
+  int clock;
+};
+extern void __vprof_c_interval_begin_created(__vprof_u64, const char *, __vprof_u64,
+                                             int) __asm__("vprof_interval_begin_created")
+    __attribute__((__weak__, __nothrow__));
+__VPROF_INLINE int __vprof_do_created(__vprof_u64 id, const char *type, __vprof_u64 at, int clock) {
+  if (__vprof_c_interval_begin_created) __vprof_c_interval_begin_created(id, type, at, clock);
+  return 0;
+}
+__VPROF_INLINE void __vprof_exit_created(const struct __vprof_created_args *args) {
+  __vprof_do_created(args->id, args->type, args->at, args->clock);
+}
+__VPROF_INLINE struct __vprof_created_args __vprof_created(__vprof_u64 id, const char *type, __vprof_u64 at,
+                                                           int clock) {
+  struct __vprof_created_args args;
+  args.id = id;
+  args.type = type;
+  args.at = at;
+  args.clock = clock;
+  return args;
+}
+
 __VPROF_INLINE struct __vprof_typed_args __vprof_typed(__vprof_u64 id, const char *type) {
   struct __vprof_typed_args args;
   args.id = id;
@@ -174,6 +201,11 @@ __VPROF_INLINE void __vprof_exit_returned(const __vprof_u64 *task) {
   const int __vprof_hook_##n __VPROF_UNUSED = __vprof_do_##f((__vprof_u64)(id), type);
 #define __VPROF_TYPED_EXIT(n, f, id, type) \
   const struct __vprof_typed_args __vprof_hook_##n __VPROF_EXITS(f) = __vprof_typed((__vprof_u64)(id), type);
+#define __VPROF_CREATED_ENTRY(n, id, type, at, clock) \
+  const int __vprof_hook_##n __VPROF_UNUSED = __vprof_do_created((__vprof_u64)(id), type, (__vprof_u64)(at), clock);
+#define __VPROF_CREATED_EXIT(n, id, type, at, clock)                          \
+  const struct __vprof_created_args __vprof_hook_##n __VPROF_EXITS(created) = \
+      __vprof_created((__vprof_u64)(id), type, (__vprof_u64)(at), clock);
 
 /* `return e;` of a function with a task in its returned value becomes `return __vprof_returned = (e), ...;`. The
  * argument is its type, which may hold commas.
@@ -187,6 +219,8 @@ __VPROF_INLINE void __vprof_exit_returned(const __vprof_u64 *task) {
  * in variables of the function, k and n being the call's own. */
 #define __VPROF_AT(n, f, x) ((void)__vprof_do_##f((__vprof_u64)(x)))
 #define __VPROF_TYPED_AT(n, f, id, type) ((void)__vprof_do_##f((__vprof_u64)(id), type))
+#define __VPROF_CREATED_AT(n, id, type, at, clock) \
+  ((void)__vprof_do_created((__vprof_u64)(id), type, (__vprof_u64)(at), clock))
 #ifdef __cplusplus
 /* A temporary of the call's full expression ends what the call has begun if an exception leaves it. */
 struct __vprof_object {

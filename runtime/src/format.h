@@ -6,7 +6,7 @@
 
 namespace vprof {
 
-constexpr uint32_t kTraceVersion = 3;  // section 1.1
+constexpr uint32_t kTraceVersion = 4;  // section 1.1
 
 // Section 2: one record; a thread's event is one to three consecutive records.
 struct Record {
@@ -83,6 +83,9 @@ constexpr uint32_t site_of(uint64_t w1) {
 constexpr uint32_t call_of(uint64_t w1) {
   return static_cast<uint32_t>(w1 >> (32 + kSiteBits));
 }
+
+// Section 2.4: w1 of OBJECT after INTERVAL_BEGIN where the program knew no time.
+constexpr int64_t kNotCreated = INT64_MIN;
 
 // aux of INTERVAL_END. `label` is the number of the type, 0 = as at the begin.
 constexpr uint32_t end_aux(bool aborted, uint32_t label) {

@@ -1,4 +1,6 @@
 // Intervals, tasks and described primitives: the functions of vprof/vprof.h.
+#include <time.h>
+
 #include "off_cpu.h"
 #include "sync.h"
 #include "vprof/vprof.h"
@@ -18,6 +20,25 @@ static void write(Kind kind, uint32_t aux, uint64_t w1, Space space) {
 VPROF_API void vprof_interval_begin(uint64_t id, const char *type) {
   if (!attached() || id == 0) return;
   write(Kind::kIntervalBegin, g_session.arena->labels.intern(type), id, Space::kReserved);
+}
+
+// Section 2.4 of TRACE_FORMAT.md. Times beyond 2^63 ns are no times of any clock: the difference says so.
+static int64_t age_ns(uint64_t created_ns, int clock) {
+  timespec now;
+  if (created_ns == 0 || clock_gettime(clock, &now) != 0) return kNotCreated;
+  const uint64_t now_ns = static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+  return static_cast<int64_t>(now_ns - created_ns);
+}
+
+VPROF_API void vprof_interval_begin_created(uint64_t id, const char *type, uint64_t created_ns, int clock) {
+  if (!attached() || id == 0) return;
+  Slot *slot = current_slot();
+  if (slot == nullptr) return;
+  const uint32_t label = g_session.arena->labels.intern(type);
+  const uint64_t now = event_ticks(slot);
+  const Record event[2] = {make_record(Kind::kIntervalBegin, now, label, id),
+                           make_record(Kind::kObject, 0, 0, static_cast<uint64_t>(age_ns(created_ns, clock)))};
+  record(slot, event, 2, Space::kReserved, now);
 }
 
 VPROF_API void vprof_interval_end(uint64_t id) {

@@ -214,6 +214,27 @@ def test_a_mistake_about_an_entry_is_one_line(tmp_path: Path, change: tuple[str,
     assert "\n" not in str(error.value)
 
 
+CREATED = GOOD.replace('id = "txn->id"', 'id = "txn->id"\ncreated_at = "txn->made"\nclock = "CLOCK_MONOTONIC"')
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (('\nclock = "CLOCK_MONOTONIC"', ""), "[[interval]] number 1: created_at needs 'clock'"),
+        (('created_at = "txn->made"', ""), "clock needs 'created_at'"),
+        (('"CLOCK_MONOTONIC"', '"CLOCK_TAI"'), "clock = 'CLOCK_TAI' must be one of CLOCK_REALTIME, CLOCK_MONOTONIC"),
+        (('event = "begin"', 'event = "end"'), "created_at is only for event = begin"),
+        (('event = "begin"', 'event = "on_behalf"'), "created_at is only for event = begin"),
+    ],
+)
+def test_a_mistake_about_a_time_of_creation_is_one_line(tmp_path: Path, change: tuple[str, str], message: str) -> None:
+    descriptors.load(write(tmp_path, CREATED))
+    with pytest.raises(UsageError) as error:
+        descriptors.load(write(tmp_path, CREATED.replace(*change)))
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
 def with_version(text: str, version: str) -> str:
     return text.replace('path = "src"', f'path = "src"\nversion = "{version}"')
 

@@ -53,7 +53,7 @@ class History:
         return len(self._begun)
 
     def intervals(self) -> list[tuple[Any, ...]]:
-        return sorted(self.finished.values(), key=lambda row: row[2][1])
+        return sorted(self.finished.values(), key=lambda row: (row[2][1], int(row[0])))
 
     def _tick(self) -> int:
         """Time moves on; returns it in ticks."""
@@ -95,8 +95,12 @@ class History:
 
     def _begin(self, actor: Actor) -> None:
         id_ = self._chance.randint(1, (1 << 64) - 1)
-        actor.records.begin(id_, self._tick(), id_ % 3)  # types without names are none
-        self._begun[id_] = (actor.index, self.now)
+        age = self._chance.choice([None, None, 0, self._chance.randint(1, 300), -5, -(1 << 63), 3_600_000_000_001])
+        actor.records.begin(id_, self._tick(), id_ % 3, age)  # types without names are none
+        created = self.now - age if age and 0 < age <= 300 else self.now
+        self._begun[id_] = (actor.index, created)
+        if created < self.now:
+            self.created.append((-1, created, actor.index, self.now))
         self._relabel(actor, id_)
 
     def _end(self, actor: Actor) -> None:

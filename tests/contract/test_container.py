@@ -90,7 +90,7 @@ def test_noise_after_the_last_chunk_is_told(tmp_path: Path) -> None:
         (b"", "empty"),
         (b"\x7fELF" + bytes(100), "not a vprof trace"),
         (b"hello\n", "not a vprof trace"),
-        (header(version=4), "upgrade vprof"),
+        (header(version=5), "upgrade vprof"),
         (header()[:20] + b"\xff" + header()[21:], "header is damaged"),
     ],
 )

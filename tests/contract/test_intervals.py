@@ -7,6 +7,7 @@ from pathlib import Path
 from tuples import Load, Tuples
 from writer import Thread, Writer, header
 
+from vprof.critical_path import PIECE_NAMES, critical_paths
 from vprof.model import NONE
 from vprof.trace import load_binary
 
@@ -211,3 +212,61 @@ def test_a_rotated_file_is_read_alone(tmp_path: Path) -> None:
     assert [row[0] for row in Tuples(trace).intervals()] == ["2"]
     assert trace.excluded == {"begun before the recording": 1}
     assert trace.threads == ["thread 9"]
+
+
+def test_an_interval_begins_when_its_request_was_created(load: Load) -> None:
+    """On a thread that worked for another one then: what it did is not in the interval, which lay in a queue."""
+    writer = Writer(end=500)
+    thread = writer.thread(1, ticks=0)
+    whole(thread, 1, 100, 190)
+    thread.begin(2, 200, age_ns=150)
+    thread.end(2, 300)
+    trace = load(writer)
+    tuples = Tuples(trace)
+    assert tuples.intervals() == [("2", "", (0, 50), (0, 300)), ("1", "", (0, 100), (0, 190))]
+    assert tuples.created() == [(NONE, 50, 0, 200)]
+    pieces = critical_paths(trace).pieces
+    mine = pieces.interval == 0
+    found = [
+        (PIECE_NAMES[k], a, b) for k, a, b in zip(pieces.kind[mine], pieces.start[mine], pieces.stop[mine], strict=True)
+    ]
+    assert found == [("queue", 50, 200), ("exec", 200, 300)]
+
+
+def test_times_of_creation_that_cannot_be_are_counted_and_ignored(load: Load) -> None:
+    writer = Writer()
+    thread = writer.thread(1)
+    hour = 3600 * 10**9
+    for number, age in enumerate([0, hour, hour + 1, -1, -(10**18), -(1 << 63)], 1):
+        thread.begin(number, 2 * hour + 10 * number, age_ns=age)
+        thread.end(number, 2 * hour + 10 * number + 5)
+    trace = load(writer)
+    assert sorted(trace.intervals.end - trace.intervals.begin) == [5, 5, 5, 5, 5, hour + 5]
+    assert [note for note in trace.notes if note.startswith("created_at")] == [
+        "created_at is 0: 1 intervals begin where the program began them",
+        "created_at is in the future: 2 intervals begin where the program began them",
+        "created_at is more than 3600 s before the begin: 1 intervals begin where the program began them",
+    ]
+
+
+def test_a_request_that_was_dequeued_was_with_its_enqueuer_before(load: Load) -> None:
+    """Created at 20; another thread put it into a queue at 60, out of which it was taken and begun at 100."""
+    writer = Writer(end=200)
+    acceptor, worker = writer.thread(1, ticks=0), writer.thread(2, ticks=0)
+    acceptor.enqueue(7, 60)
+    worker.dequeue(7, 99)
+    worker.begin(1, 100, age_ns=80)
+    worker.end(1, 150)
+    trace = load(writer)
+    assert Tuples(trace).intervals() == [("1", "", (1, 20), (1, 150))]
+    pieces = critical_paths(trace).pieces
+    queue = pieces.kind == PIECE_NAMES.index("queue")
+    assert [(int(a), int(b)) for a, b in zip(pieces.start[queue], pieces.stop[queue], strict=True)] == [(60, 100)]
+
+
+def test_without_a_clock_in_ns_nothing_was_created_earlier(load: Load) -> None:
+    writer = Writer(anchors=[(0, 0)])
+    thread = writer.thread(1)
+    thread.begin(1, 1000, age_ns=500)
+    thread.end(1, 2000)
+    assert Tuples(load(writer)).intervals() == [("1", "", (0, 1000), (0, 2000))]

@@ -22,7 +22,7 @@ LOW48 = (1 << 48) - 1
 LONG = 0xFFFFFFFF
 
 
-def header(version: int = 3, number: int = 0, session: bytes = bytes(range(16))) -> bytes:
+def header(version: int = 4, number: int = 0, session: bytes = bytes(range(16))) -> bytes:
     head = struct.pack("<8sIIQ16s20x", b"VPROFTRC", version, 64, number, session)
     return head + struct.pack("<I", zlib.crc32(head))
 
@@ -55,8 +55,10 @@ class Thread:
     def abandoned(self, site: int, enter: int, noticed: int, depth: int = 0, call: int = 0) -> None:
         self.invocation(site, enter, noticed, depth, kind=14, call=call)
 
-    def begin(self, id_: int, t: int, label: int = 0) -> None:
-        self._add(t, record(3, t, label, id_))
+    def begin(self, id_: int, t: int, label: int = 0, age_ns: int | None = None) -> None:
+        """`age_ns`: so long before the request was created; None: nothing was told."""
+        told = [] if age_ns is None else [record(7, 0, 0, age_ns & (1 << 64) - 1)]
+        self._add(t, record(3, t, label, id_), *told)
 
     def end(self, id_: int, t: int, aborted: bool = False, label: int = 0) -> None:
         self._add(t, record(4, t, int(aborted) | label << 1, id_))

@@ -39,6 +39,11 @@ void vprof_interval_begin(uint64_t id, const char *type) {
   fprintf(stderr, "%*sbegin %llu %s\n", 2 * depth, "", (unsigned long long)id, type ? type : "-");
 }
 
+void vprof_interval_begin_created(uint64_t id, const char *type, uint64_t created_ns, int clock) {
+  fprintf(stderr, "%*sbegin %llu %s created at %llu of clock %d\n", 2 * depth, "", (unsigned long long)id,
+          type ? type : "-", (unsigned long long)created_ns, clock);
+}
+
 void vprof_interval_end_typed(uint64_t id, const char *type) {
   fprintf(stderr, "%*send %llu %s\n", 2 * depth, "", (unsigned long long)id, type ? type : "-");
 }

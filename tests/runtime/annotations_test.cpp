@@ -1,4 +1,6 @@
 // The functions of vprof/vprof.h: the records they write, and the calls that write none.
+#include <time.h>
+
 #include "in_process.h"
 #include "mappings.h"
 #include "sync.h"
@@ -39,6 +41,34 @@ TEST(Annotations, IntervalZeroIsNone) {
     EXPECT_EQ(take_records(slot).size(), 0u);
     vprof_on_behalf(0);
     EXPECT_EQ(kind_of(take_records(slot).at(0)), Kind::kOnBehalf);
+  });
+}
+
+int64_t told_age(Slot *slot, uint64_t created_ns, int clock) {
+  vprof_interval_begin_created(1, "read", created_ns, clock);
+  const std::vector<Record> records = take_records(slot);
+  EXPECT_EQ(records.size(), 2u);
+  EXPECT_EQ(kind_of(records.at(0)), Kind::kIntervalBegin);
+  EXPECT_EQ(label(aux_of(records.at(0))), "read");
+  EXPECT_EQ(kind_of(records.at(1)), Kind::kObject);
+  return static_cast<int64_t>(records.at(1).w1);
+}
+
+TEST(Annotations, ABeginTellsHowLongAgoTheRequestWasCreated) {
+  on_new_thread([](Slot *slot) {
+    for (const int clock : {CLOCK_REALTIME, CLOCK_MONOTONIC}) {
+      timespec t;
+      ASSERT_EQ(clock_gettime(clock, &t), 0);
+      const uint64_t now = static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
+      const int64_t minute = 60'000'000'000;
+      EXPECT_NEAR(static_cast<double>(told_age(slot, now - minute, clock)), 60e9, 10e9);
+      EXPECT_NEAR(static_cast<double>(told_age(slot, now + minute, clock)), -60e9, 10e9);
+      EXPECT_GT(told_age(slot, UINT64_MAX, clock), 3600 * int64_t{1'000'000'000});
+      EXPECT_EQ(told_age(slot, 0, clock), kNotCreated);
+    }
+    EXPECT_EQ(told_age(slot, 1, -1), kNotCreated);
+    vprof_interval_begin_created(0, "none", 1, CLOCK_MONOTONIC);
+    EXPECT_EQ(take_records(slot).size(), 0u);
   });
 }
 

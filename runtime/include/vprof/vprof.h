@@ -20,6 +20,11 @@ extern "C" {
  * NULL. */
 void vprof_interval_begin(uint64_t id, const char *type);
 
+/* As vprof_interval_begin, for a request that was created at `created_ns` of `clock` (CLOCK_REALTIME or CLOCK_MONOTONIC
+ * of time.h, in nanoseconds) and has waited since then: that time belongs to the interval, as `[queue]`. 0, a time to
+ * come and one of more than an hour ago are not believed: the interval begins now, and the analyzer says how many. */
+void vprof_interval_begin_created(uint64_t id, const char *type, uint64_t created_ns, int clock);
+
 /* Ends interval `id`, on any thread of any process. The calling thread works on behalf of no interval from here on. */
 void vprof_interval_end(uint64_t id);
 
