@@ -3,7 +3,7 @@ PACKAGES := clang-19 libclang-19-dev llvm-19-dev libclang-rt-19-dev clang-format
             libgtest-dev graphviz python3 python3-venv lld-19 procps \
             dpkg-dev zlib1g-dev autoconf automake libtool libtool-bin meson ccache \
             libgmock-dev libbenchmark-dev libpcre2-dev perl csmith libcsmith-dev \
-            libapr1-dev libaprutil1-dev wrk \
+            libapr1-dev libaprutil1-dev wrk libevent-dev libmemcached-tools \
             chromium chromium-driver
 PYTHON := /usr/bin/python3
 VENV := .venv
@@ -60,6 +60,8 @@ test: test-quick test-browser
 	$(BIN)/python -m pytest -rs tests/postgres
 	@echo "Apache httpd: built with vprof (1 minute, once), tested under load (2 minutes)"
 	$(BIN)/python -m pytest -rs tests/httpd
+	@echo "memcached: built with vprof (1 minute, once), tested under load (half a minute)"
+	$(BIN)/python -m pytest -rs tests/memcached
 	@echo "LevelDB and the quick part of the corpus: other projects' own tests, with vprof (some 8 minutes)"
 	$(BIN)/python -m pytest -rs tests/leveldb tests/corpus
 
@@ -72,7 +74,7 @@ corpus: setup
 test-quick: setup lint
 	cmake --build $(BUILD)
 	ctest --test-dir $(BUILD) --output-on-failure
-	$(BIN)/python -m pytest --ignore=tests/postgres --ignore=tests/httpd --ignore=tests/leveldb --ignore=tests/corpus --ignore=tests/browser
+	$(BIN)/python -m pytest --ignore=tests/postgres --ignore=tests/httpd --ignore=tests/memcached --ignore=tests/leveldb --ignore=tests/corpus --ignore=tests/browser
 
 # The pages of `vprof report` in a headless Chromium (2 minutes).
 test-browser: setup

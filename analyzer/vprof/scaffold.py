@@ -116,7 +116,8 @@ def scaffold(name: str, programs: Sequence[Path]) -> str:
         *_entries("sync", [row for row in locks if row.likely]),
         *_listed("They wrap locks that vprof sees; without an entry, too.", _others(locks)),
         *_listed(
-            "In these a thread may wait unseen: as their caller's own time, or as [unknown].", shown(found.unseen())
+            "No source: their time is their callers'; a wait in them is seen if made by what annotations/ lists.",
+            shown(found.unseen()),
         ),
     ]
     return "\n".join(lines) + "\n"

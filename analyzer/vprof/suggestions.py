@@ -153,8 +153,8 @@ class Suggestions:
         return self._most_called((f, *hint) for f in self._own if (hint := self._lock(f)))
 
     def unseen(self) -> list[Suggestion]:
-        """Functions without source in which a thread may block, and which are in no annotation; those that a thread
-        begins with, or main, call first."""
+        """Functions without source in which a thread may block, and which are in no annotation; first those that main
+        or what a thread begins with calls."""
         known = set(exports(native("lib/vprof/libvprof.so")))
         outermost = {row.function for row in self.threads()} | {"main"}
         rows = []

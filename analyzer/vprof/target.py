@@ -220,7 +220,9 @@ class Target:
         try:
             return [word.format(**values) for word in shlex.split(template)]
         except (KeyError, IndexError, ValueError) as error:
-            raise UsageError(f"{self.descriptor.file}: cannot fill in '{template}': {error}") from None
+            raise UsageError(
+                f"{self.descriptor.file}: cannot fill in '{template}': {error} (write {{{{ for {{)"
+            ) from None
 
 
 def _work_folder(name: str, given: Path | None) -> Path:

@@ -10,6 +10,7 @@ import pytest
 from build_cache import Built, built, cache_folder
 
 from vprof.source import SourceUnavailableError
+from vprof.target import Target
 
 KeptBuild = Callable[[str], AbstractContextManager[Built]]
 
@@ -46,3 +47,22 @@ def kept_build(installed: Path, say: Callable[[str], None]) -> KeptBuild:
             pytest.skip(f"the source of {name} cannot be fetched: {error}")
 
     return kept
+
+
+def server_fixtures(name: str) -> tuple[Callable[..., Iterator[Built]], Callable[..., Target]]:
+    """Two fixtures for the conftest.py of a target with a server: its build, whose server is set up anew, and for tests
+    that run server and session in this process its Target."""
+
+    @pytest.fixture(scope="session")
+    def build(kept_build: KeptBuild) -> Iterator[Built]:
+        with kept_build(name) as found:
+            (found.target.folder / "server.setup").unlink(missing_ok=True)
+            yield found
+
+    @pytest.fixture
+    def target(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Target:
+        found: Built = request.getfixturevalue(name)
+        monkeypatch.setenv("VPROF_PREFIX", str(found.prefix))
+        return found.target
+
+    return build, target

@@ -87,7 +87,7 @@ def new(name: str, programs: tuple[Path, ...]) -> None:
     """Write a descriptor to begin with for PROGRAMs built with CC=vprof-cc: NAME/target.toml in this folder.
 
     It has what the programs say of themselves, and as comments, each with its reason, what the call graph suggests:
-    roots, threads, queues, locks, calls whose waits are not seen. You decide which of these are right. A descriptor
+    roots, threads, queues, locks, calls of libraries. You decide which of these are right. A descriptor
     that is there is never overwritten.
 
     \b

@@ -1,0 +1,128 @@
+"""memcached, built by `vprof instrument --target memcached`: what its descriptor promises."""
+
+import json
+import re
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from build_cache import Built
+
+import vprof
+from vprof.api import Run
+from vprof.plan import Plan
+from vprof.server import Server
+from vprof.session import Session
+from vprof.target import Target
+
+ADDRESS = ("127.0.0.1", 18965)
+CLIENTS = 8
+PATIENCE_SECONDS = 60
+PAUSE_SECONDS = 0.2
+"""Of a client; far longer than what the server needs for a request."""
+SET, GET, MISS = b"set key 0 0 5\r\nvalue\r\n", b"get key\r\n", b"get nothing\r\n"
+STORED, HIT, END = b"STORED\r\n", b"VALUE key 0 5\r\nvalue\r\nEND\r\n", b"END\r\n"
+
+
+def test_every_entry_applies(memcached: Built) -> None:
+    done = memcached.vprof("targets", "check", "memcached", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    assert all(entry["places"] for entry in json.loads(done.stdout)["entries"])
+
+
+def test_every_request_of_the_load_is_an_interval(memcached: Built, tmp_path: Path) -> None:
+    """The load counts what it has sent: at its end, each client may have had no answer yet."""
+    trace = tmp_path / "run.trace"
+    done = memcached.vprof("record", "--target", "memcached", "--seconds", 3, "-o", trace)
+    assert done.returncode == 0, done.stderr
+    log = (memcached.target.folder / "load.log").read_text()
+    counted = {name: int(re.findall(rf"cmd_{name}: (\d+)", log)[0]) for name in ("get", "set")}
+    run = vprof.load(trace)
+    of_type = run.intervals.type.value_counts()
+    for name, count in counted.items():
+        assert count > 100
+        assert count - CLIENTS <= of_type[name] <= count
+    assert set(of_type.index) == set(counted)
+    assert set(run.analysis.trace.excluded) <= {"aborted", "unfinished"}
+    assert sum(run.analysis.trace.excluded.values()) <= 2 * CLIENTS
+
+
+@contextmanager
+def recording(target: Target, trace: Path) -> Iterator[Session]:
+    """memcached runs and is recorded inside."""
+    server = Server.of(target)
+    plan = Plan.of(target.descriptor.roots)
+    with Session.start(None, server.account.name) as session, server.running(session, plan):
+        session.rotate(trace)
+        yield session
+        session.rotate(None)
+
+
+def wait_until(condition: Callable[[], object], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, f"{what}: not within {PATIENCE_SECONDS} s"
+        time.sleep(0.05)
+
+
+def converse(target: Target, trace: Path, *turns: tuple[list[bytes], bytes]) -> Run:
+    """One client: in each turn it sends the parts, with pauses between, and reads the answer. Then it closes."""
+    with recording(target, trace) as session:
+        with socket.create_connection(ADDRESS, timeout=PATIENCE_SECONDS) as connection:
+            for parts, answer in turns:
+                for number, part in enumerate(parts):
+                    if number:
+                        time.sleep(PAUSE_SECONDS)
+                    connection.sendall(part)
+                received = b""
+                while len(received) < len(answer):
+                    received += connection.recv(1 << 20)
+                assert received == answer
+        wait_until(lambda: session.stats()["intervals"] >= len(turns), "the last request has ended")
+    return vprof.load(trace)
+
+
+def test_requests_one_after_another(target: Target, tmp_path: Path) -> None:
+    """Types are told apart, and the client's pause before a request is in none."""
+    run = converse(
+        target,
+        tmp_path / "run.trace",
+        ([SET], STORED),
+        ([GET], HIT),
+        ([b"", MISS], END),
+        ([b"version\r\n"], b"VERSION 1.6.18\r\n"),
+    )
+    assert list(run.intervals.type) == ["set", "get", "get", "other"]
+    assert run.intervals.latency_ns.max() < PAUSE_SECONDS * 1e9 / 2
+
+
+def test_what_is_answered_together_is_one_interval(target: Target, tmp_path: Path) -> None:
+    """A get is answered at once, with all before it. The type is that of the first command that was read."""
+    run = converse(target, tmp_path / "run.trace", ([SET + 3 * GET], STORED + 3 * HIT), ([MISS], END))
+    assert list(run.intervals.type) == ["set", "set", "set", "get"]
+
+
+@pytest.mark.parametrize("cut", [3, len(SET) - 3], ids=["line", "value"])
+def test_the_rest_of_a_request_comes_late(target: Target, tmp_path: Path, cut: int) -> None:
+    """Meanwhile the worker works for nobody."""
+    run = converse(target, tmp_path / "run.trace", ([SET[:cut], SET[cut:]], STORED), ([GET], HIT))
+    assert list(run.intervals.type) == ["set", "get"]
+    first = run.pieces[run.pieces.interval == run.intervals.index[0]]
+    gap = first[first.kind == "gap"]
+    assert gap.duration_ns.sum() > 0.9 * PAUSE_SECONDS * 1e9
+    assert run.intervals.latency_ns.iloc[1] < PAUSE_SECONDS * 1e9 / 2
+
+
+def test_a_client_that_only_connects_or_quits_has_no_request(target: Target, tmp_path: Path) -> None:
+    with recording(target, tmp_path / "run.trace") as session:
+        socket.create_connection(ADDRESS, timeout=PATIENCE_SECONDS).close()
+        with socket.create_connection(ADDRESS, timeout=PATIENCE_SECONDS) as connection:
+            connection.sendall(MISS)
+            assert connection.recv(100) == END
+        wait_until(lambda: session.stats()["intervals"] >= 1, "the request has ended")
+    run = vprof.load(tmp_path / "run.trace")
+    assert len(run.intervals) == 1
+    assert set(run.analysis.trace.excluded) <= {"aborted"}
