@@ -33,8 +33,6 @@ from vprof.session import Limit
 from vprof.target import Target
 
 MODES = ("plain", "dormant", "off", "all")
-LEFT_OUT = "00-startup", "64bit", "item_size_max", "whitespace"
-"""They need root, gigabytes, another build, and the files of a git checkout."""
 
 
 def plain_build(target: Target) -> Path:
@@ -50,7 +48,7 @@ def plain_build(target: Target) -> Path:
 
 def command(build: Path, tests: list[str]) -> list[str]:
     """Without names, all; those that sleep for minutes run beside the others."""
-    names = tests or sorted({file.stem for file in (build / "t").glob("*.t")} - set(LEFT_OUT))
+    names = tests or sorted(file.stem for file in (build / "t").glob("*.t"))
     return ["prove", "-j", "6", *(f"t/{name}.t" for name in names)]
 
 
