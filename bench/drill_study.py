@@ -129,14 +129,25 @@ def again(target: str, runs: int, load: list[str]) -> None:
     print(f"{best} is the first finding, confirmed, in {times} of {runs}")
 
 
-def probes(target: str, counts: list[int], seed: int, load: list[str]) -> None:
-    trace = Path(".vprof") / f"{target}-probes.trace"
+def executed(target: str, load: list[str]) -> list[str]:
+    """Names of the functions that the load executes in LOOK_SECONDS, sorted."""
+    trace = Path(".vprof") / f"{target}-executed.trace"
     vprof("record", "--target", target, "--seconds", LOOK_SECONDS, "--sites", "all", "-o", trace, "--", *load)
     seen = load_trace(trace)
-    executed = sorted({display_names(seen)[f] for f in np.unique(seen.invocations.function)})
-    print(f"{len(executed)} functions are executed in {LOOK_SECONDS} s")
+    trace.unlink()
+    return sorted({display_names(seen)[f] for f in np.unique(seen.invocations.function)})
+
+
+def sampled(names: list[str], count: int, seed: int) -> list[str]:
+    return random.Random(seed).sample(names, min(count, len(names)))
+
+
+def probes(target: str, counts: list[int], seed: int, load: list[str]) -> None:
+    names = executed(target, load)
+    trace = Path(".vprof") / f"{target}-probes.trace"
+    print(f"{len(names)} functions are executed in {LOOK_SECONDS} s")
     for count in counts:
-        sample = random.Random(seed).sample(executed, min(count, len(executed)))
+        sample = sampled(names, count, seed)
         plan = trace.with_suffix(".plan")
         plan.write_text(json.dumps({"schema": "vprof-plan/1", "functions": sample}), encoding="utf-8")
         options = ["--seconds", COMPARE_SECONDS, "--sites", plan, "--measure-distortion", "-o", trace]
