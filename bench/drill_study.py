@@ -152,7 +152,7 @@ def probes(target: str, counts: list[int], seed: int, load: list[str]) -> None:
         plan.write_text(json.dumps({"schema": "vprof-plan/1", "functions": sample}), encoding="utf-8")
         options = ["--seconds", COMPARE_SECONDS, "--sites", plan, "--measure-distortion", "-o", trace]
         vprof("record", "--target", target, *options, "--", *load)
-        report = json.loads(vprof("analyze", trace, "--format", "json"))
+        report = json.loads(vprof("analyze", trace, "--format", "json", "--force"))  # drops: said by record
         found, cost = report["distortion"], report["probe_cost"]
         print(f"{len(sample)} functions, load {os.getloadavg()[0]:.1f}, {found['fours']} fours: {found['reason']}")
         by_number = "not known" if cost is None else f"{cost['share']:.2%}"
