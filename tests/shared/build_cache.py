@@ -7,7 +7,8 @@ The key covers what determines the build: the rewriter and what it compiles and 
 beside it, the compiler.
 What is copied into `prefix` each time is not in it: the runtime library, which a kept build links dynamically from
 there, the collector, the calibration. So the runtime that is tested is the installed one. A build without its stamp is
-made afresh; `CACHE/lock` is held from then to the end of the tests, for one run replaces what another would be running.
+made afresh; `CACHE/TARGET.lock` is held from then to the end of the tests, for one run replaces what another would be
+running.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def built(name: str, cache: Path, tools: Path, say: Callable[[str], None]) -> It
     Raises SourceUnavailableError when the source cannot be fetched, VprofError when `vprof instrument` fails.
     """
     cache.mkdir(parents=True, exist_ok=True)
-    with lock(cache / "lock", say):
+    with lock(cache / f"{Path(name).name}.lock", say):
         found = Built(name, cache / f"{Path(name).name}-{_key(Target.load(name), tools)}")
         stamp = found.folder / "complete"
         if not stamp.exists():

@@ -122,6 +122,18 @@ def test_a_second_run_waits_for_the_first(toy: Path, tools: Path) -> None:
     assert said == ["waiting for another run of these tests", "first still has it", "second has it"]
 
 
+def test_one_run_may_use_builds_of_two_targets(toy: Path, tools: Path) -> None:
+    """It waited for itself."""
+    other = toy.with_name("other")
+    shutil.copytree(toy, other)
+    (other / "target.toml").write_text(DESCRIPTOR.replace('"toy"', '"other"', 1))
+    waits: list[str] = []
+    cache = toy.parent / "cache"
+    with built(str(toy), cache, tools, print), built(str(other), cache, tools, waits.append) as found:
+        assert found.target.programs()[0].exists()
+    assert not any("waiting" in line for line in waits)
+
+
 def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("VPROF_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
