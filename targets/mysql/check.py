@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Tests of MariaDB's main suite (mysql-test-run) on the instrumented build, in four modes, and on a plain one.
+
+    plain     a build by clang-19 with the same steps, below .vprof/mysql/plain
+    dormant   no session
+    off       a session attached, no function probe on; intervals and waits are recorded
+    100       100 functions of the server on
+    all       every site on
+
+Run it where `vprof instrument --target mysql` was run; what the tests print is kept in .vprof/mysql/check/MODE, with
+one line for each test in `results`. Exit code 1 if a test failed.
+
+    python targets/mysql/check.py
+    python targets/mysql/check.py plain dormant off
+    python targets/mysql/check.py 100 --tests main.xa,main.trigger
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+import own_tests
+from own_tests import Result
+
+from vprof.plan import Plan
+from vprof.server import Account
+from vprof.target import Target
+
+MODES = ("plain", "dormant", "off", "100", "all")
+TESTS = """
+alias ansi auto_increment bigint bool case cast commit commit_1innodb compare consistent_snapshot constraints
+count_distinct create cte_recursive date_formats deadlock_innodb delete derived distinct drop flush
+func_concat func_group func_if func_in func_json func_like func_math func_op func_regexp func_set func_str
+func_test group_by having innodb_mysql_lock insert insert_select insert_update join join_nested join_outer key
+limit lock lock_multi mdl_sync multi_update null olap order_by outfile parser partition_innodb ps replace
+rollback row select show_check sp subselect subselect_innodb temp_table trigger truncate type_blob type_date
+type_decimal type_float union update user_var variables view win xa
+"""
+_RESULT = re.compile(
+    r"^(main\.\S+(?: '[^']*')?) .*\[ (pass|fail|skipped|disabled|retry-pass|retry-fail) \]", re.MULTILINE
+)
+
+
+def plan_of(target: Target, mode: str) -> Plan:
+    """100 functions: evenly spaced among the server's names, so that every part of it has some."""
+    if mode != "100":
+        return Plan.of(["*"] if mode == "all" else [])
+    names = sorted({f.name for unit in target.units() for f in unit.functions if f.site is not None})
+    return Plan.of(names[:: len(names) // 100][:100])
+
+
+def built_plain(target: Target) -> Target:
+    """Below `plain/` of the target's folder, from the same source."""
+    plain = Target(target.descriptor, target.folder / "plain")
+    plain.build_dir.mkdir(parents=True, exist_ok=True)
+    with (plain.folder / "build.log").open("wb") as log:
+        for step in target.descriptor.build["steps"]:
+            command = plain.filled(step, cc="clang-19", cxx="clang++-19", source=str(target.source_dir))
+            subprocess.run(command, cwd=plain.build_dir, stdout=log, stderr=subprocess.STDOUT, check=True)
+    return plain
+
+
+def complete(build: Target) -> None:
+    """Makes what only mysql-test-run needs: the other clients, plugins."""
+    environment = {key: value for key, value in os.environ.items() if key != "VPROF_DESCRIPTOR"}
+    with (build.folder / "check.log").open("wb") as log:
+        ninja = build.filled("ninja -j{jobs}")
+        subprocess.run(ninja, cwd=build.build_dir, env=environment, stdout=log, stderr=subprocess.STDOUT, check=True)
+
+
+def run(target: Target, mode: str, tests: list[str]) -> Result:
+    account, output = Account.of(target), target.folder / "check" / mode
+    shutil.rmtree(output, ignore_errors=True)
+    output.mkdir(parents=True)
+    if account.uid is not None and account.gid is not None:
+        os.chown(output, account.uid, account.gid)
+    build = built_plain(target) if mode == "plain" else target
+    complete(build)
+    mtr = build.filled("perl {build}/mysql-test/mtr --parallel={jobs} --force --max-test-fail=0 --retry=0 --suite=main")
+    command = [*mtr, f"--vardir={output}/var", *(tests or [f"main.{name}" for name in TESTS.split()])]
+    suite, summary = partial(start, command, output, account), partial(said, output)
+    if mode in ("plain", "dormant"):
+        return own_tests.dormant(suite, summary)
+    return own_tests.recorded(suite, summary, plan_of(target, mode), output.with_suffix(".trace"), account.name)
+
+
+def start(mtr: list[str], output: Path, account: Account, environment: dict[str, str]) -> subprocess.Popen[bytes]:
+    with (output / "output.log").open("wb") as log:
+        return subprocess.Popen(
+            mtr, cwd=output, stdout=log, stderr=subprocess.STDOUT, env=environment, **account.popen()
+        )
+
+
+def said(output: Path, status: int) -> str:
+    """Counts of results, which are kept for comparison."""
+    text = (output / "output.log").read_text(encoding="utf-8", errors="replace")
+    results = sorted(f"{name} {result}" for name, result in _RESULT.findall(text))
+    (output / "results").write_text("\n".join(results) + "\n", encoding="utf-8")
+    counts = {result: sum(line.endswith(f" {result}") for line in results) for result in ("pass", "fail", "skipped")}
+    if not results:
+        return (text.strip().splitlines() or [f"no output, status {status}"])[-1]
+    return ", ".join(f"{count} {result}" for result, count in counts.items())
+
+
+if __name__ == "__main__":
+    sys.exit(own_tests.main(__doc__, MODES, partial(run, Target.load("mysql"))))
