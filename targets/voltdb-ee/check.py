@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import shlex
 import subprocess
 import sys
 from functools import partial
@@ -27,7 +26,7 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).parents[1]))
 
 import own_tests
-from own_tests import Result
+from own_tests import Result, Totals
 
 from vprof.plan import Plan
 from vprof.session import Limit
@@ -43,14 +42,12 @@ def programs(folder: Path) -> dict[str, Path]:
     return {path.name: path for path in sorted(found) if path.is_file() and os.access(path, os.X_OK)}
 
 
-def start(tests: list[Path], logs: Path, environment: dict[str, str]) -> subprocess.Popen[bytes]:
-    """One after another, each with a log that ends in its status."""
-    logs.mkdir(parents=True, exist_ok=True)
-    script = ""
-    for test in tests:
-        run, log = shlex.quote(str(test)), shlex.quote(f"{logs / test.name}.log")
-        script += f"{{ timeout {SECONDS} {run}; status=$?; echo; echo status $status; }} > {log} 2>&1\n"
-    return subprocess.Popen(["sh", "-c", script], env=environment)
+def start(test: Path, logs: Path, environment: dict[str, str]) -> subprocess.Popen[bytes]:
+    """With a log that ends in its status."""
+    script = 'timeout "$1" "$2"; status=$?; echo; echo status $status; exit $status'
+    with (logs / f"{test.name}.log").open("wb") as log:
+        command = ["sh", "-c", script, "sh", str(SECONDS), str(test)]
+        return subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)
 
 
 def results(log: Path) -> dict[str, bool]:
@@ -69,17 +66,24 @@ def results(log: Path) -> dict[str, bool]:
 
 
 def run(mode: str, tests: list[Path], folder: Path) -> tuple[Result, dict[str, bool]]:
+    """A session for each program: the metadata of two would leave no room in a file of the trace."""
     logs = folder / mode
-    suite, said = partial(start, tests, logs), str
-    if mode in ("plain", "dormant"):
-        result = own_tests.dormant(suite, said)
-    else:
-        plan = Plan.of(["*"] if mode == "all" else [])
-        result = own_tests.recorded(suite, said, plan, folder / f"{mode}.trace", limit=Limit(1 << 30, newest=True))
+    logs.mkdir(parents=True, exist_ok=True)
+    plan = Plan.of(["*"] if mode == "all" else [])
+    seconds, totals = 0.0, Totals()
     found: dict[str, bool] = {}
     for test in tests:
+        suite = partial(start, test, logs)
+        if mode in ("plain", "dormant"):
+            result = own_tests.dormant(suite, str)
+        else:
+            result = own_tests.recorded(suite, str, plan, folder / f"{mode}.trace", limit=Limit(1 << 30, newest=True))
+        seconds += result.seconds
+        totals.intervals += result.totals.intervals
+        totals.records += result.totals.records
+        totals.dropped += result.totals.dropped
         found |= results(logs / f"{test.name}.log")
-    return result, found
+    return Result(all(found.values()), "", seconds, totals), found
 
 
 def main() -> int:
