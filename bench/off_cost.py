@@ -193,8 +193,10 @@ def report(load: Load, rounds: int, folder: Path) -> Coverage:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("programs", nargs="*", help=f"of {', '.join(LOADS)}; default: all")
-    parser.add_argument("--rounds", type=int, default=11, help="of CPU times")
+    parser.add_argument("--rounds", type=int, default=11, help="of CPU times, at least 2")
     arguments = parser.parse_args()
+    if arguments.rounds < 2:
+        parser.error("--rounds: quartiles need 2 or more")
     if unknown := set(arguments.programs) - set(LOADS):
         parser.error(f"no such program: {', '.join(sorted(unknown))}")
     loads = [load for name in arguments.programs or LOADS for load in LOADS[name]()]
