@@ -34,7 +34,8 @@ from vprof.target import Target
 LONG_SECONDS = 24 * 3600
 """For a load or program that runs until it is ended."""
 
-_READY_SECONDS = 60
+_READY_SECONDS = 300
+"""That it ended is seen at once; one that recovers, or whose gigabyte of metadata is read first, needs minutes."""
 _STOP_SECONDS = 60
 _POLL_SECONDS = 0.05
 _NULL = subprocess.DEVNULL
