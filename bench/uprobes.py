@@ -24,6 +24,7 @@ from pathlib import Path
 from drill_study import executed, sampled
 
 from vprof.server import Server
+from vprof.session import end_with_parent
 from vprof.target import Target
 
 
@@ -45,7 +46,11 @@ def traced(program: str) -> Iterator[None]:
     """While bpftrace runs the script, from when all its probes are attached. What it found is thrown away."""
     limits = {"BPFTRACE_MAX_PROBES": "4096", "BPFTRACE_MAP_KEYS_MAX": "65536"}
     with subprocess.Popen(
-        ["bpftrace", "-e", program], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, **limits}
+        ["bpftrace", "-e", program],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, **limits},
+        preexec_fn=end_with_parent,  # probes that stay would slow down all that is measured later
     ) as tracer:
         while attached(tracer.pid) < program.count("probe:"):
             if tracer.poll() is not None:
