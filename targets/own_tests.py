@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vprof.plan import Plan
+from vprof.server import Account
 from vprof.session import Limit, Session
+from vprof.target import Target
 
 Tests = Callable[[dict[str, str]], subprocess.Popen[bytes]]
 """Starts a test suite in this environment."""
@@ -58,6 +61,24 @@ def recording(trace: Path, user: str | None = None, limit: Limit | None = None) 
     finally:
         for file in (trace, *trace.parent.glob(f"{trace.name}.*")):
             file.unlink(missing_ok=True)
+
+
+def folder_for(target: Target, mode: str, account: Account) -> Path:
+    """Where the account's tests work in this mode: `check/MODE` of the work folder, empty."""
+    folder = target.folder / "check" / mode
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    if account.uid is not None and account.gid is not None:
+        os.chown(folder, account.uid, account.gid)
+    return folder
+
+
+def start(command: list[str], folder: Path, account: Account, environment: dict[str, str]) -> subprocess.Popen[bytes]:
+    """Tests that work in this folder; what they print goes to its `output.log`."""
+    with (folder / "output.log").open("wb") as log:
+        return subprocess.Popen(
+            command, cwd=folder, stdout=log, stderr=subprocess.STDOUT, env=environment, **account.popen()
+        )
 
 
 def dormant(tests: Tests, said: Callable[[int], str]) -> Result:

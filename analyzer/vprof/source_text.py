@@ -48,7 +48,10 @@ def read_tree(tree: Path, descriptor: Descriptor) -> list[Unit]:
     parser = Parser(_LANGUAGE)
     units = []
     for path in files:
-        text = path.read_bytes()
+        try:
+            text = path.read_bytes()
+        except OSError as error:
+            raise UsageError(f"{path}: {error.strerror}") from None
         if named.search(text):
             units.append(_unit(path, _functions_of(parser, text, path, calls), descriptor))
     return units

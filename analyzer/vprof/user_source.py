@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from vprof.errors import UsageError
+
 _FILE = "source.json"
 
 
@@ -25,12 +27,18 @@ class UserSource:
 
     @classmethod
     def of(cls, work: Path) -> UserSource | None:
-        """What the work folder was built from last; None if that was the descriptor's own source."""
+        """What the work folder was built from last; None if that was the descriptor's own source.
+
+        Raises UsageError when what was written down cannot be read.
+        """
         file = work / _FILE
         if not file.exists():
             return None
-        said = json.loads(file.read_text(encoding="utf-8"))
-        return cls(Path(said["folder"]), said["version"], said["command"])
+        try:
+            said = json.loads(file.read_text(encoding="utf-8"))
+            return cls(Path(said["folder"]), said["version"], said["command"])
+        except (OSError, ValueError, KeyError, TypeError):
+            raise UsageError(f"{file}: damaged: run `vprof instrument` with --source again") from None
 
     @staticmethod
     def keep(user: UserSource | None, work: Path) -> None:

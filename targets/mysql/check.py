@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from functools import partial
@@ -77,26 +76,16 @@ def complete(build: Target) -> None:
 
 
 def run(target: Target, mode: str, tests: list[str]) -> Result:
-    account, output = Account.of(target), target.folder / "check" / mode
-    shutil.rmtree(output, ignore_errors=True)
-    output.mkdir(parents=True)
-    if account.uid is not None and account.gid is not None:
-        os.chown(output, account.uid, account.gid)
+    account = Account.of(target)
+    output = own_tests.folder_for(target, mode, account)
     build = built_plain(target) if mode == "plain" else target
     complete(build)
     mtr = build.filled("perl {build}/mysql-test/mtr --parallel={jobs} --force --max-test-fail=0 --retry=0 --suite=main")
     command = [*mtr, f"--vardir={output}/var", *(tests or [f"main.{name}" for name in TESTS.split()])]
-    suite, summary = partial(start, command, output, account), partial(said, output)
+    suite, summary = partial(own_tests.start, command, output, account), partial(said, output)
     if mode in ("plain", "dormant"):
         return own_tests.dormant(suite, summary)
     return own_tests.recorded(suite, summary, plan_of(target, mode), output.with_suffix(".trace"), account.name)
-
-
-def start(mtr: list[str], output: Path, account: Account, environment: dict[str, str]) -> subprocess.Popen[bytes]:
-    with (output / "output.log").open("wb") as log:
-        return subprocess.Popen(
-            mtr, cwd=output, stdout=log, stderr=subprocess.STDOUT, env=environment, **account.popen()
-        )
 
 
 def said(output: Path, status: int) -> str:

@@ -16,10 +16,7 @@ Exit code 1 if a test failed.
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
 import sys
 from functools import partial
 from pathlib import Path
@@ -57,22 +54,12 @@ def command(target: Target, output: Path, tests: list[str]) -> list[str]:
 
 
 def run(target: Target, mode: str, tests: list[str]) -> Result:
-    account, output = Account.of(target), target.folder / "check" / mode
-    shutil.rmtree(output, ignore_errors=True)
-    output.mkdir(parents=True)
-    if account.uid is not None and account.gid is not None:
-        os.chown(output, account.uid, account.gid)
-    suite, summary = partial(start, command(target, output, tests), output, account), partial(said, output)
+    account = Account.of(target)
+    output = own_tests.folder_for(target, mode, account)
+    suite, summary = partial(own_tests.start, command(target, output, tests), output, account), partial(said, output)
     if mode == "dormant":
         return own_tests.dormant(suite, summary)
     return own_tests.recorded(suite, summary, plan_of(target, mode), output.with_suffix(".trace"), account.name)
-
-
-def start(regress: list[str], output: Path, account: Account, environment: dict[str, str]) -> subprocess.Popen[bytes]:
-    with (output / "output.log").open("wb") as log:
-        return subprocess.Popen(
-            regress, cwd=output, stdout=log, stderr=subprocess.STDOUT, env=environment, **account.popen()
-        )
 
 
 def said(output: Path, status: int) -> str:

@@ -164,3 +164,11 @@ def test_a_drill_does_not_rebuild_by_the_command_of_the_user(tmp_path: Path) -> 
     place = Place(tmp_path, BARE)
     assert place.instrument("--source", place.tree, "--", "sh", "-c", "$CC pool.c -o pool").returncode == 0
     fails(place.vprof("drill --rebuild --auto", "--", place.tree / "pool"), "--rebuild builds by a descriptor's steps")
+
+
+def test_a_damaged_note_of_the_tree_is_one_line_and_a_new_build_mends_it(tmp_path: Path) -> None:
+    place = Place(tmp_path, WITH_STEPS)
+    assert place.instrument("--source", place.tree).returncode == 0
+    (place.work / "source.json").write_text('{"folder": "/a/tree"')
+    fails(place.vprof("record", "-o", tmp_path / "run.trace"), "source.json: damaged: run `vprof instrument`")
+    assert place.instrument("--source", place.tree).returncode == 0
