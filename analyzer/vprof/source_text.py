@@ -73,6 +73,8 @@ def _functions_of(parser: Parser, text: bytes, path: Path, calls: set[str]) -> l
         for node in QueryCursor(_DECLARATORS).captures(root).get("declarator", [])
         if _BODY.match(text[node.end_byte : node.end_byte + _MARGIN])
     ]
+    if not defined:  # it declares or calls
+        return []
     defined.sort(key=lambda node: node.start_byte)
     called = QueryCursor(_CALLS).captures(root).get("called", [])
     by_end = [*(node.start_byte for node in defined[1:]), len(text)]

@@ -113,6 +113,11 @@ def test_functions_and_calls_are_found_in_the_text(tmp_path: Path) -> None:
     }
 
 
+def test_a_file_that_only_declares_is_passed_over(tmp_path: Path) -> None:
+    rows = said(pool(tmp_path, serve_dot_h="int serve(int task);\n"))["entries"]
+    assert [Path(place).name for row in rows if row["entry"] == "root" for place in row["places"]] == ["serve.c:4"]
+
+
 @pytest.mark.parametrize(
     ("files", "complaint"),
     [
