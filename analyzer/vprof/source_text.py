@@ -32,6 +32,8 @@ _CONDITION = re.compile(rb"[ \t]*#[ \t]*(if|el|endif)")
 _BODY = re.compile(rb"(?:\s|const|noexcept|override|final|&)*(?::[^;{}]*)?\{")
 """What may stand between a function's parameters and its brace; initialisers of a constructor count as its braces."""
 _ARGUMENTS = re.compile(r"<[^<>]*>")
+_MACROS = re.compile(r"^(?:[A-Z][A-Z0-9_]*\s+)+(?=[A-Za-z_~])")
+"""Words before a function's name that are none of the language: a calling convention, as `APR_THREAD_FUNC`."""
 _SCOPES = ("namespace_definition", "class_specifier", "struct_specifier")
 _MARGIN = 4096
 """Bytes behind a declarator that are looked at for its brace."""
@@ -146,7 +148,7 @@ def _plain(node: Node) -> str:
     """A name without template arguments and blanks; of a member its last part."""
     if node.type == "field_expression":
         node = node.child_by_field_name("field") or node
-    text = (node.text or b"").decode("utf-8", "replace")
+    text = _MACROS.sub("", (node.text or b"").decode("utf-8", "replace"))
     while (shorter := _ARGUMENTS.sub("", text)) != text:
         text = shorter
     return "".join(text.split()).removeprefix("::")

@@ -113,6 +113,12 @@ def test_functions_and_calls_are_found_in_the_text(tmp_path: Path) -> None:
     }
 
 
+def test_a_macro_before_the_name_is_no_part_of_it(tmp_path: Path) -> None:
+    serve = "static void * APR_THREAD_FUNC serve(thread_t * task, void *dummy)\n{ return 0; }\n"
+    rows = said(pool(tmp_path, serve_dot_c=serve))["entries"]
+    assert [Path(place).name for row in rows if row["entry"] == "root" for place in row["places"]] == ["serve.c:1"]
+
+
 def test_a_file_that_only_declares_is_passed_over(tmp_path: Path) -> None:
     rows = said(pool(tmp_path, serve_dot_h="int serve(int task);\n"))["entries"]
     assert [Path(place).name for row in rows if row["entry"] == "root" for place in row["places"]] == ["serve.c:4"]
