@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from vprof import entries
+from vprof.build_choices import BuildChoices
 from vprof.entries import Entry
 from vprof.errors import UsageError
 from vprof.paths import annotation_file
-from vprof.user_source import UserSource
 
 _LISTS = ("roots", "include", "probe", "exclude", "ignore_for_height")
 _TABLES: dict[str, dict[str, type]] = {
@@ -45,7 +45,8 @@ _FREE = ("demo",)
 class Descriptor:
     """A checked descriptor. `entries[table]` are the rewriting entries, shared annotations first.
 
-    Entries for other versions of the program than `[source] version` are in `left_out[table]` and nowhere else.
+    Entries for other versions of the program than `[source] version`, and intervals of other kinds than the chosen one,
+    are in `left_out[table]` and nowhere else.
     """
 
     name: str
@@ -79,17 +80,19 @@ class Descriptor:
         return json.dumps({**self.entries, **lists, **planned}, indent=1)
 
 
-def load(file: Path, user: UserSource | None = None) -> Descriptor:
-    """Reads and checks a descriptor with its includes. `user`: the tree in place of its source. Raises UsageError."""
+def load(file: Path, choices: BuildChoices | None = None) -> Descriptor:
+    """Reads and checks a descriptor with its includes, for the user's tree and kind of interval. Raises UsageError."""
+    choices = choices or BuildChoices()
     raw = _read(file)
     _check_tables(raw, file)
-    if user:
-        raw |= user.tables(raw.get("build", {}))
+    if choices.user:
+        raw |= choices.user.tables(raw.get("build", {}))
     name = raw.get("name")
     if name != file.resolve().parent.name:
         raise UsageError(f"{file}: name = {name!r} is not the folder's name '{file.resolve().parent.name}'")
     parts = [_included(include, file) for include in raw.get("include", [])] + [raw]
-    chosen, left_out = _by_version(parts, raw.get("source", {}).get("version"), file)
+    version = raw.get("source", {}).get("version")
+    chosen, left_out = _chosen(parts, version, choices.interval, file)
     lists = {key: [item for part in parts for item in part.get(key, [])] for key in _LISTS}
     return Descriptor(
         name=str(name),
@@ -128,15 +131,20 @@ def unmatched(descriptor: Descriptor, matched: set[str], callees: Mapping[str, s
     return lines
 
 
-def _by_version(
-    parts: list[dict[str, Any]], version: str | None, file: Path
+def _chosen(
+    parts: list[dict[str, Any]], version: str | None, interval: str | None, file: Path
 ) -> tuple[dict[str, list[Entry]], dict[str, list[Entry]]]:
-    """The entries of each table that are for the version, and those that are not."""
+    """The entries of each table that are for the version and of the kind of interval, and those that are not."""
+    kinds = {entry["kind"] for part in parts for entry in part.get("interval", []) if "kind" in entry}
+    if interval is not None and interval not in kinds:
+        known = f"known: {', '.join(sorted(kinds))}" if kinds else "there is only the usual one"
+        raise UsageError(f"{file}: no [[interval]] has kind = '{interval}'; {known}")
     chosen: dict[str, list[Entry]] = {table: [] for table in entries.TABLES}
     left_out: dict[str, list[Entry]] = {table: [] for table in entries.TABLES}
     for table in entries.TABLES:
         for entry in (entry for part in parts for entry in part.get(table, [])):
-            side = chosen if entries.applies(entry, version, f"{file}: [[{table}]]") else left_out
+            usable = entries.of_kind(table, entry, interval) and entries.applies(entry, version, f"{file}: [[{table}]]")
+            side = chosen if usable else left_out
             side[table].append(entry)
     return chosen, left_out
 

@@ -65,6 +65,11 @@ def applies(entry: Entry, version: str | None, where: str) -> bool:
         raise UsageError(f"{where}: versions cannot be compared with [source] version = '{version}'") from None
 
 
+def of_kind(table: str, entry: Entry, interval: str | None) -> bool:
+    """Whether the entry is used when intervals of this kind are chosen (None: the usual one)."""
+    return table != "interval" or entry.get("kind") == interval
+
+
 def title(table: str, entry: Entry) -> str:
     """What happens: "interval begin"."""
     return f"{table} {entry[TABLES[table][0]]}"
@@ -101,7 +106,9 @@ def _either(alternatives: list[str]) -> str:
 def _check_keys(table: str, entry: Entry, where: str) -> None:
     action, values, expression = TABLES[table]
     required = (action, "function", expression)
-    optional = _OPTIONAL + {"interval": ("at", "type", "created_at", "clock"), "sync": (), "queue": ("at",)}[table]
+    optional = (
+        _OPTIONAL + {"interval": ("at", "kind", "type", "created_at", "clock"), "sync": (), "queue": ("at",)}[table]
+    )
     for key in required:
         if key not in entry:
             raise UsageError(f"{where}: '{key}' is missing")

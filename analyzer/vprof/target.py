@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import IO
 
 from vprof import descriptor as descriptors
+from vprof.build_choices import BuildChoices
 from vprof.descriptor import Descriptor
 from vprof.errors import UsageError, VprofError
 from vprof.metadata import Function, Unit, linked_by_wrapper, read_program
 from vprof.paths import compiling_tools, native, target_file, target_names
 from vprof.source import fetch
-from vprof.user_source import UserSource
 
 Progress = Callable[[str], None]
 """Is told what is being done, in a few words."""
@@ -31,21 +31,21 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Target:
-    """A descriptor and its work folder; `user`: the tree that stands for the descriptor's source."""
+    """A descriptor, its work folder, and what `vprof instrument` was told for it."""
 
     descriptor: Descriptor
     folder: Path
-    user: UserSource | None = None
+    choices: BuildChoices
 
     @classmethod
     def load(cls, name: str, folder: Path | None = None) -> Target:
         """The target as it was built last. Raises UsageError when it is unknown or its descriptor is wrong."""
-        return cls.of(name, folder, UserSource.of(_work_folder(name, folder)))
+        return cls.of(name, folder, BuildChoices.of(_work_folder(name, folder)))
 
     @classmethod
-    def of(cls, name: str, folder: Path | None, user: UserSource | None) -> Target:
-        """The target to be built from the user's tree, or from its own source. Raises UsageError."""
-        return cls(descriptors.load(target_file(name), user), _work_folder(name, folder), user)
+    def of(cls, name: str, folder: Path | None, choices: BuildChoices) -> Target:
+        """The target to be built as chosen. Raises UsageError."""
+        return cls(descriptors.load(target_file(name), choices), _work_folder(name, folder), choices)
 
     @property
     def called(self) -> str:
@@ -69,7 +69,7 @@ class Target:
     @property
     def command_of_user(self) -> bool:
         """The user's own command builds it: not the descriptor's steps."""
-        return self.user is not None and bool(self.user.command)
+        return self.choices.user is not None and bool(self.choices.user.command)
 
     def programs(self) -> list[Path]:
         """What the build makes. Raises UsageError when the descriptor does not name it, or what a user's build command
@@ -101,7 +101,7 @@ class Target:
         steps = self._steps()
         self._keep_off(source)
         self.folder.mkdir(parents=True, exist_ok=True)
-        UserSource.keep(self.user, self.folder)
+        self.choices.keep(self.folder)
         log = self.folder / "build.log"
         with log.open("w", encoding="utf-8") as output:
             self.fetch(progress, output)
@@ -117,7 +117,7 @@ class Target:
     def _keep_off(self, source: Path) -> None:
         """Raises UsageError if the user's tree lies where folders are ours to empty."""
         ours = (self.build_dir, self.folder / "install")
-        if self.user and (source == self.folder or any(source.is_relative_to(folder) for folder in ours)):
+        if self.choices.user and (source == self.folder or any(source.is_relative_to(folder) for folder in ours)):
             raise UsageError(f"{source} cannot be the source and the work folder: give another --dir")
 
     def _steps(self) -> list[str]:

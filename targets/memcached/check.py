@@ -6,8 +6,8 @@
     off       a session attached, no function probe on; intervals and waits are recorded
     all       every site on (of the trace the newest 1 GB is kept until it is counted)
 
-Run it where `vprof instrument --target memcached` was run; the plain build and what the tests print are kept in
-.vprof/memcached/check/. The tests mostly sleep: six at a time. Exit code 1 if one failed.
+Run it where `vprof instrument --target memcached` was run; the plain build is kept in .vprof/memcached/plain, what
+the tests print in .vprof/memcached/check. The tests mostly sleep: six at a time. Exit code 1 if one failed.
 
     python targets/memcached/check.py
     python targets/memcached/check.py plain off
@@ -26,6 +26,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 import own_tests
 from own_tests import Result
+from plain_build import built_plain
 
 from vprof.plan import Plan
 from vprof.server import Account
@@ -33,17 +34,6 @@ from vprof.session import Limit
 from vprof.target import Target
 
 MODES = ("plain", "dormant", "off", "all")
-
-
-def plain_build(target: Target) -> Path:
-    """Made by the target's own steps with the compiler alone."""
-    folder = target.folder / "check/plain"
-    folder.mkdir(parents=True, exist_ok=True)
-    with folder.with_suffix(".build.log").open("wb") as log:
-        for step in target.descriptor.build["steps"]:
-            command = target.filled(step, cc="clang-19", build=str(folder))
-            subprocess.run(command, cwd=folder, stdout=log, stderr=subprocess.STDOUT, check=True)
-    return folder
 
 
 def command(build: Path, tests: list[str]) -> list[str]:
@@ -75,7 +65,7 @@ def said(log: Path, status: int) -> str:
 
 
 def run(target: Target, mode: str, tests: list[str]) -> Result:
-    build = plain_build(target) if mode == "plain" else target.build_dir
+    build = (built_plain(target) if mode == "plain" else target).build_dir
     log = target.folder / "check" / f"{mode}.log"
     log.parent.mkdir(exist_ok=True)
     account = Account.of(target)

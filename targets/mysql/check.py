@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests of MariaDB's main suite (mysql-test-run) on the instrumented build, in four modes, and on a plain one.
 
-    plain     a build by clang-19 with the same steps, below .vprof/mysql/plain
+    plain     a build without vprof, below .vprof/mysql/plain
     dormant   no session
     off       a session attached, no function probe on; intervals and waits are recorded
     100       100 functions of the server on
@@ -28,6 +28,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 import own_tests
 from own_tests import Result
+from plain_build import built_plain
 
 from vprof.plan import Plan
 from vprof.server import Account
@@ -54,17 +55,6 @@ def plan_of(target: Target, mode: str) -> Plan:
         return Plan.of(["*"] if mode == "all" else [])
     names = sorted({f.name for unit in target.units() for f in unit.functions if f.site is not None})
     return Plan.of(names[:: len(names) // 100][:100])
-
-
-def built_plain(target: Target) -> Target:
-    """Below `plain/` of the target's folder, from the same source."""
-    plain = Target(target.descriptor, target.folder / "plain")
-    plain.build_dir.mkdir(parents=True, exist_ok=True)
-    with (plain.folder / "build.log").open("wb") as log:
-        for step in target.descriptor.build["steps"]:
-            command = plain.filled(step, cc="clang-19", cxx="clang++-19", source=str(target.source_dir))
-            subprocess.run(command, cwd=plain.build_dir, stdout=log, stderr=subprocess.STDOUT, check=True)
-    return plain
 
 
 def complete(build: Target) -> None:

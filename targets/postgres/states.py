@@ -9,11 +9,15 @@ off       a session attached, no function probe on; intervals and waits are reco
 from __future__ import annotations
 
 import os
-import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from plain_build import built_plain
 
 from vprof.loading import load_trace
 from vprof.plan import Plan
@@ -37,7 +41,7 @@ class State:
 def states(target: Target) -> list[State]:
     """All four on one data folder. Builds what is not there yet."""
     server = Server.of(target)
-    plain = Server(built_plain(target), server.account)
+    plain = Server(_plain(target), server.account)
     called = called_functions(server)
     hundred = Plan.of(called[:: max(len(called) // 100, 1)][:100])
     return [
@@ -48,17 +52,12 @@ def states(target: Target) -> list[State]:
     ]
 
 
-def built_plain(target: Target) -> Target:
-    """Below `plain/` of the target's folder; source and data are those of the instrumented build."""
-    plain = Target(target.descriptor, target.folder / "plain")
-    plain.build_dir.mkdir(parents=True, exist_ok=True)
+def _plain(target: Target) -> Target:
+    """The build without vprof on the data of the instrumented one."""
+    plain = built_plain(target)
     data = plain.folder / "server"
     if not data.is_symlink():
         data.symlink_to(target.folder / "server")
-    with (plain.folder / "build.log").open("wb") as log:
-        for step in target.descriptor.build["steps"]:
-            command = plain.filled(step, cc="clang-19", source=str(target.source_dir))
-            subprocess.run(command, cwd=plain.build_dir, stdout=log, stderr=subprocess.STDOUT, check=True)
     return plain
 
 

@@ -83,7 +83,9 @@ def test_the_same_as_json(tmp_path: Path) -> None:
         "call": "pool_take",
         "places": [f"{place}:5"],
     }
-    assert said["left_out"] == [{"entry": "interval begin", "function": "serve_connection", "versions": ">=8.4"}]
+    assert said["left_out"] == [
+        {"entry": "interval begin", "function": "serve_connection", "why": "not for 8.0.36-1: versions >=8.4"}
+    ]
 
 
 @pytest.mark.parametrize(

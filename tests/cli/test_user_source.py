@@ -169,6 +169,6 @@ def test_a_drill_does_not_rebuild_by_the_command_of_the_user(tmp_path: Path) -> 
 def test_a_damaged_note_of_the_tree_is_one_line_and_a_new_build_mends_it(tmp_path: Path) -> None:
     place = Place(tmp_path, WITH_STEPS)
     assert place.instrument("--source", place.tree).returncode == 0
-    (place.work / "source.json").write_text('{"folder": "/a/tree"')
-    fails(place.vprof("record", "-o", tmp_path / "run.trace"), "source.json: damaged: run `vprof instrument`")
+    (place.work / "choices.json").write_text('{"user": {"folder": "/a/tree"')
+    fails(place.vprof("record", "-o", tmp_path / "run.trace"), "choices.json: damaged: run `vprof instrument` again")
     assert place.instrument("--source", place.tree).returncode == 0

@@ -11,26 +11,29 @@ from typing import Any
 import click
 from rich.console import Console
 
+from vprof.build_choices import BuildChoices, UserSource
 from vprof.errors import UsageError
 from vprof.metadata import Unit
+from vprof.options import interval_option, source_option, source_version_option
 from vprof.target import Target
-from vprof.user_source import UserSource
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.option("--target", "name", required=True, help="A known target, or the path of a target.toml.")
 @click.option("--dir", "folder", type=click.Path(path_type=Path), help="Work folder. [default: .vprof/TARGET]")
-@click.option(
-    "--source",
-    type=click.Path(exists=True, file_okay=False, resolve_path=True, path_type=Path),
-    metavar="DIR",
-    help="Your own tree, in place of the descriptor's source.",
-)
-@click.option("--source-version", metavar="V", help="Its version, for entries that are for some versions only.")
+@source_option
+@source_version_option
+@interval_option
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.argument("build", nargs=-1, type=click.UNPROCESSED)
 def command(
-    name: str, folder: Path | None, source: Path | None, source_version: str | None, form: str, build: tuple[str, ...]
+    name: str,
+    folder: Path | None,
+    source: Path | None,
+    source_version: str | None,
+    interval: str | None,
+    form: str,
+    build: tuple[str, ...],
 ) -> None:
     """Build a target with probes in place, all of them off.
 
@@ -48,7 +51,7 @@ def command(
       vprof instrument --target minidb --source ~/minidb
       vprof instrument --target minidb --source ~/minidb -- make OUT={build} -j{jobs}
     """
-    target = _target(name, folder, source, source_version, build)
+    target = Target.of(name, folder, BuildChoices(_user(source, source_version, build), interval))
     console = Console(stderr=True)
     if target.may_be_stale():
         print(
@@ -70,14 +73,13 @@ def command(
     print(f"matched   {summary['matched']} descriptor entries, all of them")
 
 
-def _target(name: str, folder: Path | None, source: Path | None, version: str | None, build: tuple[str, ...]) -> Target:
+def _user(source: Path | None, version: str | None, build: tuple[str, ...]) -> UserSource | None:
     """Raises UsageError when options are given that are for a user's tree alone, and it is not."""
     if source is None and build:
         raise UsageError("a build command is for your own tree: give --source DIR")
     if source is None and version:
         raise UsageError("--source-version is of your own tree: give --source DIR")
-    user = UserSource(source, version, list(build)) if source else None
-    return Target.of(name, folder, user)
+    return UserSource(source, version, list(build)) if source else None
 
 
 def summarize(units: list[Unit]) -> dict[str, Any]:

@@ -10,13 +10,14 @@ import click
 
 from vprof import descriptor as descriptors
 from vprof import entries
+from vprof.build_choices import BuildChoices, UserSource
 from vprof.entries import Entry
 from vprof.errors import UsageError
 from vprof.metadata import Function, Unit
+from vprof.options import interval_option, source_option, source_version_option
 from vprof.paths import target_file, target_names
 from vprof.scaffold import folder_for, scaffold
 from vprof.target import Target, callees_of
-from vprof.user_source import UserSource
 
 
 @click.group(invoke_without_command=True)
@@ -38,16 +39,14 @@ def command(context: click.Context) -> None:
 @command.command()
 @click.argument("name")
 @click.option("--dir", "folder", type=click.Path(path_type=Path), help="Work folder. [default: .vprof/TARGET]")
-@click.option(
-    "--source",
-    type=click.Path(exists=True, file_okay=False, resolve_path=True, path_type=Path),
-    metavar="DIR",
-    help="A tree, not built: what would match by its text.",
-)
-@click.option("--source-version", metavar="V", help="Its version, for entries that are for some versions only.")
+@source_option
+@source_version_option
+@interval_option
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def check(name: str, folder: Path | None, source: Path | None, source_version: str | None, form: str) -> None:
-    """Show where each entry of a target's descriptor applies in its build, and which are for other versions.
+def check(
+    name: str, folder: Path | None, source: Path | None, source_version: str | None, interval: str | None, form: str
+) -> None:
+    """Show where each entry of a target's descriptor applies in its build, and which are left out.
 
     An entry that matches no function or call of the program is an error that names near misses.
 
@@ -59,10 +58,10 @@ def check(name: str, folder: Path | None, source: Path | None, source_version: s
       vprof targets check minidb
       vprof targets check minidb --source ~/minidb
     """
-    if source is None and source_version:
-        raise UsageError("--source-version is of a tree: give --source DIR")
+    if source is None and (source_version or interval):
+        raise UsageError("--source-version and --interval are for a tree that is not built: give --source DIR")
     if source:
-        target = Target.of(name, folder, UserSource(source, source_version, []))
+        target = Target.of(name, folder, BuildChoices(UserSource(source, source_version, []), interval))
         units = _units_of_text(source, target)
     else:
         target = Target.load(name, folder)
@@ -74,7 +73,7 @@ def check(name: str, folder: Path | None, source: Path | None, source_version: s
     if form == "json":
         print(json.dumps({"schema": "vprof-targets-check/1", "entries": rows, "left_out": left_out}))
     else:
-        _print(rows, left_out, target.descriptor.source.get("version"))
+        _print(rows, left_out)
     lines = target.unmatched(units)
     if lines:
         raise UsageError("; ".join(lines))
@@ -133,12 +132,18 @@ def _units_of_text(source: Path, target: Target) -> list[Unit]:
 
 
 def others(target: Target) -> list[dict[str, str]]:
-    """The entries for other versions of the program."""
+    """The entries for other versions of the program and of other kinds of interval, each with the reason."""
     return [
-        {"entry": entries.title(table, entry), "function": _names(entry), "versions": entry["versions"]}
+        {"entry": entries.title(table, entry), "function": _names(entry), "why": _why(target, table, entry)}
         for table, left_out in target.descriptor.left_out.items()
         for entry in left_out
     ]
+
+
+def _why(target: Target, table: str, entry: Entry) -> str:
+    if not entries.of_kind(table, entry, target.choices.interval):
+        return f"with --interval {entry['kind']}" if "kind" in entry else "without --interval"
+    return f"not for {target.descriptor.source['version']}: versions {entry['versions']}"
 
 
 def _row(title: str, entry: Entry, function: str, where: list[str]) -> dict[str, str | list[str]]:
@@ -146,13 +151,13 @@ def _row(title: str, entry: Entry, function: str, where: list[str]) -> dict[str,
     return {"entry": title, "function": function, **at, "places": where}
 
 
-def _print(rows: list[dict[str, str | list[str]]], left_out: list[dict[str, str]], version: str | None) -> None:
+def _print(rows: list[dict[str, str | list[str]]], left_out: list[dict[str, str]]) -> None:
     for row in rows:
         what = f"{row['function']}, call of {row['call']}" if "call" in row else row["function"]
         for place in row["places"]:
             print(f"{row['entry']:24} {what:28} {place}")
     for entry in left_out:
-        print(f"{entry['entry']:24} {entry['function']:28} not for {version}: versions {entry['versions']}")
+        print(f"{entry['entry']:24} {entry['function']:28} {entry['why']}")
 
 
 def _names(entry: Entry) -> str:
