@@ -1,6 +1,6 @@
 # The commands of the README: `make demo`, `make test-quick`, `make test`. Each does all its set-up on a bare Debian 12 machine.
 PACKAGES := clang-19 libclang-19-dev llvm-19-dev libclang-rt-19-dev clang-format-19 cmake ninja-build gcc g++ make \
-            libgtest-dev graphviz python3 python3-venv lld-19 procps \
+            libgtest-dev libdeflate-dev graphviz python3 python3-venv lld-19 procps \
             dpkg-dev zlib1g-dev autoconf automake libtool libtool-bin meson ccache \
             libgmock-dev libbenchmark-dev libpcre2-dev perl csmith libcsmith-dev \
             libapr1-dev libaprutil1-dev wrk libevent-dev libmemcached-tools \

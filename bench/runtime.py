@@ -48,8 +48,8 @@ VARIANTS = [
 ]
 
 
-def build(lib: Path, program: Path) -> None:
-    command = ["clang-19", "-O2", lib / "vprof_begin.o", HERE / "runtime.c", HERE / "bursts.c"]
+def build(lib: Path, program: Path, sources: list[str]) -> None:
+    command = ["clang-19", "-O2", lib / "vprof_begin.o", *(HERE / source for source in sources)]
     prelude = HERE.parent / "instrumenter/lib"
     command += ["-o", program, f"-L{lib}", "-lvprof", f"-Wl,-rpath,{lib}", f"-I{prelude}", f"-I{HERE}"]
     subprocess.run(command, check=True)
@@ -58,9 +58,10 @@ def build(lib: Path, program: Path) -> None:
 class Session:
     """A collector with a session directory of its own; one per measurement."""
 
-    def __init__(self, lib: Path, directory: Path) -> None:
+    def __init__(self, lib: Path, directory: Path, output: Path | None = None, options: list[str] | None = None) -> None:
         self.path = directory / "session"
-        command = [lib / "vprof-collector", "--session", self.path, "--output", directory / "run.trace"]
+        trace = (output or directory) / "run.trace"
+        command = [lib / "vprof-collector", "--session", self.path, "--output", trace, *(options or [])]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         if self.process.stdout.readline() != "ready\n":
@@ -78,6 +79,10 @@ class Session:
     def all_on(self) -> None:
         module = self.ask("modules")["modules"][-1]  # type: ignore[index]
         self.ask(f"on {module['base'] + 64}-{module['base'] + module['count'] - 1}")
+
+    def cpu_ns(self) -> int:
+        """Of the collector, so far."""
+        return int(Path(f"/proc/{self.process.pid}/schedstat").read_text().split()[0])
 
     def stop(self) -> float:
         """Ends the session; returns the share of records lost."""
@@ -131,7 +136,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         program = Path(directory) / "runtime"
-        build(options.lib.resolve(), program)
+        build(options.lib.resolve(), program, ["runtime.c", "bursts.c"])
         peers = prepare(Path(directory))
         for _ in range(options.rounds):
             for variant in VARIANTS:

@@ -10,19 +10,19 @@ static std::string error_reply(const std::string &text) {
   return JsonObject().add("error", text).str();
 }
 
-bool Collector::round() {
+uint64_t Collector::round() {
   const uint64_t now = monotonic_ns();
   arena_->heartbeat_ns.store(now, std::memory_order_relaxed);
   recorder_.announce();
   recorder_.anchor_if_due();
   trace_.keep_limit();
-  const bool busy = drain_.run(false);
+  const uint64_t wait_ns = drain_.run(false);
   if (now - looked_for_dead_ns_ >= kDeadCheckPeriod_ns) {
     looked_for_dead_ns_ = now;
-    drain_.end_dead_processes();
+    drain_.end_dead_processes(false);
     switchboard_.settle();
   }
-  return busy;
+  return wait_ns;
 }
 
 std::string Collector::answer(const std::string &line) {

@@ -34,8 +34,8 @@ class Collector {
   // The reply to one request line, without the newline.
   std::string answer(const std::string &line);
 
-  // One round of draining and upkeep. True if rings were filling fast.
-  bool round();
+  // One round of draining and upkeep. Returns after how many ns the next should come.
+  uint64_t round();
 
   // Drains everything and completes the file.
   void finish();

@@ -13,7 +13,8 @@
 
 namespace vprof {
 
-constexpr uint64_t kPatience_ns = 20000000;
+constexpr uint64_t kPatience_ns = 50000000;
+constexpr uint64_t kGonePeriod_ns = 5000000;
 
 static SlotState state_of(const Slot *slot) {
   return owner_state(slot->owner.load(std::memory_order_acquire));
@@ -95,23 +96,55 @@ class Drain::GoneProcesses {
   bool gone_ = false;
 };
 
-bool Drain::run(bool everything) {
-  bool busy = false;
-  const uint64_t now = monotonic_ns();
-  GoneProcesses gone;
+// Most slots are empty, and each lies in pages of its own: all are looked at only if there may be a new thread.
+void Drain::find_threads() {
+  const uint32_t newest = arena_->newest_uid.load(std::memory_order_acquire);
+  if (all_known_ && newest == newest_known_) return;
+  newest_known_ = newest;
+  all_known_ = true;
+  known_.clear();
   for (size_t i = 0; i < slots_.size(); ++i) {
-    Slot *slot = slots_[i];
-    if (!has_thread(slot)) continue;
-    // Then its records are complete.
-    const bool ended = state_of(slot) == SlotState::kEnded || gone.contains(pid_of(slot));
-    Thread &thread = threads_[i];
-    if (thread.uid == 0) meet(slot, thread, pid_of(slot));
-    const bool filling = committed(slot, thread).total() >= capacity_ / 16;
-    busy |= filling || ended;  // threads that come and go need their slots soon
-    if (everything || ended || filling || now - thread.drained_ns >= kPatience_ns) drain_slot(slot, thread);
-    if (ended) end_slot(slot, thread);
+    all_known_ &= state_of(slots_[i]) != SlotState::kClaimed;  // it may have its number already
+    if (!has_thread(slots_[i])) continue;
+    if (threads_[i].uid == 0) meet(slots_[i], threads_[i], pid_of(slots_[i]));
+    known_.push_back(i);
   }
-  return busy;
+}
+
+// An empty ring takes a sudden burst of 15 million records per second, if we get a CPU at once: the default ring of
+// 32,768 records for 2 ms. Smaller ones are no reason to look all the time.
+uint64_t Drain::longest_wait_ns() const {
+  constexpr uint64_t kLeast_ns = 2000000, kMost_ns = 5000000, kPerRecord_ns = 64;
+  return std::clamp(capacity_ * kPerRecord_ns, kLeast_ns, kMost_ns);
+}
+
+uint64_t Drain::run(bool everything) {
+  const uint64_t now = monotonic_ns();
+  const uint64_t elapsed_ns = now - looked_ns_;
+  looked_ns_ = now;
+  const bool look_for_gone = everything || now - looked_for_gone_ns_ >= kGonePeriod_ns;
+  if (look_for_gone) looked_for_gone_ns_ = now;
+  if (everything) all_known_ = false;
+  find_threads();
+  uint64_t wait_ns = longest_wait_ns();
+  GoneProcesses gone;
+  for (const size_t i : known_) {
+    Slot *slot = slots_[i];
+    Thread &thread = threads_[i];
+    if (thread.uid == 0) continue;
+    const uint64_t waiting = committed(slot, thread).total();
+    const uint64_t written = thread.taken() + waiting - thread.seen;
+    thread.seen += written;
+    // Then its records are complete. Who has just written was alive; if he has died since, that is seen soon.
+    const bool ended =
+        state_of(slot) == SlotState::kEnded || (look_for_gone && written == 0 && gone.contains(pid_of(slot)));
+    const bool due = everything || ended || waiting >= capacity_ / 16 || now - thread.drained_ns >= kPatience_ns;
+    if (written != 0) wait_ns = std::min(wait_ns, elapsed_ns * (capacity_ / 8 - (due ? 0 : waiting)) / written);
+    if (due) drain_slot(slot, thread);
+    if (ended) end_slot(slot, thread);
+    if (ended) wait_ns = 0;  // threads that come and go need their slots soon
+  }
+  return wait_ns;
 }
 
 static std::string frames_json(const Slot *slot) {
@@ -190,7 +223,16 @@ struct Look {
 
 }  // namespace
 
-void Drain::end_dead_processes() {
+// Then it was alive since the check before.
+bool Drain::wrote_since_check(const Slot *slot, Thread &thread) {
+  const uint64_t written = slot->ring.committed();
+  const bool wrote = written != thread.seen_at_check;
+  thread.seen_at_check = written;
+  return wrote;
+}
+
+void Drain::end_dead_processes(bool everything) {
+  all_known_ = false;              // whatever a program gone wild wrote over the number of threads
   std::map<uint32_t, Look> looks;  // one per process
   for (size_t i = 0; i < slots_.size(); ++i) {
     Slot *slot = slots_[i];
@@ -198,6 +240,7 @@ void Drain::end_dead_processes() {
     const bool live = owner_state(owner) == SlotState::kLive;
     if (!live && owner_state(owner) != SlotState::kClaimed) continue;
     Thread &thread = threads_[i];
+    if (live && wrote_since_check(slot, thread) && !everything) continue;
     const uint32_t pid = owner_pid(owner);
     const uint64_t program = live ? slot->program : 0;
     if (!looks.try_emplace(pid, pid).first->second.is_over(thread.process_start, program)) continue;

@@ -13,13 +13,15 @@ class Drain {
   // REQUIRES: no program has joined yet.
   Drain(Arena *arena, Recorder *recorder);
 
-  // One round over all slots. Small amounts wait up to 20 ms for company unless `everything`. True if a ring was
-  // filling fast.
-  bool run(bool everything);
+  // One round over all threads. Small amounts wait up to 50 ms for company unless `everything`. Returns in how many ns
+  // the next round should come: before a ring that goes on filling as it did is an eighth full, or an empty one runs
+  // over at 15 million records per second; 0: soon.
+  uint64_t run(bool everything);
 
   // Ends the slots of dead processes, and of what a process was before exec; frees the module table if a dead process
-  // holds it. Cheap enough for every 50 ms, not for every round.
-  void end_dead_processes();
+  // holds it. Cheap enough for every 50 ms, not for every round: threads that have written since the last time are not
+  // asked after, unless `everything`.
+  void end_dead_processes(bool everything);
 
   // For the end of a file: `open` events for all threads inside probed calls, `loss` events for losses that go on.
   void report_unfinished();
@@ -43,6 +45,8 @@ class Drain {
     uint64_t told_in_file = 0;
     uint64_t stored = 0;
     uint64_t unstored = 0;
+    uint64_t seen = 0;           // committed at the last look
+    uint64_t seen_at_check = 0;  // committed when its process was last asked after
     uint64_t drained_ns = 0;
     bool damaged = false;
 
@@ -53,6 +57,9 @@ class Drain {
     return slot->ring.peek(slot->records(), capacity_, thread.taken());
   }
   void relieve_module_table();
+  void find_threads();
+  uint64_t longest_wait_ns() const;
+  static bool wrote_since_check(const Slot *slot, Thread &thread);
   void meet(Slot *slot, Thread &thread, uint32_t pid);
   void tell_damage(const Slot *slot, Thread &thread);
   void drain_slot(Slot *slot, Thread &thread);
@@ -67,7 +74,12 @@ class Drain {
   std::vector<Slot *> slots_;
   uint64_t capacity_;
   std::vector<Thread> threads_;  // as slots_
-  std::vector<Record> copy_;     // of what is being stored
+  std::vector<size_t> known_;    // slots that had a thread when all were looked at
+  uint32_t newest_known_ = 0;    // of the session's threads, then
+  bool all_known_ = false;
+  uint64_t looked_ns_ = 0;
+  uint64_t looked_for_gone_ns_ = 0;
+  std::vector<Record> copy_;  // of what is being stored
   uint64_t ended_dropped_ = 0;
 };
 

@@ -1,11 +1,11 @@
 #include "recorder.h"
 
+#include <libdeflate.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <algorithm>
 
-#include "crc32.h"
 #include "elf_meta.h"
 #include "module_table.h"
 
@@ -86,7 +86,7 @@ void Recorder::announce_plan() {
 std::optional<Recorder::Metadata> Recorder::read_metadata(const std::string &path) {
   std::optional<std::string> bytes = read_unit_metadata(path);
   if (!bytes) return std::nullopt;
-  const uint32_t crc = crc32(0, bytes->data(), bytes->size());
+  const uint32_t crc = libdeflate_crc32(0, bytes->data(), bytes->size());
   return Metadata{std::move(*bytes), crc};
 }
 
@@ -122,7 +122,8 @@ void Recorder::announce() {
   if (writer_.is_open())
     for (; modules_told_ < modules; ++modules_told_) announce_module(modules_told_);
   if (arena_->hold == 0)
-    for (uint32_t i = 0; i < modules; ++i) arena_->modules[i].acked.store(1, std::memory_order_release);
+    for (; modules_acked_ < modules; ++modules_acked_)
+      arena_->modules[modules_acked_].acked.store(1, std::memory_order_release);
   if (!writer_.is_open()) return;
   for (uint32_t n = labels_complete_ + 1; n <= arena_->labels.last(); ++n) announce_label(n);
   while (labels_complete_ < LabelTable::kMaxLabels && labels_told_[labels_complete_ + 1]) ++labels_complete_;

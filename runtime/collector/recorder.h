@@ -88,6 +88,7 @@ class Recorder {
   uint64_t begun_ns_ = 0;
   uint64_t anchored_ns_ = 0;
   uint32_t modules_told_ = 0;
+  uint32_t modules_acked_ = 0;
   // By module, kept: a file begun under load must not wait until tens of MB are read and summed.
   std::vector<std::optional<Metadata>> metadata_;
   std::vector<bool> labels_told_;

@@ -50,7 +50,7 @@ TraceFiles::File TraceFiles::current() const {
 }
 
 void TraceFiles::close_file() {
-  drain_->end_dead_processes();
+  drain_->end_dead_processes(true);
   drain_->run(true);
   if (!recorder_->has_file()) return;
   recorder_->begin_end();

@@ -1,6 +1,7 @@
 #include "trace_writer.h"
 
 #include <fcntl.h>
+#include <libdeflate.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,7 +9,6 @@
 #include <cstring>
 
 #include "../src/format.h"
-#include "crc32.h"
 
 namespace vprof {
 
@@ -56,7 +56,7 @@ std::string TraceWriter::open(const std::string &path, uint64_t number, const ui
   FileHeader header;
   header.number = number;
   memcpy(header.session_id, session_id, sizeof header.session_id);
-  header.crc = crc32(0, &header, offsetof(FileHeader, crc));
+  header.crc = libdeflate_crc32(0, &header, offsetof(FileHeader, crc));
   std::vector<iovec> pieces = {{&header, sizeof header}};
   if (write_all(pieces)) return "";
   const std::string error = "cannot write " + path + ": " + strerror(errno);
@@ -109,7 +109,7 @@ bool TraceWriter::append(ChunkHeader header, std::vector<iovec> payload, Room ro
   for (const iovec &piece : payload) header.length += piece.iov_len;
   if (!take_room(sizeof header + (header.length + 15) / 16 * 16, room)) return false;
   header.number = chunks_;
-  header.header_crc = crc32(0, &header, offsetof(ChunkHeader, header_crc));
+  header.header_crc = libdeflate_crc32(0, &header, offsetof(ChunkHeader, header_crc));
   payload.insert(payload.begin(), {&header, sizeof header});
   if (header.length % 16 != 0) payload.push_back({padding, 16 - header.length % 16});
   if (!write_all(payload)) {
@@ -129,7 +129,7 @@ bool TraceWriter::chunk(ChunkKind kind, uint32_t subject, uint64_t base_ticks, c
   std::vector<iovec> payload;
   for (int i = 0; i < count; ++i) {
     if (pieces[i].iov_len == 0) continue;
-    header.payload_crc = crc32(header.payload_crc, pieces[i].iov_base, pieces[i].iov_len);
+    header.payload_crc = libdeflate_crc32(header.payload_crc, pieces[i].iov_base, pieces[i].iov_len);
     payload.push_back(pieces[i]);
   }
   return append(header, std::move(payload), room);

@@ -66,7 +66,7 @@ Slot *claim_slot() {
     t_thread.refused = true;
     g_session.arena->unslotted.fetch_add(1, std::memory_order_relaxed);
   } else {
-    slot->uid = g_session.arena->newest_uid.fetch_add(1, std::memory_order_relaxed) + 1;
+    slot->uid = g_session.arena->newest_uid.fetch_add(1, std::memory_order_release) + 1;
     slot->tid = static_cast<uint32_t>(syscall(SYS_gettid));
     slot->start_ticks = ticks();
     slot->program = g_session.program;

@@ -1,7 +1,6 @@
 // Small parts of the collector.
 #include <gtest/gtest.h>
 
-#include "crc32.h"
 #include "elf_meta.h"
 #include "json.h"
 #include "process.h"
@@ -10,13 +9,6 @@
 
 namespace vprof {
 namespace {
-
-TEST(Crc32, IsThatOfZlib) {
-  EXPECT_EQ(crc32(0, "123456789", 9), 0xCBF43926u);
-  const std::string text = "The quick brown fox jumps over the lazy dog";
-  EXPECT_EQ(crc32(0, text.data(), text.size()), 0x414FA339u);
-  EXPECT_EQ(crc32(crc32(0, text.data(), 5), text.data() + 5, text.size() - 5), 0x414FA339u) << "in pieces";
-}
 
 TEST(Json, QuotesWhatALabelMayHold) {
   EXPECT_EQ(quoted("a\"b\\c\n"), "\"a\\\"b\\\\c\\u000a\"");
