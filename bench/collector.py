@@ -1,11 +1,12 @@
-"""What the collector takes: CPU nanoseconds per record, by the rate at which eight processes write records.
+"""What the collector takes: CPU nanoseconds per record, by the rate at which processes write records.
 
     python bench/collector.py
     python bench/collector.py --lib before/lib/vprof after/lib/vprof --rounds 9
+    python bench/collector.py --processes 2 --rates 12 --ring-bytes 524288      (how much is lost)
 
 Several libraries are interleaved round by round. The trace is written into the present folder and deleted: what storage
-costs is in the figure as far as the collector pays for it, and not what the kernel writes back later. `writer` is the CPU
-time of these processes, their sleeping and waking included.
+costs is in the figure as far as the collector pays for it, not what the kernel writes back later. `writer` is the CPU
+time of the writing processes, their sleeping and waking included.
 """
 
 from __future__ import annotations
@@ -17,20 +18,28 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 
 from runtime import Session, build
 
 RATES = ["0.1", "1", "4", "8"]
-PROCESSES = 8
-AS_VPROF = ["--slots", "256", "--ring-bytes", str(1 << 20)]
 
 
-def measure(lib: Path, program: Path, millions: str, seconds: float) -> tuple[float, float, float]:
-    """Nanoseconds per record of the collector and of the writers, and the share of the records that was lost."""
+@dataclass(frozen=True)
+class Cost:
+    """Of one measurement: ns of CPU per record, and records lost."""
+
+    collector: float
+    writer: float
+    lost: int
+
+
+def measure(lib: Path, program: Path, millions: str, given: argparse.Namespace) -> Cost:
     with tempfile.TemporaryDirectory(dir="/dev/shm") as directory, tempfile.TemporaryDirectory(dir=".") as disk:
-        session = Session(lib, Path(directory), Path(disk), AS_VPROF)
-        command = [str(program), str(PROCESSES), str(float(millions) * 1e6), str(seconds)]
+        session = Session(lib, Path(directory), Path(disk), ["--slots", "256", "--ring-bytes", str(given.ring_bytes)])
+        records = float(millions) * 1e6 * given.seconds
+        command = [str(program), str(given.processes), str(float(millions) * 1e6), str(given.seconds)]
         environment = {**os.environ, "VPROF_SESSION": str(session.path)}
         with subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
@@ -42,34 +51,40 @@ def measure(lib: Path, program: Path, millions: str, seconds: float) -> tuple[fl
             process.stdin.write("\n")
             process.stdin.close()
             writer = float(process.stdout.readline())
-            spent = session.cpu_ns() - before
-        return spent / (float(millions) * 1e6 * seconds), writer, session.stop()
+            collector = (session.cpu_ns() - before) / records
+        return Cost(collector, writer, round(session.stop() * records))
+
+
+def spread(values: list[float]) -> str:
+    """Median and quartiles."""
+    low, median, high = statistics.quantiles(values, n=4) if len(values) > 1 else values * 3
+    return f"{median:10.1f} {f'{low:.1f}-{high:.1f}':>13}"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lib", type=Path, nargs="+", default=[Path(sys.prefix) / "lib" / "vprof"])
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=3)
-    parser.add_argument("--rates", nargs="+", default=RATES, help="millions of records per second")
-    options = parser.parse_args()
-    found: dict[tuple[str, Path], list[tuple[float, float, float]]] = defaultdict(list)
+    parser.add_argument("--processes", type=int, default=8)
+    parser.add_argument("--ring-bytes", type=int, default=1 << 20, help="what vprof asks for where there is room")
+    parser.add_argument("--rates", nargs="+", default=RATES, help="millions of records per second, all together")
+    given = parser.parse_args()
+    found: dict[tuple[str, Path], list[Cost]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as directory:
-        programs = {lib: Path(directory) / f"rates{number}" for number, lib in enumerate(options.lib)}
+        programs = {lib: Path(directory) / f"rates{number}" for number, lib in enumerate(given.lib)}
         for lib, program in programs.items():
             build(lib.resolve(), program, ["rates.c"])
-        for _ in range(options.rounds):
-            for rate in options.rates:
-                for lib in options.lib:
-                    found[rate, lib].append(measure(lib.resolve(), programs[lib], rate, options.seconds))
-    print(f"{'M records/s':>11} {'collector':>9} {'quartiles':>13} {'writer':>7} {'quartiles':>13} {'lost':>6}  n = {options.rounds}, ns")
-    for (rate, lib), measured in found.items():
-        columns = []
-        for values in list(zip(*measured, strict=True))[:2]:
-            low, median, high = statistics.quantiles(values, n=4) if len(values) > 1 else values * 3
-            columns.append(f"{median:9.1f} {f'{low:.1f}-{high:.1f}':>13}")
-        lost = statistics.mean(share for _, _, share in measured)
-        print(f"{rate:>11} {' '.join(columns)} {lost:6.1%}  {lib}")
+        for _ in range(given.rounds):
+            for rate in given.rates:
+                for lib in given.lib:
+                    found[rate, lib].append(measure(lib.resolve(), programs[lib], rate, given))
+    print(f"ns of CPU per record, n = {given.rounds}, load {os.getloadavg()[0]:.1f}")
+    print(f"{'M/s':>4} {'collector':>10} {'quartiles':>13} {'writer':>10} {'quartiles':>13}  lost, of each run")
+    for (rate, lib), costs in found.items():
+        columns = spread([cost.collector for cost in costs]), spread([cost.writer for cost in costs])
+        lost = " ".join(str(cost.lost) for cost in sorted(costs, key=lambda cost: cost.lost))
+        print(f"{rate:>4} {' '.join(columns)}  {lost}  {lib}")
 
 
 if __name__ == "__main__":

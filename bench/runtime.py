@@ -18,6 +18,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -58,10 +59,10 @@ def build(lib: Path, program: Path, sources: list[str]) -> None:
 class Session:
     """A collector with a session directory of its own; one per measurement."""
 
-    def __init__(self, lib: Path, directory: Path, output: Path | None = None, options: list[str] | None = None) -> None:
+    def __init__(self, lib: Path, directory: Path, output: Path | None = None, options: Sequence[str] = ()) -> None:
         self.path = directory / "session"
         trace = (output or directory) / "run.trace"
-        command = [lib / "vprof-collector", "--session", self.path, "--output", trace, *(options or [])]
+        command = [lib / "vprof-collector", "--session", self.path, "--output", trace, *options]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         if self.process.stdout.readline() != "ready\n":
