@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from vprof.metadata import Unit, uncollected
+from vprof.metadata import Unit, distinct, uncollected
 
 Graph = list[list[int]]
 
@@ -83,28 +83,30 @@ def build(units: Iterable[Unit]) -> CallGraph:
     overriding: dict[int, set[int]] = defaultdict(set)
     copies: dict[int, dict[int, tuple[int, int]]] = {}
     globs: set[str] = set()
+    units = list(units)
+    functions = list(distinct(units))
+    for function in functions:
+        f = graph.add(function.id, function.name)
+        graph.places[f] = graph.places[f] or f"{function.file}:{function.line}"
+        graph.sited[f] |= function.site is not None or function.left == UNPLANNED
+        graph.ignored[f] |= function.noreturn
+    for symbol in {symbol: None for unit in units for symbol in unit.symbols}:
+        graph.ignored[graph.add(symbol.id, symbol.name)] |= symbol.noreturn
     for unit in units:
-        for function in unit.functions:
-            f = graph.add(function.id, function.name)
-            graph.places[f] = graph.places[f] or f"{function.file}:{function.line}"
-            graph.sited[f] |= function.site is not None or function.left == UNPLANNED
-            graph.ignored[f] |= function.noreturn
-        for symbol in unit.symbols:
-            graph.ignored[graph.add(symbol.id, symbol.name)] |= symbol.noreturn
         globs.update(unit.ignore_for_height)
         for id_, type_ in unit.taken:
             taken[type_].add(graph.number[id_])
         for method, overridden in unit.overrides:
             overriding[graph.number[overridden]].add(graph.number[method])
-        for function in unit.functions:
-            f = graph.number[function.id]
-            graph.calls[f] += [graph.number[callee] for callee, _ in function.calls]
-            indirect[f].update(type_ for type_, _ in function.indirect)
-            virtual[f].update(graph.number[method] for method, _ in function.virtual)
-            numbered = {number: (graph.number[callee], line) for number, callee, line in function.numbered}
-            if copies.setdefault(f, numbered) != numbered:
-                copies[f] = {}
-            graph.numbered[f] = copies[f]
+    for function in functions:
+        f = graph.number[function.id]
+        graph.calls[f] += [graph.number[callee] for callee, _ in function.calls]
+        indirect[f].update(type_ for type_, _ in function.indirect)
+        virtual[f].update(graph.number[method] for method, _ in function.virtual)
+        numbered = {number: (graph.number[callee], line) for number, callee, line in function.numbered}
+        if copies.setdefault(f, numbered) != numbered:
+            copies[f] = {}
+        graph.numbered[f] = copies[f]
     for glob in globs:
         for f in (f for f, name in enumerate(graph.names) if fnmatchcase(name, glob)):
             graph.ignored[f] = True

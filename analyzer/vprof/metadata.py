@@ -1,6 +1,7 @@
 """What a program says about itself: the units of `.vprof_meta` (instrumenter/UNIT_METADATA.md).
 
-The same bytes come from an ELF file (`read_program`) or from a trace (`parse_units`).
+The same bytes come from an ELF file (`read_program`) or from a trace (`parse_units`). What many units say of the
+functions in their headers is one text in the file, and is parsed once.
 """
 
 from __future__ import annotations
@@ -8,31 +9,37 @@ from __future__ import annotations
 import gc
 import json
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
+from elftools.elf.relocation import RelocationHandler
 
 from vprof.errors import VprofError
 
 SECTION = ".vprof_meta"
+TEXTS = ".vprof_text"
 SWITCHES = "vprof_switch"
 _PAGE = 4096
-VERSION = 1
+VERSION = 2
 _MAGIC = b"VPUM"
+_TEXTS_MAGIC = b"VPTX"
 _HEADER = struct.Struct("<4sIQII")
-_SCHEMA = "vprof-unit/1"
+_COUNTS = struct.Struct("<II")
+_SCHEMA = "vprof-unit/"
 
 
 class Function(NamedTuple):
     """A function defined in a unit. `site` is the index of its switch byte in the unit, or None: then `left` says why.
 
     `calls` are (id of the callee, line), `indirect` are (canonical type of the callee, line), `virtual` are (id of the
-    method that a virtual call names, line), `numbered` are (call number, id of the callee, line).
+    method that a virtual call names, line), `numbered` are (call number, id of the callee, line). These lists are the
+    same objects in all copies of a function that units describe alike (`distinct`).
     """
 
     id: str
@@ -81,17 +88,46 @@ class Unit:
 def read_program(path: Path) -> list[Unit]:
     """The units of an executable or shared library. Raises VprofError when it has none or they are damaged."""
     try:
-        with Path(path).open("rb") as file:
-            section = ELFFile(file).get_section_by_name(SECTION)
-            content = bytes(section.data()) if section is not None else b""
+        content, texts = read_sections(path)
     except OSError as error:
         raise VprofError(f"{path}: {error.strerror or error}") from None
     except ELFError:
         raise VprofError(f"{path}: not a program (ELF file)") from None
-    units = parse_units(content, str(path))
+    units = _parse(content, texts, str(path))
     if not units:
         raise VprofError(f"{path}: no vprof metadata: build it with CC=vprof-cc (and link it with vprof-cc)")
     return units
+
+
+def read_sections(path: Path) -> tuple[bytes, bytes]:
+    """`.vprof_meta` and `.vprof_text` of an ELF file, empty if it has none; of an object as a link would have them."""
+    with Path(path).open("rb") as file:
+        elf = ELFFile(file)
+        content, texts = (_section(elf, name) for name in (SECTION, TEXTS))
+        return content, texts
+
+
+def _section(elf: ELFFile, name: str) -> bytes:
+    section = elf.get_section_by_name(name)
+    if section is None:
+        return b""
+    content = BytesIO(section.data())
+    handler = RelocationHandler(elf)
+    relocations = handler.find_relocations_for_section(section) if elf["e_type"] == "ET_REL" else None
+    if relocations is not None:
+        handler.apply_section_relocations(content, relocations)
+    return content.getvalue()
+
+
+def distinct(units: Iterable[Unit]) -> Iterator[Function]:
+    """The functions of the units; of copies that units describe alike, the first."""
+    seen: set[tuple[str, int, bool]] = set()
+    for unit in units:
+        for function in unit.functions:
+            key = function.id, id(function.calls), function.site is None
+            if key not in seen:
+                seen.add(key)
+                yield function
 
 
 def linked_by_wrapper(path: Path) -> bool:
@@ -113,10 +149,28 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-@uncollected()
 def parse_units(content: bytes, source: str) -> list[Unit]:
-    """The units in the bytes of a `.vprof_meta` section; `source` names them in errors. Raises VprofError."""
-    units = []
+    """The units in a trace's copy of `.vprof_meta`; `source` names them in errors. Raises VprofError."""
+    return _parse(content, b"", source)
+
+
+@uncollected()
+def _parse(content: bytes, section: bytes, source: str) -> list[Unit]:
+    chunks = list(_chunks(content, source))
+    texts = _Texts(next((chunk.payload for chunk in chunks if chunk.magic == _TEXTS_MAGIC), section))
+    return [_unit(chunk, texts, source) for chunk in chunks if chunk.magic == _MAGIC]
+
+
+class _Chunk(NamedTuple):
+    at: int
+    magic: bytes
+    version: int
+    addr: int
+    count: int
+    payload: bytes
+
+
+def _chunks(content: bytes, source: str) -> Iterator[_Chunk]:
     at = 0
     while at < len(content):
         if content[at] == 0:
@@ -125,45 +179,121 @@ def parse_units(content: bytes, source: str) -> list[Unit]:
         if at + _HEADER.size > len(content):
             raise VprofError(f"{source}: unit metadata is cut off at byte {at}: build the program again")
         magic, version, addr, count, length = _HEADER.unpack_from(content, at)
-        if magic != _MAGIC:
+        if magic not in (_MAGIC, _TEXTS_MAGIC):
             raise VprofError(f"{source}: unit metadata is damaged at byte {at}: build the program again")
         if version > VERSION:
             raise VprofError(f"{source}: built by a newer vprof (unit metadata {version}): upgrade vprof")
         payload = content[at + _HEADER.size : at + _HEADER.size + length]
         if len(payload) < length:
             raise VprofError(f"{source}: unit metadata is cut off at byte {len(content)}: build the program again")
-        units.append(_unit(payload, addr, count, source, at))
+        yield _Chunk(at, magic, version, addr, count, payload)
         at += _HEADER.size + length
-    return units
 
 
-def _unit(payload: bytes, addr: int, count: int, source: str, at: int) -> Unit:
+class _Texts:
+    """The texts that units share, by their place: each is parsed when it is first asked for."""
+
+    def __init__(self, section: bytes) -> None:
+        self._section = section
+        self._functions: dict[int, Function] = {}
+        self._symbols: dict[int, Symbol] = {}
+        self._strings: dict[str, str] = {}
+
+    def function(self, place: int) -> Function:
+        """Its site is 0 if it has one: which one, the unit knows."""
+        if place not in self._functions:
+            self._functions[place] = self._function(self._object(place))
+        return self._functions[place]
+
+    def symbol(self, place: int) -> Symbol:
+        if place not in self._symbols:
+            raw = self._object(place)
+            self._symbols[place] = Symbol(self._same(raw["id"]), raw["name"], raw.get("noreturn", False))
+        return self._symbols[place]
+
+    def _object(self, place: int) -> dict[str, Any]:
+        end = self._section.find(b"\0", place)
+        if end < 0:
+            raise ValueError(f"no text at {place} of {TEXTS}")
+        return dict(json.loads(self._section[place:end]))
+
+    def _same(self, text: str) -> str:
+        """An id is in many texts and is one string."""
+        return self._strings.setdefault(text, text)
+
+    def _function(self, raw: dict[str, Any]) -> Function:
+        same = self._same
+        return Function(
+            id=same(raw["id"]),
+            name=raw["name"],
+            file=same(raw["file"]),
+            line=raw["line"],
+            site=None if raw.get("left") else 0,
+            left=raw.get("left"),
+            noreturn=raw.get("noreturn", False),
+            calls=[(same(callee), line) for callee, line in raw.get("calls", [])],
+            indirect=[(type_, line) for type_, line in raw.get("indirect", [])],
+            virtual=[(same(callee), line) for callee, line in raw.get("virtual", [])],
+            numbered=[(number, same(callee), line) for number, callee, line in raw.get("numbered", [])],
+        )
+
+
+def _unit(chunk: _Chunk, texts: _Texts, source: str) -> Unit:
+    schema = f"{_SCHEMA}{chunk.version}"
     try:
-        raw = json.loads(payload)
-        if raw["schema"] != _SCHEMA:
+        if chunk.version == 1:
+            raw = json.loads(chunk.payload)
+            symbols = [Symbol(s["id"], s["name"], bool(s["noreturn"])) for s in raw["symbols"]]
+            functions = [_whole_function(f, [symbol.id for symbol in symbols]) for f in raw["functions"]]
+        else:
+            functions_at, symbols_at, text = _places(chunk.payload)
+            raw = json.loads(text)
+            symbols = [texts.symbol(place) for place in symbols_at]
+            functions = _with_sites([texts.function(place) for place in functions_at], chunk.count)
+        if raw["schema"] != schema:
             raise ValueError(raw["schema"])
-        symbols = [Symbol(s["id"], s["name"], bool(s["noreturn"])) for s in raw["symbols"]]
         ids = [symbol.id for symbol in symbols]
         return Unit(
             unit=raw["unit"],
             language=raw["language"],
             status=raw["status"],
             reason=raw["reason"],
-            switch_addr=addr,
-            switch_count=count,
-            functions=[_function(f, ids) for f in raw["functions"]],
+            switch_addr=chunk.addr,
+            switch_count=chunk.count,
+            functions=functions,
             symbols=symbols,
-            taken=[(ids[index], type_) for index, type_ in raw["taken"]],
-            matched=list(raw["matched"]),
+            taken=[(ids[index], type_) for index, type_ in raw.get("taken", [])],
+            matched=list(raw.get("matched", [])),
             ignore_for_height=list(raw.get("ignore_for_height", [])),
             overrides=[(ids[method], ids[overridden]) for method, overridden in raw.get("overrides", [])],
         )
-    except (ValueError, KeyError, TypeError, IndexError) as error:
+    except (ValueError, KeyError, TypeError, IndexError, struct.error) as error:
         what = f"{type(error).__name__} {error}"
-        raise VprofError(f"{source}: unit metadata at byte {at} is not {_SCHEMA} ({what}): build it again") from None
+        message = f"{source}: unit metadata at byte {chunk.at} is not {schema} ({what}): build it again"
+        raise VprofError(message) from None
 
 
-def _function(raw: dict[str, Any], ids: list[str]) -> Function:
+def _places(payload: bytes) -> tuple[tuple[int, ...], tuple[int, ...], bytes]:
+    """Where the texts of the functions and of the symbols are, and what the unit says itself."""
+    functions, symbols = _COUNTS.unpack_from(payload)
+    places = struct.unpack_from(f"<{functions + symbols}I", payload, _COUNTS.size)
+    return places[:functions], places[functions:], payload[_COUNTS.size + 4 * len(places) :]
+
+
+def _with_sites(functions: list[Function], count: int) -> list[Function]:
+    """Sites are numbered in the order of the functions that have one."""
+    site = 0
+    for i, function in enumerate(functions):
+        if function.site is not None:
+            functions[i] = Function(*function[:4], site, *function[5:])
+            site += 1
+    if site != count:
+        raise ValueError(f"{site} sites, {count} switch bytes")
+    return functions
+
+
+def _whole_function(raw: dict[str, Any], ids: list[str]) -> Function:
+    """Of version 1, which has a program's texts in the chunk itself."""
     return Function(
         id=raw["id"],
         name=raw["name"],

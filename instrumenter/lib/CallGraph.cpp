@@ -6,6 +6,7 @@
 
 #include "Calls.h"
 #include "Effort.h"
+#include "Emitted.h"
 #include "Library.h"
 #include "Names.h"
 #include "clang/AST/DeclTemplate.h"
@@ -25,16 +26,16 @@ bool hasWrittenBody(const clang::FunctionDecl *decl) {
   return decl->doesThisDeclarationHaveABody() && !decl->isImplicit() && !decl->isDefaulted() && decl->getBody();
 }
 
-/// The functions of a unit, their overridings, and the addresses taken; bodies are left to Describer.
+/// The functions of a unit that make code, their overridings, and the addresses taken; bodies are left to Describer.
 class Finder : public clang::RecursiveASTVisitor<Finder> {
  public:
   explicit Finder(const clang::ASTContext &context) : context_(context), sources_(context.getSourceManager()) {}
 
-  /// The text of a body that occurs once in `functions`, or an instantiation of it.
-  struct Body {
-    size_t function;
+  /// A function whose address is taken. `within`: the place of the outermost function where that is, or kNowhere.
+  struct Taken {
     const clang::FunctionDecl *decl;
-    bool is_instance;
+    unsigned within;
+    bool runs = true;  ///< there is code of it
   };
 
   bool shouldVisitTemplateInstantiations() const { return true; }
@@ -50,8 +51,12 @@ class Finder : public clang::RecursiveASTVisitor<Finder> {
       instances.push_back(function);
       return true;
     }
+    const bool is_outermost = within_ == kNowhere;
+    if (is_outermost) within_ = placeOfBody(function);
     add(function, /*is_lambda=*/false, function->isConstexpr());
-    return RecursiveASTVisitor::TraverseDecl(decl);
+    const bool go_on = RecursiveASTVisitor::TraverseDecl(decl);
+    if (is_outermost) within_ = kNowhere;
+    return go_on;
   }
 
   bool VisitLambdaExpr(clang::LambdaExpr *lambda) {
@@ -73,6 +78,12 @@ class Finder : public clang::RecursiveASTVisitor<Finder> {
     return true;
   }
 
+  bool VisitVarDecl(clang::VarDecl *variable) {
+    const bool is_global = variable->hasGlobalStorage() && !variable->isStaticLocal();
+    if (is_global && !variable->getType()->isDependentType()) variables_.push_back(variable);
+    return true;
+  }
+
   bool VisitCallExpr(clang::CallExpr *call) {
     called_.insert(call->getCallee()->IgnoreParenImpCasts());
     return true;
@@ -80,28 +91,61 @@ class Finder : public clang::RecursiveASTVisitor<Finder> {
 
   bool VisitDeclRefExpr(clang::DeclRefExpr *reference) {
     const auto *target = llvm::dyn_cast<clang::FunctionDecl>(reference->getDecl());
-    if (target && !called_.count(reference) && !target->getBuiltinID()) taken.push_back(target);
+    if (target && !called_.count(reference) && !target->getBuiltinID()) taken.push_back({target, within_});
     return true;
+  }
+
+  /// Leaves out the functions that make no code here, with all that is inside of them; to be called once, at the end.
+  void dropWithoutCode() {
+    const std::set<unsigned> live = placesWithCode();
+    functions_at.clear();
+    std::vector<Function> kept;
+    for (size_t i = 0; i < functions.size(); ++i) {
+      if (!live.count(within_of_[i])) {
+        without_code.push_back(functions[i].decl);
+        continue;
+      }
+      functions_at[placeOfBody(functions[i].decl)] = kept.size();
+      kept.push_back(std::move(functions[i]));
+    }
+    functions = std::move(kept);
+    for (Taken &one : taken) one.runs = live.count(one.within);
   }
 
   std::vector<Function> functions;
   std::map<unsigned, size_t> functions_at;  ///< by the place of the body
   std::vector<const clang::FunctionDecl *> instances;
   std::vector<std::pair<const clang::FunctionDecl *, const clang::FunctionDecl *>> overrides;
-  std::vector<const clang::FunctionDecl *> taken;
+  std::vector<Taken> taken;
+  std::vector<const clang::FunctionDecl *> without_code;
 
  private:
+  /// Of bodies that make code; those in the main file always count.
+  std::set<unsigned> placesWithCode() const {
+    Emitted emitted(context_);
+    std::set<unsigned> places = {kNowhere};
+    for (const Function &function : functions) {
+      emitted.addRoot(function.decl);
+      if (sources_.isWrittenInMainFile(sources_.getExpansionLoc(function.decl->getBody()->getBeginLoc())))
+        places.insert(placeOfBody(function.decl));
+    }
+    for (const clang::FunctionDecl *instance : instances) emitted.addRoot(instance);
+    for (const Taken &one : taken) emitted.add(one.decl);
+    for (const clang::VarDecl *variable : variables_) emitted.add(variable);
+    for (const clang::FunctionDecl *definition : emitted.close()) places.insert(placeOfBody(definition));
+    return places;
+  }
+
+  static constexpr unsigned kNowhere = 0;
+
   void add(const clang::FunctionDecl *decl, bool is_lambda, bool is_constexpr) {
     Function function;
     function.decl = decl;
-    function.id = identityOf(decl);
-    function.name = nameOf(decl);
-    std::tie(function.file, function.line) = placeOf(sources_, decl->getLocation());
-    function.noreturn = decl->isNoReturn();
     function.is_lambda = is_lambda;
     function.is_constexpr = is_constexpr;
     functions_at[placeOfBody(decl)] = functions.size();
     functions.push_back(std::move(function));
+    within_of_.push_back(within_);
   }
 
   /// A lambda's call operator is constexpr wherever C++ allows it; this is about the word.
@@ -122,6 +166,9 @@ class Finder : public clang::RecursiveASTVisitor<Finder> {
   const clang::ASTContext &context_;
   const clang::SourceManager &sources_;
   std::set<const clang::Expr *> called_;
+  std::vector<const clang::VarDecl *> variables_;
+  unsigned within_ = kNowhere;       ///< the place of the outermost function around
+  std::vector<unsigned> within_of_;  ///< the same of each of `functions`, its own if it is that
 };
 
 /// Fills in what the bodies contain.
@@ -136,7 +183,10 @@ class Describer {
         instances_(std::move(found.instances)) {
     unit_.language = context.getLangOpts().CPlusPlus ? "c++" : "c";
     unit_.functions = std::move(found.functions);
-    for (const clang::FunctionDecl *target : found.taken) addTaken(target, typeText(target->getType(), context_));
+    unit_.without_code = std::move(found.without_code);
+    for (Function &function : unit_.functions) name(function);
+    for (const Finder::Taken &one : found.taken)
+      if (one.runs) addTaken(one.decl, typeText(one.decl->getType(), context_));
     std::set<std::pair<unsigned, unsigned>> overrides;
     for (const auto &[method, overridden] : found.overrides) overrides.emplace(symbol(method), symbol(overridden));
     unit_.overrides.assign(overrides.begin(), overrides.end());
@@ -149,10 +199,18 @@ class Describer {
   }
 
  private:
-  static std::set<const clang::FunctionDecl *> canonical(const std::vector<const clang::FunctionDecl *> &decls) {
+  /// Also what is taken where there is no code: a function's effort is the same in all units that include its text.
+  static std::set<const clang::FunctionDecl *> canonical(const std::vector<Finder::Taken> &taken) {
     std::set<const clang::FunctionDecl *> patterns;
-    for (const clang::FunctionDecl *decl : decls) patterns.insert(patternOf(decl)->getCanonicalDecl());
+    for (const Finder::Taken &one : taken) patterns.insert(patternOf(one.decl)->getCanonicalDecl());
     return patterns;
+  }
+
+  void name(Function &function) const {
+    function.id = identityOf(function.decl);
+    function.name = nameOf(function.decl);
+    std::tie(function.file, function.line) = placeOf(sources_, function.decl->getLocation());
+    function.noreturn = function.decl->isNoReturn();
   }
 
   /// Counts a call of a function that is no library code with a definition.
@@ -278,9 +336,10 @@ class Describer {
 
 }  // namespace
 
-Unit collectUnit(clang::ASTContext &context) {
+Unit collectUnit(clang::ASTContext &context, bool by_clang) {
   Finder finder(context);
   finder.TraverseDecl(context.getTranslationUnitDecl());
+  if (by_clang && !makesCodeOfAll(context)) finder.dropWithoutCode();
   Unit unit = Describer(finder, context).describe();
   const clang::SourceManager &sources = context.getSourceManager();
   unit.file = placeOf(sources, sources.getLocForStartOfFile(sources.getMainFileID())).first;

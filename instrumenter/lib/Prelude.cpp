@@ -42,7 +42,7 @@ std::string preludeText(const Unit &unit, const std::string &switches, const std
   text += "extern volatile unsigned char __vprof_sw[] __asm__(\"" + switches +
           "\") __attribute__((__visibility__(\"hidden\")));\n";
   if (unit.sites) text += topLevelAssembly(switchAssembly(switches, unit.sites));
-  text += topLevelAssembly(assemblyOfChunk(payloadOf(unit), unit.sites ? switches : "", unit.sites));
+  text += topLevelAssembly(assemblyOf(chunkOf(unit), unit.sites ? switches : "", unit.sites));
   return text + fixed;
 }
 

@@ -74,8 +74,8 @@ bool isSmall(const Function &function) {
 }
 
 /// A file included several times makes several functions of one text, which cannot carry different probes.
-std::string placeOfText(const Function &function, const clang::SourceManager &sources) {
-  const auto [file, offset] = sources.getDecomposedExpansionLoc(function.decl->getBody()->getBeginLoc());
+std::string placeOfText(const clang::FunctionDecl &decl, const clang::SourceManager &sources) {
+  const auto [file, offset] = sources.getDecomposedExpansionLoc(decl.getBody()->getBeginLoc());
   const auto entry = sources.getFileEntryRefForID(file);
   return (entry ? entry->getName().str() : "") + ":" + std::to_string(offset);
 }
@@ -92,13 +92,14 @@ std::map<size_t, std::string> findUntouchable(const Unit &unit, const clang::AST
   const clang::SourceManager &sources = context.getSourceManager();
   const std::set<std::string> resolvers = findIfuncResolvers(context);
   std::map<std::string, unsigned> uses;
-  for (const Function &function : unit.functions) ++uses[placeOfText(function, sources)];
+  for (const Function &function : unit.functions) ++uses[placeOfText(*function.decl, sources)];
+  for (const clang::FunctionDecl *decl : unit.without_code) ++uses[placeOfText(*decl, sources)];
   std::map<size_t, std::string> untouchable;
   for (size_t i = 0; i < unit.functions.size(); ++i) {
     const Function &function = unit.functions[i];
     std::string reason = untouchableReason(function, sources, spare_lambdas);
     if (reason.empty() && isIfuncResolver(function, resolvers)) reason = "ifunc";
-    if (reason.empty() && uses[placeOfText(function, sources)] > 1) reason = "included-twice";
+    if (reason.empty() && uses[placeOfText(*function.decl, sources)] > 1) reason = "included-twice";
     if (!reason.empty()) untouchable[i] = reason;
   }
   return untouchable;

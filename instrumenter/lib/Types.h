@@ -58,7 +58,8 @@ struct Function {
 struct Unit {
   std::string file;
   std::string language = "c";
-  std::vector<Function> functions;
+  std::vector<Function> functions;                        ///< those of which code is made
+  std::vector<const clang::FunctionDecl *> without_code;  ///< the others
   std::vector<Symbol> symbols;
   std::vector<std::pair<unsigned, std::string>> taken;   ///< index of the symbol, canonical type
   std::vector<std::pair<unsigned, unsigned>> overrides;  ///< symbols: the overriding method, the overridden

@@ -1,5 +1,8 @@
 #include "UnitMetadata.h"
 
+#include <map>
+#include <set>
+
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -13,42 +16,102 @@ std::string utf8(const std::string &text) {
   return llvm::json::fixUTF8(text);
 }
 
-void writeFunction(OStream &json, const Function &function) {
+/// A callee by its identity, so that the text is the same in all units.
+llvm::json::Value calleeOf(const Unit &unit, unsigned symbol) {
+  return utf8(unit.symbols[symbol].id);
+}
+
+template <typename List, typename Entry>
+void writeList(OStream &json, const char *name, const List &list, Entry entryOf) {
+  if (list.empty()) return;
+  json.attributeArray(name, [&] {
+    for (const auto &one : list) json.value(entryOf(one));
+  });
+}
+
+void writeFunction(OStream &json, const Unit &unit, const Function &function) {
+  using llvm::json::Array;
+  const auto call = [&](const auto &one) { return Array{calleeOf(unit, one.first), one.second}; };
   json.attribute("id", utf8(function.id));
   json.attribute("name", utf8(function.name));
   json.attribute("file", utf8(function.file));
   json.attribute("line", function.line);
-  if (function.site)
-    json.attribute("site", *function.site);
-  else
-    json.attribute("site", nullptr);
-  if (function.left.empty())
-    json.attribute("left", nullptr);
-  else
-    json.attribute("left", function.left);
+  if (!function.left.empty()) json.attribute("left", function.left);
   json.attribute("effort", static_cast<int64_t>(function.effort));
-  json.attribute("noreturn", function.noreturn);
-  json.attributeArray("calls", [&] {
-    for (const auto &[symbol, line] : function.calls) json.value(llvm::json::Array{symbol, line});
-  });
-  json.attributeArray("indirect", [&] {
-    for (const auto &[type, line] : function.indirect) json.value(llvm::json::Array{utf8(type), line});
-  });
-  if (!function.virtuals.empty())
-    json.attributeArray("virtual", [&] {
-      for (const auto &[symbol, line] : function.virtuals) json.value(llvm::json::Array{symbol, line});
-    });
-  if (function.numbered.empty()) return;
-  json.attributeArray("numbered", [&] {
-    unsigned number = 0;
-    for (const NumberedCall &call : function.numbered) json.value(llvm::json::Array{++number, call.symbol, call.line});
-  });
+  if (function.noreturn) json.attribute("noreturn", true);
+  writeList(json, "calls", function.calls, call);
+  writeList(json, "indirect", function.indirect, [](const auto &one) { return Array{utf8(one.first), one.second}; });
+  writeList(json, "virtual", function.virtuals, call);
+  unsigned number = 0;
+  writeList(json, "numbered", function.numbered,
+            [&](const NumberedCall &one) { return Array{++number, calleeOf(unit, one.symbol), one.line}; });
 }
 
 void writeSymbol(OStream &json, const Symbol &symbol) {
   json.attribute("id", utf8(symbol.id));
   json.attribute("name", utf8(symbol.name));
-  json.attribute("noreturn", symbol.noreturn);
+  if (symbol.noreturn) json.attribute("noreturn", true);
+}
+
+template <typename Write>
+std::string objectOf(Write write) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  OStream json(stream);
+  json.object([&] { write(json); });
+  return text;
+}
+
+/// The overridings that a virtual call may need to find one of the unit's functions, at any remove.
+std::vector<std::pair<unsigned, unsigned>> overridesAbove(const Unit &unit) {
+  std::set<std::string> described;
+  for (const Function &function : unit.functions) described.insert(function.id);
+  std::vector<unsigned> todo;
+  for (const auto &[method, overridden] : unit.overrides)
+    if (described.count(unit.symbols[method].id)) todo.push_back(method);
+  std::multimap<unsigned, unsigned> all(unit.overrides.begin(), unit.overrides.end());
+  std::set<std::pair<unsigned, unsigned>> found;
+  while (!todo.empty()) {
+    const auto [first, last] = all.equal_range(todo.back());
+    todo.pop_back();
+    for (auto one = first; one != last; ++one)
+      if (found.insert(*one).second) todo.push_back(one->second);
+  }
+  return {found.begin(), found.end()};
+}
+
+/// The symbols of a chunk: those of the unit that it names, numbered anew.
+class Named {
+ public:
+  explicit Named(const Unit &unit) : unit_(unit) {}
+
+  unsigned add(unsigned symbol) {
+    const auto [place, is_new] = index_.try_emplace(symbol, texts.size());
+    if (is_new) texts.push_back(objectOf([&](OStream &json) { writeSymbol(json, unit_.symbols[symbol]); }));
+    return place->second;
+  }
+
+  std::vector<std::string> texts;
+
+ private:
+  const Unit &unit_;
+  std::map<unsigned, unsigned> index_;
+};
+
+void writePayload(OStream &json, const Unit &unit, Named &named) {
+  using llvm::json::Array;
+  json.attribute("schema", "vprof-unit/2");
+  json.attribute("unit", utf8(unit.file));
+  json.attribute("language", unit.language);
+  json.attribute("status", "instrumented");
+  json.attribute("reason", "");
+  const auto overrides = overridesAbove(unit);
+  writeList(json, "taken", unit.taken, [&](const auto &one) { return Array{named.add(one.first), utf8(one.second)}; });
+  writeList(json, "overrides", overrides,
+            [&](const auto &one) { return Array{named.add(one.first), named.add(one.second)}; });
+  writeList(json, "matched", unit.matched, [](const std::string &entry) { return llvm::json::Value(entry); });
+  writeList(json, "ignore_for_height", unit.ignore_for_height,
+            [](const std::string &glob) { return llvm::json::Value(utf8(glob)); });
 }
 
 void appendEscaped(std::string &text, unsigned char byte) {
@@ -73,45 +136,39 @@ std::string asciiDirectives(const std::string &bytes) {
   return text;
 }
 
-}  // namespace
-
-std::string payloadOf(const Unit &unit) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  OStream json(stream);
-  json.object([&] {
-    json.attribute("schema", "vprof-unit/1");
-    json.attribute("unit", utf8(unit.file));
-    json.attribute("language", unit.language);
-    json.attribute("status", "instrumented");
-    json.attribute("reason", "");
-    json.attributeArray("functions", [&] {
-      for (const Function &function : unit.functions) json.object([&] { writeFunction(json, function); });
-    });
-    json.attributeArray("symbols", [&] {
-      for (const Symbol &symbol : unit.symbols) json.object([&] { writeSymbol(json, symbol); });
-    });
-    json.attributeArray("taken", [&] {
-      for (const auto &[symbol, type] : unit.taken) json.value(llvm::json::Array{symbol, utf8(type)});
-    });
-    if (!unit.overrides.empty())
-      json.attributeArray("overrides", [&] {
-        for (const auto &[method, overridden] : unit.overrides) json.value(llvm::json::Array{method, overridden});
-      });
-    json.attributeArray("matched", [&] {
-      for (const std::string &entry : unit.matched) json.value(entry);
-    });
-    json.attributeArray("ignore_for_height", [&] {
-      for (const std::string &glob : unit.ignore_for_height) json.value(utf8(glob));
-    });
-  });
-  return text;
+/// The place of a text in .vprof_text, where the linker keeps one of equal ones. The label is one that may be defined
+/// again, since link-time optimisation assembles several units at once; 0b and 1b would be numbers in Intel's syntax.
+std::string referenceTo(const std::string &text) {
+  return ".pushsection .vprof_text,\"MS\",@progbits,1\n2:\n" + asciiDirectives(text) +
+         ".byte 0\n.popsection\n.long 2b\n";
 }
 
-std::string assemblyOfChunk(const std::string &payload, const std::string &switches, unsigned sites) {
-  return ".pushsection .vprof_meta,\"R\",@progbits\n.balign 8\n.ascii \"VPUM\"\n.long 1\n.quad " +
-         (switches.empty() ? "0" : switches) + "\n.long " + std::to_string(sites) + "\n.long " +
-         std::to_string(payload.size()) + "\n" + asciiDirectives(payload) + ".balign 8\n.popsection\n";
+}  // namespace
+
+Chunk chunkOf(const Unit &unit) {
+  Chunk chunk;
+  Named named(unit);
+  for (const Function &function : unit.functions) {
+    chunk.functions.push_back(objectOf([&](OStream &json) { writeFunction(json, unit, function); }));
+    for (const auto &call : function.calls) named.add(call.first);
+    for (const auto &call : function.virtuals) named.add(call.first);
+    for (const NumberedCall &call : function.numbered) named.add(call.symbol);
+  }
+  chunk.payload = objectOf([&](OStream &json) { writePayload(json, unit, named); });
+  chunk.symbols = std::move(named.texts);
+  return chunk;
+}
+
+std::string assemblyOf(const Chunk &chunk, const std::string &switches, unsigned sites) {
+  const size_t texts = chunk.functions.size() + chunk.symbols.size();
+  const size_t length = 8 + 4 * texts + chunk.payload.size();
+  std::string text = ".pushsection .vprof_meta,\"R\",@progbits\n.balign 8\n.ascii \"VPUM\"\n.long 2\n.quad " +
+                     (switches.empty() ? "0" : switches) + "\n.long " + std::to_string(sites) + "\n.long " +
+                     std::to_string(length) + "\n.long " + std::to_string(chunk.functions.size()) + "\n.long " +
+                     std::to_string(chunk.symbols.size()) + "\n";
+  for (const std::vector<std::string> *list : {&chunk.functions, &chunk.symbols})
+    for (const std::string &one : *list) text += referenceTo(one);
+  return text + asciiDirectives(chunk.payload) + ".balign 8\n.popsection\n";
 }
 
 }  // namespace vprof

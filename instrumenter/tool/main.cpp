@@ -107,7 +107,7 @@ class Consumer : public clang::ASTConsumer {
       gcc_text = std::make_unique<vprof::CompilerText>(std::move(*text), context.getSourceManager());
       if (!gcc_text->problem().empty()) return fail(gcc_text->problem());
     }
-    vprof::Unit unit = vprof::collectUnit(context);
+    vprof::Unit unit = vprof::collectUnit(context, /*by_clang=*/!gcc_text);
     unit.ignore_for_height = job_.descriptor.ignore_for_height;
     auto untouchable = vprof::findUntouchable(unit, context, job_.options.spare_lambdas);
     if (gcc_text) vprof::addUntouchableByGcc(unit, *gcc_text, untouchable);

@@ -21,6 +21,26 @@ static std::optional<std::string> read_section(std::ifstream &file, uint64_t fil
   return content;
 }
 
+static std::optional<std::string> find_section(std::ifstream &file, uint64_t file_size,
+                                               const std::vector<Elf64_Shdr> &sections, const std::string &names,
+                                               const char *name) {
+  for (const Elf64_Shdr &section : sections)
+    if (section.sh_name < names.size() && strcmp(names.c_str() + section.sh_name, name) == 0)
+      return read_section(file, file_size, section);
+  return std::nullopt;
+}
+
+// The texts that the units share, as a chunk of its own.
+static std::string chunk_of_texts(const std::string &texts) {
+  constexpr uint32_t kVersion = 2;
+  const auto length = static_cast<uint32_t>(texts.size());
+  std::string chunk(24, '\0');
+  memcpy(chunk.data(), "VPTX", 4);
+  memcpy(chunk.data() + 4, &kVersion, sizeof kVersion);
+  memcpy(chunk.data() + 20, &length, sizeof length);
+  return chunk + texts;
+}
+
 std::optional<std::string> read_unit_metadata(const std::string &path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   if (!file) return std::nullopt;
@@ -35,10 +55,10 @@ std::optional<std::string> read_unit_metadata(const std::string &path) {
     return std::nullopt;
   const std::optional<std::string> names = read_section(file, file_size, sections[header.e_shstrndx]);
   if (!names) return std::nullopt;
-  for (const Elf64_Shdr &section : sections)
-    if (section.sh_name < names->size() && strcmp(names->c_str() + section.sh_name, ".vprof_meta") == 0)
-      return read_section(file, file_size, section);
-  return std::nullopt;
+  std::optional<std::string> units = find_section(file, file_size, sections, *names, ".vprof_meta");
+  const std::optional<std::string> texts = find_section(file, file_size, sections, *names, ".vprof_text");
+  if (units && texts) *units += chunk_of_texts(*texts);
+  return units;
 }
 
 }  // namespace vprof

@@ -7,8 +7,9 @@
 
 namespace vprof {
 
-// The content of section `.vprof_meta` of the 64-bit ELF file `path`; none if the file cannot be read, is not such a
-// file, or has no such section. Never reads outside the file, whatever its headers say.
+// The content of section `.vprof_meta` of the 64-bit ELF file `path`, and behind it `.vprof_text` as a chunk; none if
+// the file cannot be read, is not such a file, or has no such section. Never reads outside the file, whatever its
+// headers say.
 std::optional<std::string> read_unit_metadata(const std::string &path);
 
 }  // namespace vprof

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -13,6 +14,8 @@ from typing import Any
 
 import pytest
 from elftools.elf.elffile import ELFFile
+
+from vprof.metadata import read_sections
 
 HERE = Path(__file__).parent
 PREFIX = Path(os.environ.get("VPROF_PREFIX", HERE.parents[1] / ".venv"))
@@ -127,18 +130,30 @@ class Workshop:
 
 
 def read_units(path: Path) -> list[dict[str, Any]]:
-    with path.open("rb") as file:
-        section = ELFFile(file).get_section_by_name(".vprof_meta")
-        data = section.data() if section else b""
+    """The payloads, each with the functions and symbols that it may share with others."""
+    data, texts = read_sections(path)
     units = []
     position = data.find(b"VPUM")
     while position >= 0:
         version, address, count, length = struct.unpack_from("<IQII", data, position + 4)
-        assert version == 1
-        end = position + 24 + length
-        units.append({**json.loads(data[position + 24 : end]), "address": address, "count": count})
+        start, end = position + 24, position + 24 + length
+        described: dict[str, Any] = {}
+        if version == 2:
+            functions, symbols = struct.unpack_from("<II", data, start)
+            places = struct.unpack_from(f"<{functions + symbols}I", data, start + 8)
+            described = _described([texts[place : texts.index(0, place)] for place in places], functions)
+            start += 8 + 4 * len(places)
+        units.append({**described, **json.loads(data[start:end]), "address": address, "count": count})
         position = data.find(b"VPUM", end)
     return units
+def _described(texts: list[bytes], functions: int) -> dict[str, Any]:
+    """What texts of functions and then of symbols say, lists and `left` also where they are left out."""
+    found = [json.loads(text) for text in texts]
+    symbols = [{"noreturn": False, **symbol} for symbol in found[functions:]]
+    sites = itertools.count()
+    absent: dict[str, Any] = {"left": None, "noreturn": False, "calls": [], "indirect": []}
+    described = [{**absent, **f, "site": None if "left" in f else next(sites)} for f in found[:functions]]
+    return {"functions": described, "symbols": symbols, "taken": [], "matched": []}
 
 
 @pytest.fixture

@@ -48,9 +48,8 @@ def test_calls_and_returns_in_macros_are_seen(shop: Workshop) -> None:
     """Macro-hidden calls and returns were missed."""
     shop.write(p_c=PROGRAM.replace("static int callee(int x) {", 'static int callee(int x) { puts("callee");'))
     shop.cc("-c", "p.c")
-    unit = shop.unit("p.o")
     main = shop.function("p.o", "main")
-    assert [unit["symbols"][index]["name"] for index, _ in main["calls"]].count("callee") == 2
+    assert [id_.split("@")[-2] for id_, _ in main["calls"]].count("callee") == 2
     calls = shop.calls("p.o")
     assert calls.splitlines()[:3] == ["main", "  callee", "  callee"]
     assert "unpaired" not in calls

@@ -28,12 +28,12 @@ def test_calls_lines_and_addresses_taken(shop: Workshop) -> None:
     shop.write(p_c=PROGRAM)
     shop.cc("-c", "p.c")
     unit = shop.unit("p.o")
-    names = [symbol["name"] for symbol in unit["symbols"]]
     apply = shop.function("p.o", "apply")
-    assert [(names[index], line) for index, line in apply["calls"]] == [("fatal", 10), ("add", 11)]
+    assert [(called(unit, id_), line) for id_, line in apply["calls"]] == [("fatal", 10), ("add", 11)]
     assert apply["indirect"] == [["int (int)", 11]]
     assert (apply["file"], apply["line"], apply["effort"]) == (str(shop.path / "p.c"), 8, 19)
-    assert [(names[index], kind) for index, kind in unit["taken"]] == [("add", "int (int)"), ("sub", "int (int)")]
+    taken = [(unit["symbols"][index]["name"], kind) for index, kind in unit["taken"]]
+    assert taken == [("add", "int (int)"), ("sub", "int (int)")]
     assert shop.function("p.o", "fatal")["noreturn"]
     assert {s["name"] for s in unit["symbols"] if s["noreturn"]} == {"fatal", "exit"}
 
@@ -210,8 +210,13 @@ def of(unit: dict[str, Any], name: str) -> dict[str, Any]:
     return found
 
 
-def names(unit: dict[str, Any], pairs: list[list[int]]) -> list[str]:
-    return [unit["symbols"][index]["name"] for index, _ in pairs]
+def called(unit: dict[str, Any], id_: str) -> str:
+    [name] = [symbol["name"] for symbol in unit["symbols"] if symbol["id"] == id_]
+    return str(name)
+
+
+def names(unit: dict[str, Any], pairs: list[tuple[str, int]]) -> list[str]:
+    return [called(unit, id_) for id_, _ in pairs]
 
 
 def test_virtual_calls_and_overrides(cxx_unit: dict[str, Any]) -> None:
@@ -293,9 +298,8 @@ int f(int file, char *data) {
 """
     )
     shop.cc("-c", "p.c")
-    names = [symbol["name"] for symbol in shop.unit("p.o")["symbols"]]
     numbered = shop.function("p.o", "f")["numbered"]
-    assert [(number, names[index], line) for number, index, line in numbered] == [
+    assert [(number, called(shop.unit("p.o"), id_), line) for number, id_, line in numbered] == [
         (1, "read", 6),
         (2, "read", 7),
         (3, "outside", 9),

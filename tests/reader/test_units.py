@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from vprof.errors import VprofError
-from vprof.metadata import parse_units, read_program
+from vprof.metadata import distinct, parse_units, read_program
 
 UNIT: dict[str, Any] = {
     "schema": "vprof-unit/1",
@@ -41,8 +41,69 @@ UNIT: dict[str, Any] = {
 
 
 def packed(unit: dict[str, Any] = UNIT, version: int = 1) -> bytes:
+    """A chunk that has all its texts in itself."""
     text = json.dumps(unit).encode()
     return struct.pack("<4sIQII", b"VPUM", version, 0x4040, 1, len(text)) + text + bytes(-len(text) % 8)
+
+
+def sharing(*units: dict[str, Any], length: int | None = None) -> bytes:
+    """Chunks of version 2 and the texts that they share, as a trace has them; functions and symbols as they are."""
+    texts, chunks = b"", b""
+    for unit in units:
+        own = {key: value for key, value in unit.items() if key not in ("functions", "symbols")}
+        own["schema"] = "vprof-unit/2"
+        places = []
+        for one in [*unit["functions"], *unit["symbols"]]:
+            text = json.dumps(one).encode() + b"\0"
+            if text not in texts:
+                texts += text
+            places.append(texts.index(text))
+        payload = struct.pack("<II", len(unit["functions"]), len(unit["symbols"]))
+        payload += struct.pack(f"<{len(places)}I", *places) + json.dumps(own).encode()
+        sites = sum("left" not in function for function in unit["functions"])
+        chunks += struct.pack("<4sIQII", b"VPUM", 2, 0x4040, sites, len(payload)) + payload + bytes(-len(payload) % 8)
+    texts = texts[:length]
+    return chunks + struct.pack("<4sIQII", b"VPTX", 2, 0, 0, len(texts)) + texts
+
+
+F = {"id": "c:@F@f", "name": "f", "file": "/src/h.h", "line": 12, "effort": 14, "calls": [["c:@F@g", 17]]}
+SMALL = {"id": "c:@F@s", "name": "s", "file": "/src/h.h", "line": 30, "left": "small", "effort": 1}
+SHARING = {"unit": "/src/a.c", "language": "c", "status": "instrumented", "reason": "", "taken": [[0, "int (int)"]]}
+G = {"id": "c:@F@g", "name": "g", "noreturn": True}
+
+
+def test_units_share_what_they_say_alike() -> None:
+    last = {**F, "id": "c:@F@last", "name": "last"}
+    one, other = parse_units(
+        sharing(
+            {**SHARING, "functions": [SMALL, F, last], "symbols": [G]},
+            {**SHARING, "functions": [F, {**SMALL, "left": "macro"}], "symbols": [G]},
+        ),
+        "prog",
+    )
+    found = [(f.name, f.site, f.left) for f in one.functions]
+    assert found == [("s", None, "small"), ("f", 0, None), ("last", 1, None)]
+    assert [(f.name, f.site, f.left) for f in other.functions] == [("f", 0, None), ("s", None, "macro")]
+    assert one.functions[1].calls is other.functions[0].calls
+    assert one.functions[1].calls == [("c:@F@g", 17)]
+    assert one.taken == other.taken == [("c:@F@g", "int (int)")]
+    assert one.symbols[0] is other.symbols[0]
+    assert [f.name for f in distinct([one, other])] == ["s", "f", "last", "s"]
+
+
+def test_texts_that_are_cut_off_are_one_line() -> None:
+    unit = {**SHARING, "functions": [F], "symbols": [G]}
+    for length in range(len(json.dumps(F)) + len(json.dumps(G))):
+        with pytest.raises(VprofError, match=r"is not vprof-unit/2 .*build it again") as caught:
+            parse_units(sharing(unit, length=length), "prog")
+        assert "\n" not in str(caught.value)
+
+
+def test_switch_bytes_and_sites_are_equally_many() -> None:
+    content = bytearray(sharing({**SHARING, "functions": [F], "symbols": []}))
+    content[16] = 2
+    with pytest.raises(VprofError, match="1 sites, 2 switch bytes"):
+        parse_units(bytes(content), "prog")
 
 
 def test_a_unit_says_what_is_in_it() -> None:
@@ -92,7 +153,7 @@ def test_cut_off_at_any_byte_is_one_line_or_nothing_missing() -> None:
     ("content", "says"),
     [
         (b"junk" + packed(), "damaged at byte 0"),
-        (packed(version=2), "upgrade vprof"),
+        (packed(version=3), "upgrade vprof"),
         (packed({**UNIT, "schema": "other/1"}), "not vprof-unit/1"),
         (packed({"schema": "vprof-unit/1"}), "KeyError 'symbols'"),
         (packed({**UNIT, "taken": [[7, "int"]]}), "IndexError"),
