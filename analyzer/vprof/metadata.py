@@ -285,7 +285,7 @@ def _with_sites(functions: list[Function], count: int) -> list[Function]:
     site = 0
     for i, function in enumerate(functions):
         if function.site is not None:
-            functions[i] = Function(*function[:4], site, *function[5:])
+            functions[i] = function._replace(site=site)
             site += 1
     if site != count:
         raise ValueError(f"{site} sites, {count} switch bytes")

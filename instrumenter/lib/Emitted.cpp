@@ -38,7 +38,8 @@ class Emitted::Names : public clang::RecursiveASTVisitor<Names> {
   }
 
   bool VisitCXXOperatorCallExpr(clang::CXXOperatorCallExpr *call) {
-    if (call->getNumArgs()) addMeant(llvm::dyn_cast_or_null<clang::CXXMethodDecl>(call->getDirectCallee()), call->getArg(0));
+    if (call->getNumArgs())
+      addMeant(llvm::dyn_cast_or_null<clang::CXXMethodDecl>(call->getDirectCallee()), call->getArg(0));
     return true;
   }
 

@@ -1,10 +1,11 @@
-// Which functions of a unit the compiler makes code of there: only those run, only those need a probe and a description.
+// Which functions of a unit the compiler makes code of there: only those run, only those need a probe and a
+// description.
 //
 //   main file, what other units may call, variables, addresses taken --> what their code names --> what that code names
 //
-// Most of a unit's functions are in headers and not used by it, or only by others that are not. "Names" is meant widely:
-// calls, destructors of what is constructed, the virtual methods of a class whose table of methods stands here. This is
-// about clang; what another compiler makes of the same text is not known.
+// Most of a unit's functions are in headers and not used by it, or only by others that are not. "Names" is meant
+// widely: calls, destructors of what is constructed, the virtual methods of a class whose table of methods stands here.
+// This is about clang; what another compiler makes of the same text is not known.
 #pragma once
 
 #include <set>

@@ -146,6 +146,8 @@ def read_units(path: Path) -> list[dict[str, Any]]:
         units.append({**described, **json.loads(data[start:end]), "address": address, "count": count})
         position = data.find(b"VPUM", end)
     return units
+
+
 def _described(texts: list[bytes], functions: int) -> dict[str, Any]:
     """What texts of functions and then of symbols say, lists and `left` also where they are left out."""
     found = [json.loads(text) for text in texts]
