@@ -166,7 +166,7 @@ class _Chunk(NamedTuple):
     magic: bytes
     version: int
     addr: int
-    count: int
+    sites: int
     payload: bytes
 
 
@@ -249,7 +249,7 @@ def _unit(chunk: _Chunk, texts: _Texts, source: str) -> Unit:
             functions_at, symbols_at, text = _places(chunk.payload)
             raw = json.loads(text)
             symbols = [texts.symbol(place) for place in symbols_at]
-            functions = _with_sites([texts.function(place) for place in functions_at], chunk.count)
+            functions = _with_sites([texts.function(place) for place in functions_at], chunk.sites)
         if raw["schema"] != schema:
             raise ValueError(raw["schema"])
         ids = [symbol.id for symbol in symbols]
@@ -259,7 +259,7 @@ def _unit(chunk: _Chunk, texts: _Texts, source: str) -> Unit:
             status=raw["status"],
             reason=raw["reason"],
             switch_addr=chunk.addr,
-            switch_count=chunk.count,
+            switch_count=chunk.sites,
             functions=functions,
             symbols=symbols,
             taken=[(ids[index], type_) for index, type_ in raw.get("taken", [])],
