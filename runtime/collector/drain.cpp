@@ -139,7 +139,7 @@ uint64_t Drain::run(bool everything) {
     const bool ended =
         state_of(slot) == SlotState::kEnded || (look_for_gone && written == 0 && gone.contains(pid_of(slot)));
     const bool due = everything || ended || waiting >= capacity_ / 16 || now - thread.drained_ns >= kPatience_ns;
-    if (written != 0) wait_ns = std::min(wait_ns, elapsed_ns * (capacity_ / 8 - (due ? 0 : waiting)) / written);
+    if (written != 0) wait_ns = std::min(wait_ns, elapsed_ns * (capacity_ / 4 - (due ? 0 : waiting)) / written);
     if (due) drain_slot(slot, thread);
     if (ended) end_slot(slot, thread);
     if (ended) wait_ns = 0;  // threads that come and go need their slots soon
@@ -232,7 +232,6 @@ bool Drain::wrote_since_check(const Slot *slot, Thread &thread) {
 }
 
 void Drain::end_dead_processes(bool everything) {
-  all_known_ = false;              // whatever a program gone wild wrote over the number of threads
   std::map<uint32_t, Look> looks;  // one per process
   for (size_t i = 0; i < slots_.size(); ++i) {
     Slot *slot = slots_[i];
@@ -240,6 +239,7 @@ void Drain::end_dead_processes(bool everything) {
     const bool live = owner_state(owner) == SlotState::kLive;
     if (!live && owner_state(owner) != SlotState::kClaimed) continue;
     Thread &thread = threads_[i];
+    if (live && thread.uid == 0) all_known_ = false;  // a program gone wild may have spoiled the number of threads
     if (live && wrote_since_check(slot, thread) && !everything) continue;
     const uint32_t pid = owner_pid(owner);
     const uint64_t program = live ? slot->program : 0;

@@ -14,7 +14,7 @@ class Drain {
   Drain(Arena *arena, Recorder *recorder);
 
   // One round over all threads. Small amounts wait up to 50 ms for company unless `everything`. Returns in how many ns
-  // the next round should come: before a ring that goes on filling as it did is an eighth full, or an empty one runs
+  // the next round should come: before a ring that goes on filling as it did is a quarter full, or an empty one runs
   // over at 15 million records per second; 0: soon.
   uint64_t run(bool everything);
 
