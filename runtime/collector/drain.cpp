@@ -66,7 +66,8 @@ void Drain::tell_damage(const Slot *slot, Thread &thread) {
           pid_of(slot), thread.uid);
 }
 
-// Stored from a copy: the checksum must fit what is written even if the ring is overwritten meanwhile.
+// Stored from a copy: the checksum must fit what is written even if the ring is overwritten meanwhile, and the thread
+// has its space back before the disk has taken what was there.
 void Drain::drain_slot(Slot *slot, Thread &thread) {
   if (slot->ring.committed() - thread.taken() > capacity_) tell_damage(slot, thread);
   const Ring::Span span = committed(slot, thread);
@@ -74,12 +75,12 @@ void Drain::drain_slot(Slot *slot, Thread &thread) {
   if (span.total() == 0) return;
   Record *copied = copy_.data();
   for (int i = 0; i < 2; ++i) copied = std::copy_n(span.first[i], span.count[i], copied);
+  slot->ring.consume_to(thread.taken() + span.total());
   recorder_->announce();
   if (recorder_->has_file()) tell_thread(slot, thread);
   const Ring::Span copy = {{copy_.data(), copied}, {span.total(), 0}};
   const bool stored = recorder_->records(thread.uid, copy, recorder_->ticks());
   (stored ? thread.stored : thread.unstored) += span.total();
-  slot->ring.consume_to(thread.taken());
 }
 
 // Whether processes are gone, with one cheap look at each. A zombie is still there: end_dead_processes() finds it.
