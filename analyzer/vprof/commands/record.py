@@ -27,7 +27,7 @@ from vprof.server import Server, check_server_options
 from vprof.session import Limit, Session
 from vprof.target import Target
 
-_POLL_SECONDS = 0.01
+_POLL_SECONDS, _LONGEST_POLL_SECONDS = 0.01, 0.05
 _STATS_SECONDS = 0.5
 _SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 _LEAST_NEWEST_BYTES = 64 << 20
@@ -194,8 +194,7 @@ def _run(session: Session, plan: Plan, start: Callable[[], subprocess.Popen[byte
     try:
         process = start()
         while process.poll() is None:
-            watch.look()
-            got = signal.sigtimedwait(_SIGNALS, _POLL_SECONDS)
+            got = signal.sigtimedwait(_SIGNALS, watch.look())
             if got and not (got.si_signo == signal.SIGINT and got.si_code > 0):
                 process.send_signal(got.si_signo)
         watch.look()
@@ -224,8 +223,18 @@ class _Watch:
         self._plan = plan
         self._told = False
         self._next_stats = 0.0
+        self._pause_seconds = _POLL_SECONDS
 
-    def look(self) -> None:
+    def look(self) -> float:
+        """Returns in how many seconds to look again: soon while modules join, which wait for us before they start, and
+        one after another; else seldom, for a look takes CPU time from the program."""
+        known = len(self._session.modules)
+        self._look()
+        settled = len(self._session.modules) == known and not self._turns
+        self._pause_seconds = min(2 * self._pause_seconds, _LONGEST_POLL_SECONDS) if settled else _POLL_SECONDS
+        return self._pause_seconds
+
+    def _look(self) -> None:
         if self.failure:
             return
         try:
