@@ -7,25 +7,30 @@ Reports (vprof/report/) are views of `Analysis`; they compute nothing themselves
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from vprof import statistics
-from vprof.cpu_view import cpu_ns, split_queues, without_cpu_waits
-from vprof.critical_path import Paths, critical_paths
+from vprof.cpu_view import cpu_ns
 from vprof.errors import VprofError
 from vprof.factors import Factor, rank, select
-from vprof.model import Bool, Int64, Trace
-from vprof.own_view import without_wakers
-from vprof.path_tree import PathTree, build_path_tree, display_names
-from vprof.per_interval import IntervalDetail, details
+from vprof.merge import merge
+from vprof.model import NONE, Bool, Int64, Trace
+from vprof.parts import Parts
+from vprof.path_tree import PathTree, display_names
+from vprof.per_interval import Details, IntervalDetail
 from vprof.planner import Expansion, expansions, naive_cost, next_functions, outermost_functions
 from vprof.probe_cost import MOSTLY, ProbeCost, ProbeTimes
-from vprof.stacks import MAX_DEPTH, build_stacks
-from vprof.unknown import BlockedSums, UnknownWait
-from vprof.variance_tree import VarianceTree, build_variance_tree
+from vprof.scan import Progress
+from vprof.single_times import SingleTimes
+from vprof.sources import Loaded, Source
+from vprof.stacks import MAX_DEPTH
+from vprof.sums import CallCounts, Sums, TypedTree
+from vprof.unknown import UnknownWait
+from vprof.variance_tree import VarianceTree
 
 if TYPE_CHECKING:
     from vprof.distortion import Distortion
@@ -75,15 +80,6 @@ class RankedFactor:
 
 
 @dataclass(frozen=True)
-class TypedTree:
-    """The tree over the intervals of one type."""
-
-    type: str
-    tree: VarianceTree
-    tail_quantile: float | None
-
-
-@dataclass(frozen=True)
 class Analysis:
     """`ranking` holds all non-zero factors by score, `factors` the chosen ones; `no_ranking` says why both are empty.
 
@@ -96,7 +92,8 @@ class Analysis:
     of which the naive strategy would measure. `distortion`: what the probes do to the latencies, if they were
     switched in turn; `probe_cost`: what they cost by their number, if the cost of one is known. `blocks`: of the run,
     None if nothing varies. `explained`: the variance of the latencies without waits for a CPU, if these are apart, by
-    Var(L). `types` and `type_trees` (in the order of its rows) only on request.
+    Var(L). `types` and `type_trees` (in the order of its rows) only on request. `times`: what single intervals took,
+    by reading the traces again. `calls`: by function.
     """
 
     trace: Trace
@@ -116,6 +113,8 @@ class Analysis:
     warnings: list[str]
     unknown: list[UnknownWait]
     blocked_ns: dict[str, int]
+    calls: CallCounts
+    times: SingleTimes
     naive_cost: int = 0
     distortion: Distortion | None = None
     probe_cost: ProbeCost | None = None
@@ -132,30 +131,47 @@ class Analysis:
 
 
 def analyze(trace: Trace, options: AnalysisOptions | None = None) -> Analysis:
-    """Raises VprofError with a diagnosis when there is no interval to analyze."""
-    options = options or AnalysisOptions()
-    iv = trace.intervals
-    rows = rows_of(trace)
-    latency = iv.end[rows] - iv.begin[rows]
-    paths = critical_paths(trace)
-    if options.cpu_apart:
-        paths = split_queues(trace, paths)
-    stacks = build_stacks(trace)
-    full_tree = build_path_tree(trace, paths, stacks)
-    path_tree = without_wakers(full_tree) if options.own else full_tree
-    path_tree = without_cpu_waits(path_tree) if options.cpu_apart else path_tree
-    explained = latency - cpu_ns(path_tree, rows) if options.cpu_apart else latency
-    blocks = statistics.blocks_of(iv.begin[rows], explained)
-    whole = _tree_of("", path_tree, rows, latency, options.tail, blocks)
-    blocked = BlockedSums()
-    blocked.add(trace, paths, stacks)
-    analysis = conclude(trace, options, rows, whole, blocks, blocked)
-    return replace(
-        analysis,
-        type_trees=_trees_by_type(trace, analysis.types, path_tree, rows, latency, options.tail),
-        explained=float(explained.var() / latency.var()) if latency.any() and latency.var() > 0 else 1.0,
-        per_interval=_details(trace, paths, full_tree, rows) if options.intervals else {},
-    )
+    """Of a trace in memory. Raises VprofError with a diagnosis when there is no interval to analyze."""
+    return analyze_sources([Loaded(trace)], options or AnalysisOptions())
+
+
+def analyze_sources(
+    sources: Sequence[Source], options: AnalysisOptions, progress: Progress = lambda part: None
+) -> Analysis:
+    """Traces of one program and plan as one, window by window. Raises VprofError as `merge` and `analyze` do."""
+    known = merge([source.outline() for source in sources])
+    rows = rows_of(known)
+    begin, latency = known.intervals.begin[rows], known.intervals.end[rows] - known.intervals.begin[rows]
+    parts = Parts(sources, known, rows, options.own, options.cpu_apart)
+    looks, left = (2 if options.cpu_apart else 1), latency
+    if options.cpu_apart:  # blocks are cut by what is left, which is known only when all has been seen
+        left = latency - _waited_for_a_cpu(parts, lambda part: progress(part / looks))
+    blocks = statistics.blocks_of(begin, left)
+    types = with_own_tree(known, split(known, rows) if options.by_type else None, rows)
+    block = blocks.of if isinstance(blocks, statistics.Blocks) else None
+    sums = Sums.begin(parts.forest, len(known.program.functions), latency, options.tail, block, types)
+    details = Details(known, rows) if options.intervals else None
+    for opened in parts.open(lambda part: progress((looks - 1 + part) / looks)):
+        sums.count(opened)
+        if opened.is_analyzed:
+            part = parts.placed(opened)
+            sums.add(part)
+            if details:
+                details.add(part)
+    trace = merge([source.conclude(source.outline()) for source in sources])
+    analysis = _conclude(trace, options, rows, blocks, parts, sums)
+    explained = float(left.var() / latency.var()) if latency.any() and latency.var() > 0 else 1.0
+    return replace(analysis, explained=explained, per_interval=details.found if details else {})
+
+
+def _waited_for_a_cpu(parts: Parts, progress: Progress) -> Int64:
+    """By analyzed interval, in ns."""
+    waited = np.zeros(parts.count, np.int64)
+    for opened in parts.open(progress):
+        if opened.is_analyzed:
+            found = cpu_ns(parts.forest, parts.placed(opened).times, len(opened.positions))
+            waited[opened.positions[opened.positions != NONE]] = found[opened.positions != NONE]
+    return waited
 
 
 def rows_of(trace: Trace) -> Int64:
@@ -166,15 +182,16 @@ def rows_of(trace: Trace) -> Int64:
     return rows
 
 
-def conclude(
+def _conclude(
     trace: Trace,
     options: AnalysisOptions,
     rows: Int64,
-    whole: TypedTree,
     blocks: statistics.Blocks | statistics.NoBlocks | None,
-    blocked: BlockedSums,
+    parts: Parts,
+    sums: Sums,
 ) -> Analysis:
-    """From the tree over the intervals `rows` to everything but what needs single times."""
+    """From what was summed over the intervals `rows` to everything."""
+    whole, of_types = sums.conclude(trace)
     iv, tree = trace.intervals, whole.tree
     latency = iv.end[rows] - iv.begin[rows]
     lost = statistics.lost(latency, trace.excluded_latencies)
@@ -207,12 +224,15 @@ def conclude(
         next=[names[f] for f in next_functions(grow)],
         lost=lost,
         warnings=_warnings(lost, options, tree.paths),
-        unknown=blocked.unknown(trace),
-        blocked_ns=blocked.by_cause(),
+        unknown=sums.blocked.unknown(trace),
+        blocked_ns=sums.blocked.by_cause(),
+        calls=sums.call_counts(),
+        times=SingleTimes(parts, tree.paths.parent, tree.summed),
         naive_cost=naive_cost(trace.program, outermost_functions(tree.paths)),
         distortion=_distortion(trace),
         probe_cost=probes.total if probes else None,
         types=split(trace, rows) if options.by_type else None,
+        type_trees=of_types,
         blocks=cut,
     )
 
@@ -250,37 +270,12 @@ def diagnose(excluded: dict[str, int]) -> str:
     return f"all {total} intervals of this trace are excluded ({counts}): record again with this cause removed"
 
 
-def _tree_of(
-    type_: str,
-    paths: PathTree,
-    rows: Int64,
-    latency: Int64,
-    quantile: float,
-    blocks: statistics.Blocks | statistics.NoBlocks | None = None,
-) -> TypedTree:
-    tail = statistics.tail_of(latency, quantile)
-    of = blocks.of if isinstance(blocks, statistics.Blocks) else None
-    tree = build_variance_tree(paths, rows, latency, tail[1] if tail else None, of)
-    return TypedTree(type_, tree, tail[0] if tail else None)
-
-
-def _trees_by_type(
-    trace: Trace, types: statistics.TypeSplit | None, paths: PathTree, rows: Int64, latency: Int64, quantile: float
-) -> list[TypedTree]:
-    chosen = with_own_tree(trace, types, rows)
-    return [_tree_of(name, paths, rows[mine], latency[mine], quantile) for name, mine in chosen]
-
-
 def with_own_tree(trace: Trace, types: statistics.TypeSplit | None, rows: Int64) -> list[tuple[str, Bool]]:
     """The types that get a tree, and which of the intervals `rows` are theirs; none if there is but one type."""
     if types is None or len(types.rows) < 2:
         return []
     names = np.array([statistics.type_name(name) for name in trace.types])[trace.intervals.type[rows]]
     return [(row.type, names == row.type) for row in types.rows]
-
-
-def _details(trace: Trace, paths: Paths, tree: PathTree, rows: Int64) -> dict[str, IntervalDetail]:
-    return {trace.interval_ids[i]: detail for i, detail in details(trace, paths, tree, rows).items()}
 
 
 def _why_not(tree: VarianceTree, lost: statistics.Lost, options: AnalysisOptions) -> str:

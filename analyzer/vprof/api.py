@@ -16,17 +16,20 @@ import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from vprof.analysis import Analysis, AnalysisOptions, analyze
-from vprof.critical_path import PIECE_NAMES, critical_paths
+from vprof.analysis import Analysis, AnalysisOptions, rows_of
+from vprof.columns import i32
+from vprof.critical_path import PIECE_NAMES
 from vprof.errors import VprofError
 from vprof.explain import Explanation, explain
-from vprof.loading import load_trace
-from vprof.merge import merge
-from vprof.model import NONE, Int32, Trace
+from vprof.model import NONE, Int8, Int32, Trace
+from vprof.parts import Part
+from vprof.stream import analyze_traces
 from vprof.tree_node import Node
 
 
@@ -34,7 +37,7 @@ def load_run(paths: Sequence[str | os.PathLike[str]], root: str | None, options:
     """See `vprof.load`."""
     if not paths:
         raise VprofError("vprof.load needs the path of a trace")
-    return Run(analyze(merge([load_trace(Path(path), root) for path in paths]), options))
+    return Run(analyze_traces([Path(path) for path in paths], root, options))
 
 
 class Run:
@@ -52,7 +55,7 @@ class Run:
         """One row per analyzed interval, in order of begin. Index `interval`: its id, as `vprof analyze --path` takes
         it. Columns: type, begin_ns, end_ns, latency_ns, begin_thread, end_thread."""
         trace, iv = self._trace, self._trace.intervals
-        rows = np.flatnonzero(~iv.ignore)
+        rows = rows_of(trace)
         return pd.DataFrame(
             {
                 "type": _names(iv.type[rows], trace.types),
@@ -72,17 +75,21 @@ class Run:
         Columns: interval, kind (exec, queue, sched, ...: analyzer/SCHEMA.md), thread, start_ns, stop_ns, duration_ns,
         home (False: another thread's time, while a thread of the interval waited for it).
         """
-        trace = self._trace
-        p = critical_paths(trace).pieces
+        trace, rows = self._trace, rows_of(self._trace)
+        found = [_pieces(part) for part in self.analysis.times.parts]
+        position, kind, thread, start, stop, home = (np.concatenate(column) for column in zip(*found, strict=True))
+        del found
+        order = np.argsort(position, kind="stable")
+        start, stop = start[order], stop[order]
         return pd.DataFrame(
             {
-                "interval": _names(p.interval, trace.interval_ids),
-                "kind": _names(p.kind.astype(np.int32), list(PIECE_NAMES)),
-                "thread": _names(p.thread, trace.threads),
-                "start_ns": p.start,
-                "stop_ns": p.stop,
-                "duration_ns": p.stop - p.start,
-                "home": p.wait == NONE,
+                "interval": _names(i32(rows)[position[order]], trace.interval_ids),
+                "kind": _names(kind[order], PIECE_NAMES),
+                "thread": _names(thread[order], trace.threads),
+                "start_ns": start,
+                "stop_ns": stop,
+                "duration_ns": stop - start,
+                "home": home[order],
             }
         )
 
@@ -121,7 +128,7 @@ class Run:
     @cached_property
     def tree(self) -> Node:
         """The root of the variance tree."""
-        return Node(self.analysis.tree, 0)
+        return Node(self.analysis.tree, 0, self.analysis.times)
 
     @cached_property
     def nodes(self) -> pd.DataFrame:
@@ -191,7 +198,20 @@ _FACTOR_COLUMNS = [
 ]
 
 
-def _names(numbers: Int32, names: Sequence[str]) -> pd.Categorical[str]:
+def _pieces(part: Part) -> tuple[NDArray[Any], ...]:
+    """Columns: analyzed interval, kind, thread, start, stop, home."""
+    p, opened = part.paths.pieces, part.opened
+    return (
+        i32(opened.positions[p.interval]),
+        p.kind,
+        i32(p.thread + opened.first_thread),
+        p.start,
+        p.stop,
+        p.wait == NONE,
+    )
+
+
+def _names(numbers: Int8 | Int32, names: Sequence[str]) -> pd.Categorical[str]:
     """A column of names; only those that occur, each stored once."""
     used = np.unique(numbers)
     labels = [names[number] for number in used]

@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 
 from vprof.interval_path import IntervalPath, interval_path, named
-from vprof.loading import is_json, load_trace
 from vprof.merge import merge
 from vprof.model import Trace
+from vprof.sources import Source, open_sources, positions
 from vprof.stacks import build_stacks
-from vprof.trace import WINDOW_RECORDS, Reading
+from vprof.trace import WINDOW_RECORDS
 
 Choice = Callable[[Trace], Iterable[str]]
 """Ids of intervals of a trace that need not hold what happened in them."""
@@ -33,30 +33,28 @@ def chosen_paths(
     files: Sequence[Path], choice: Choice, root: str | None = None, window_records: int = WINDOW_RECORDS
 ) -> list[IntervalPath]:
     """In the order of the choice. Raises VprofError as `load_trace` and `merge` do."""
-    if any(is_json(file) for file in files):
-        trace = merge([load_trace(file, root) for file in files])
-        stacks = build_stacks(trace)
-        return [interval_path(trace, sid, stacks) for sid in choice(trace)]
-    readings = [Reading(file, window_records, root) for file in files]
-    wanted = list(choice(merge([reading.outline() for reading in readings])))
+    sources = open_sources(files, root, window_records)
+    known = merge([source.outline() for source in sources])
+    return paths_of(sources, known, choice(known))
+
+
+def paths_of(sources: Sequence[Source], known: Trace, wanted: Iterable[str]) -> list[IntervalPath]:
+    """Of intervals by id, in this order. `known`: the merged outlines."""
+    wanted = list(wanted)
+    row = {known.interval_ids[row]: row for row in range(len(known.intervals.begin))}
+    asked = np.array(sorted({row[sid] for sid in wanted}), np.int64)
+    of_all = positions([source.outline().intervals.begin for source in sources])
     found: dict[str, IntervalPath] = {}
-    for n, reading in enumerate(readings, 1):
-        found |= _paths(reading, f"{n}:" if len(readings) > 1 else "", set(wanted))
+    first_thread = 0
+    for source, position in zip(sources, of_all, strict=True):
+        threads = known.threads[first_thread : first_thread + len(source.outline().threads)]
+        first_thread += len(threads)
+        for window in source.windows():
+            mine = position[source.rows(window)]
+            here = np.flatnonzero(np.isin(mine, asked))
+            if len(here):
+                ids = [known.interval_ids[i] for i in mine.tolist()]
+                trace = replace(source.trace(window), interval_ids=ids, threads=threads, has_sync=known.has_sync)
+                stacks = build_stacks(trace)
+                found |= {ids[i]: interval_path(trace, ids[i], stacks) for i in here.tolist()}
     return [found[sid] for sid in wanted]
-
-
-def _paths(reading: Reading, prefix: str, wanted: set[str]) -> dict[str, IntervalPath]:
-    """`prefix`: what merge puts before the names of this trace."""
-    count = len(reading.selection.intervals.begin)
-    here = np.array([prefix + sid in wanted for sid in reading.selection.ids[:count]], np.bool_)
-    found: dict[str, IntervalPath] = {}
-    for window in reading.windows():
-        rows = reading.rows(window)
-        if not here[rows].any():
-            continue
-        trace = reading.trace(window)
-        ids = [prefix + reading.selection.ids[row] for row in rows.tolist()]
-        trace = replace(trace, interval_ids=ids, threads=[prefix + thread for thread in trace.threads])
-        stacks = build_stacks(trace)
-        found |= {sid: interval_path(trace, sid, stacks) for sid in wanted.intersection(ids)}
-    return found

@@ -1,6 +1,6 @@
 """The tree without waits for a CPU: a drill-down looks for causes in the program, and who took the CPU is none.
 
-    Paths -> [split_queues] -> Paths -> PathTree -> [without_cpu_waits] -> PathTree
+    Paths -> [split_queues] -> Paths -> times at nodes -> [beside_cpu_waits] -> times at nodes
 
 A function that is preempted varies, and so do all that wait for it: on a busy machine every tree is full of functions
 whose variance is nothing but that. So `[preempted]`, `[sched]` and `[off cpu]`, wherever they lie, are taken out and
@@ -15,71 +15,33 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vprof.columns import i8, i32, i64
+from vprof.columns import i8, i64
 from vprof.critical_path import P_QUEUE, P_SCHED, Paths, Pieces
 from vprof.model import BLOCKED, NONE, OFF_CPU, PREEMPTED, Int32, Int64, Trace
-from vprof.path_tree import PathTree, with_ancestors
-from vprof.places import sum_upwards
-from vprof.stacks import CPU_WAITS, L_BODY, PSEUDO
+from vprof.stacks import CPU_WAITS, T_LABEL, Forest
 from vprof.variance_tree import VarianceTree
 
 
-def without_cpu_waits(tree: PathTree) -> PathTree:
-    """Waits for a CPU hang below the root. What has no time without them goes, and a body that is
-    all of its function."""
-    n = len(tree.parent)
-    into = np.arange(n)
-    for number, kind in enumerate(CPU_WAITS):
-        into[tree.pseudo == kind] = n + number
-    parent = np.r_[tree.parent, np.zeros(len(CPU_WAITS), np.int32)]
-    into = _without_lonely_bodies(tree, parent, into)
-    interval, node, ns = _added(i64(tree.own_interval), into[tree.own_node], tree.own_ns)
-    kept = with_ancestors(node, parent)
-    renumbered = np.cumsum(kept) - 1
-    parent = renumbered[parent[kept]]
-    parent[0] = NONE
-    node = renumbered[node]
-    total = sum_upwards(i64(np.stack((interval, node, ns))), i64(parent))
-    order = np.lexsort((total[:, 1], total[:, 0]))
-    none = np.full(len(CPU_WAITS), NONE, np.int32)
-    names = [*tree.name, *(PSEUDO[kind] for kind in CPU_WAITS)]
-    return replace(
-        tree,
-        parent=i32(parent),
-        function=np.r_[tree.function, none][kept],
-        site=np.r_[tree.site, none][kept],
-        pseudo=i32(np.r_[tree.pseudo, CPU_WAITS][kept]),
-        inner=np.r_[tree.inner, np.zeros(len(CPU_WAITS), np.bool_)][kept],
-        name=[names[x] for x in np.flatnonzero(kept)],
-        own_interval=i32(interval),
-        own_node=i32(node),
-        own_ns=i64(ns),
-        interval=i32(total[order, 0]),
-        node=i32(total[order, 1]),
-        total_ns=i64(total[order, 2]),
-        calls=np.r_[tree.calls, np.zeros(len(CPU_WAITS), tree.calls.dtype)][kept],
-    )
+def beside_cpu_waits(forest: Forest) -> Int64:
+    """By node of the forest: where its own time counts. Waits for a CPU hang below the root, which gets these nodes."""
+    below_root = {kind: forest.below_root(kind) for kind in CPU_WAITS}
+    label = forest.nodes[:, T_LABEL]
+    into = np.arange(len(label))
+    for kind, node in below_root.items():
+        into[label == kind] = node
+    return into
 
 
-def _without_lonely_bodies(tree: PathTree, parent: Int64, into: Int64) -> Int64:
-    """`into`, with a body's time at its function where nothing else is left below that."""
-    used = with_ancestors(into[tree.own_node], parent)
-    used[0] = False
-    children = np.bincount(parent[used], minlength=len(parent))
-    lonely = (tree.pseudo == L_BODY) & (children[parent[: len(into)]] == 1)
-    return np.where(lonely & (into == np.arange(len(into))), parent[: len(into)], into)
-
-
-def cpu_ns(tree: PathTree, rows: Int64) -> Int64:
-    """How long each of the intervals `rows`, ascending, waited for a CPU. REQUIRES: as `cpu_share`."""
-    mine = np.flatnonzero(np.isin(tree.pseudo[tree.own_node], CPU_WAITS) & np.isin(tree.own_interval, rows))
-    sums = np.zeros(len(rows), np.int64)
-    np.add.at(sums, np.searchsorted(rows, tree.own_interval[mine]), tree.own_ns[mine])
+def cpu_ns(forest: Forest, times: Int64, count: int) -> Int64:
+    """How long each of the intervals 0 .. count - 1 waited for a CPU. `times`: rows (interval, node, ns)."""
+    mine = times[np.isin(forest.nodes[times[:, 1], T_LABEL], CPU_WAITS)]
+    sums = np.zeros(count, np.int64)
+    np.add.at(sums, mine[:, 0], mine[:, 2])
     return sums
 
 
 def cpu_share(tree: VarianceTree) -> dict[str, float]:
-    """By kind of wait for a CPU: its share of the variance. REQUIRES: the tree is one of `without_cpu_waits`."""
+    """By kind of wait for a CPU: its share of the variance. REQUIRES: the tree is a view with `beside_cpu_waits`."""
     nodes = np.flatnonzero(np.isin(tree.paths.pseudo, CPU_WAITS) & (tree.paths.parent == 0))
     shares: dict[str, float] = {}
     for x in nodes.tolist():
@@ -140,7 +102,8 @@ def _lacking_a_cpu(trace: Trace, windows: _Windows) -> tuple[Int64, Int64, Int64
     since = np.where(seg.state == BLOCKED, np.maximum(woken, seg.ts), seg.ts)
     rows = np.flatnonzero(np.isin(seg.state, (BLOCKED, PREEMPTED, OFF_CPU)) & (since < seg.te))
     since, until, thread, interval = since[rows], seg.te[rows], seg.thread[rows], seg.interval[rows]
-    idle = np.isin(thread, trace.created.thread) & (interval == NONE)
+    takers = trace.created.thread if trace.takers is None else trace.takers
+    idle = np.isin(thread, takers) & (interval == NONE)
     every = np.arange(len(windows.start))
     by_wake = _Spans(seg.thread[wakes.segment], wakes.t, wakes.t + 1)
     of, wake = by_wake.meeting(windows.thread, windows.start, windows.stop)

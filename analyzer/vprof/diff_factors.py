@@ -14,8 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vprof.across_runs import ALPHA, difference, holm
-from vprof.analysis import AnalysisOptions, analyze
-from vprof.model import Trace
+from vprof.analysis import Analysis
 from vprof.naming import without_place
 from vprof.variance_tree import Float
 
@@ -50,14 +49,13 @@ class FactorChange:
     found: str
 
 
-def contributions_of(trace: Trace) -> Contributions:
-    """Analyzes a run. Functions that share a name count together."""
-    analysis = analyze(trace, AnalysisOptions(k=1))
+def contributions_of(analysis: Analysis) -> Contributions:
+    """Of a run. Functions that share a name count together."""
     found: dict[Key, float] = {}
     for factor in analysis.ranking:
         key = factor.kind, tuple(sorted(map(without_place, factor.functions)))
         found[key] = found.get(key, 0.0) + factor.contribution_ns2
-    program = trace.program
+    program = analysis.trace.program
     off = frozenset(without_place(n) for n, on in zip(program.functions, program.on, strict=True) if not on)
     return Contributions(analysis.summary.variance_ns2, found, off, analysis.no_ranking)
 

@@ -245,7 +245,7 @@ class Drill:
             mean_ns=summary.mean_ns,
             stddev_ns=summary.stddev_ns,
             p99_ns=summary.p99_ns,
-            calls=len(analysis.trace.invocations.fs) / max(1, summary.count),
+            calls=analysis.calls.total / max(1, summary.count),
             shares={factor.name: factor.share / (analysis.explained or 1.0) for factor in analysis.ranking},
             no_ranking=analysis.no_ranking,
             expanded={function: children[function] for function in decision.expand},
@@ -291,11 +291,8 @@ class Drill:
 
 def load_by_name(analysis: Analysis) -> dict[str, float]:
     """What the probe of each function that was called takes of the intervals' time; {} if its cost is not known."""
-    trace = analysis.trace
-    if not trace.probe_ns:
-        return {}
-    names = display_names(trace)
-    return {names[function]: part for function, part in load_of(trace, trace.probe_ns).items()}
+    names = display_names(analysis.trace)
+    return {names[function]: part for function, part in load_of(analysis.trace, analysis.calls).items()}
 
 
 def _least_share(analysis: Analysis) -> float:

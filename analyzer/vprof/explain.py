@@ -11,7 +11,7 @@ name), a node such as `[queue]` or `body(f)`, or two of them as `a|b`.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import NamedTuple
@@ -24,6 +24,7 @@ from vprof.factors import Factor
 from vprof.model import NONE, Int64
 from vprof.naming import without_place
 from vprof.path_tree import display_names
+from vprof.single_times import Answer, Question
 from vprof.stacks import L_BLOCKED
 from vprof.statistics import events
 from vprof.variance_tree import VarianceTree
@@ -95,30 +96,22 @@ class _Place(NamedTuple):
 def explain(analysis: Analysis, wanted: str) -> Explanation:
     """Raises UsageError, with near misses, when nothing of that name lies on a critical path; VprofError when it
     explains nothing or too much was lost."""
-    if analysis.no_ranking:
-        raise VprofError(analysis.no_ranking)
-    known = _Known(analysis)
-    names = known.resolve(wanted)
-    instances = known.instances(names)
-    tree = analysis.tree
-    times = 1 if len(names) == 1 else 2
-    weights = {pair: times * _covariance(tree, *pair) for pair in instances}
-    total = sum(weights.values())
-    if abs(total) <= _NOTHING * tree.total_variance:
-        raise VprofError(f"{wanted} explains nothing: its times do not vary, or do not vary together")
-    first = [_Place(a, b) for a, b in instances]
-    sides = [first] if len(names) == 1 else [first, [_Place(b, a) for a, b in instances]]
-    rank = next((i for i, f in enumerate(analysis.ranking, 1) if f.functions == sorted(names)), None)
-    return Explanation(
-        functions=names,
-        contribution_ns2=total,
-        share=total / tree.total_variance,
-        rank=rank,
-        factor=analysis.ranking[rank - 1] if rank else None,
-        half=_half(tree, instances) if total > 0 else 0,
-        sides=[_side(tree, name, places, total / times) for name, places in zip(names, sides, strict=True)],
-        exemplars=_exemplars(analysis, {place.node for side in sides for place in side}),
-    )
+    [found] = explain_all(analysis, [wanted])
+    if isinstance(found, VprofError):
+        raise found
+    return found
+
+
+def explain_all(analysis: Analysis, wanted: Sequence[str]) -> list[Explanation | VprofError]:
+    """Each of them, or why it cannot be explained; the traces are read once more for all together."""
+    asked: list[_Explaining | VprofError] = []
+    for one in wanted:
+        try:
+            asked.append(_Explaining(analysis, one))
+        except VprofError as error:
+            asked.append(error)
+    answers = iter(analysis.times.answer([one.question for one in asked if isinstance(one, _Explaining)]))
+    return [one if isinstance(one, VprofError) else one.concluded(next(answers)) for one in asked]
 
 
 _NOTHING = 1e-9
@@ -195,45 +188,84 @@ def _inside_wait(tree: VarianceTree, x: int) -> bool:
     return False
 
 
-def _covariance(tree: VarianceTree, a: int, b: int) -> float:
-    interval, ns = tree.column[a]
-    other = tree.column.dense(b) - tree.mean_ns[b]
-    return float(ns @ other[interval]) / tree.column.n
+class _Explaining:
+    """What is asked of the single times to explain a factor."""
+
+    def __init__(self, analysis: Analysis, wanted: str) -> None:
+        if analysis.no_ranking:
+            raise VprofError(analysis.no_ranking)
+        known = _Known(analysis)
+        self._analysis, self._tree = analysis, analysis.tree
+        self._names = known.resolve(wanted)
+        instances = known.instances(self._names)
+        times = len(self._names)
+        total = times * sum(self._tree.summed.covariance(a, b) for a, b in instances)
+        if abs(total) <= _NOTHING * self._tree.total_variance:
+            raise VprofError(f"{wanted} explains nothing: its times do not vary, or do not vary together")
+        self._contribution, self._total = total, total / times
+        self.question = Question()
+        first = [_Place(a, b) for a, b in instances]
+        sides = [first] if times == 1 else [first, [_Place(b, a) for a, b in instances]]
+        self._sides = [_Side(self._tree, places, self.question) for places in sides]
+        nodes = {place.node for places in sides for place in places}
+        self._all = self.question.group(nodes, keep=True)
+        if total > 0:
+            self.question.products(instances)
+
+    def concluded(self, answer: Answer) -> Explanation:
+        analysis, names = self._analysis, self._names
+        rank = next((i for i, f in enumerate(analysis.ranking, 1) if f.functions == sorted(names)), None)
+        return Explanation(
+            functions=names,
+            contribution_ns2=self._contribution,
+            share=self._contribution / self._tree.total_variance,
+            rank=rank,
+            factor=analysis.ranking[rank - 1] if rank else None,
+            half=len(events(answer.products)) if self._contribution > 0 else 0,
+            sides=[side.concluded(name, answer, self._total) for name, side in zip(names, self._sides, strict=True)],
+            exemplars=_exemplars(analysis, answer.times(self._all)),
+        )
 
 
-def _side(tree: VarianceTree, function: str, places: list[_Place], total: float) -> Side:
-    time = _sum(tree, {place.node for place in places})
-    below = {place: _below(tree, place.node) for place in places}
+class _Side:
+    """The places of a function of the factor, and of each the named parts."""
 
-    def parts(of: Callable[[_Place], Iterable[tuple[str, int]]]) -> list[Part]:
-        return _parts(tree, places, of, total)
+    def __init__(self, tree: VarianceTree, places: list[_Place], question: Question) -> None:
+        self._tree = tree
+        self._time = question.group({place.node for place in places}, keep=True)
+        self._lists: list[list[tuple[str, int, int]]] = [[], [], [], []]
+        for node, other in places:
+            group = question.alone(other)
+            for parts, found in zip(self._lists, _parts_of(tree, node), strict=True):
+                parts += [(name, x, group) for name, x in found]
+                for _, x in found:
+                    question.pair(x, group)
 
-    return Side(
-        function,
-        float(time.mean()),
-        float(time.std()),
-        int(np.count_nonzero(time)),
-        parts(lambda place: [(_site(tree, place.node), place.node)]),
-        parts(lambda place: [(_callers(tree, place.node), place.node)]),
-        parts(lambda place: [(_plain(tree, c), c) for c in tree.children[place.node]]),
-        parts(lambda place: [(_innermost(tree, x), x) for x in below[place]]),
-    )
+    def concluded(self, function: str, answer: Answer, total: float) -> Side:
+        time = answer.times(self._time)
+        sites, callers, inside, wakers = (self._parts(parts, answer, total) for parts in self._lists)
+        occurs = int(np.count_nonzero(time))
+        return Side(function, float(time.mean()), float(time.std()), occurs, sites, callers, inside, wakers)
 
-
-def _parts(
-    tree: VarianceTree, places: list[_Place], of: Callable[[_Place], Iterable[tuple[str, int]]], total: float
-) -> list[Part]:
-    """Named nodes of each place, joined by name; a node counts once for the mean, however many others it pairs with."""
-    share: dict[str, float] = defaultdict(float)
-    nodes: dict[str, set[int]] = defaultdict(set)
-    for place in places:
-        other = tree.column.dense(place.other) - tree.mean_ns[place.other]
-        for name, x in of(place):
-            interval, ns = tree.column[x]
-            share[name] += float(ns @ other[interval]) / tree.column.n / total
+    def _parts(self, parts: list[tuple[str, int, int]], answer: Answer, total: float) -> list[Part]:
+        """Joined by name; a node counts once for the mean, however many others it pairs with."""
+        share: dict[str, float] = defaultdict(float)
+        nodes: dict[str, set[int]] = defaultdict(set)
+        for name, x, group in parts:
+            share[name] += answer.of_pair(x, group) / total
             nodes[name].add(x)
-    found = [Part(name, share[name], float(tree.mean_ns[list(nodes[name])].sum())) for name in share]
-    return sorted(found, key=lambda part: (-part.share, part.name))
+        found = [Part(name, share[name], float(self._tree.mean_ns[list(nodes[name])].sum())) for name in share]
+        return sorted(found, key=lambda part: (-part.share, part.name))
+
+
+def _parts_of(tree: VarianceTree, node: int) -> list[list[tuple[str, int]]]:
+    """Named nodes: the place itself by its site and by its callers, what is inside, what was waited for."""
+    return [
+        [(_site(tree, node), node)],
+        [(_callers(tree, node), node)],
+        [(_plain(tree, c), c) for c in tree.children[node]],
+        [(_innermost(tree, x), x) for x in _below(tree, node)],
+    ]
 
 
 def _below(tree: VarianceTree, node: int) -> list[int]:
@@ -278,23 +310,7 @@ def _callers(tree: VarianceTree, x: int) -> str:
     return " > ".join((["..."] if len(chain) > _CHAIN else []) + shown[::-1])
 
 
-def _sum(tree: VarianceTree, nodes: Iterable[int]) -> Int64:
-    """Time in these nodes by interval."""
-    total = np.zeros(tree.column.n, np.int64)
-    for x in nodes:
-        total += tree.column.dense(x)
-    return total
-
-
-def _half(tree: VarianceTree, instances: list[tuple[int, int]]) -> int:
-    products = np.zeros(tree.column.n)
-    for a, b in instances:
-        products += (tree.column.dense(a) - tree.mean_ns[a]) * (tree.column.dense(b) - tree.mean_ns[b])
-    return len(events(products))
-
-
-def _exemplars(analysis: Analysis, nodes: set[int]) -> list[Exemplar]:
-    time = _sum(analysis.tree, nodes)
+def _exemplars(analysis: Analysis, time: Int64) -> list[Exemplar]:
     iv, latency = analysis.trace.intervals, analysis.tree.latency_ns
     rows = np.flatnonzero(~iv.ignore)
     occurs = np.flatnonzero(time)

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from vprof import statistics
-from vprof.analysis import Analysis
+from vprof.analysis import Analysis, rows_of
 from vprof.drill import Drill, Step
 from vprof.factors import Factor
 from vprof.model import Int64
+from vprof.path_tree import display_names
 from vprof.probe_cost import ProbeTimes
 from vprof.queued import while_queued
+from vprof.single_times import Answer, Question
 from vprof.stacks import L_BLOCKED, L_QUEUE
 from vprof.statistics import ShareIntervals
 from vprof.variance_tree import Float, VarianceTree
@@ -90,12 +92,26 @@ def findings(fresh: Analysis, factors: list[Factor], last: Step, min_share: floa
         intervals = list(simultaneous(ShareIntervals(fresh.tree, blocks, factors), factors))
     found = []
     probes = ProbeTimes(fresh.tree, fresh.trace.probe_ns) if fresh.trace.probe_ns else None
-    for factor, interval in zip(factors, intervals, strict=True):
+    for factor, interval, nature in zip(factors, intervals, natures(fresh, factors), strict=True):
         explored = last.shares.get(factor.name, 0.0)
         again = min(explored, factor.share) >= min_share
         confirmed = again and not few and (interval is None or interval[0] > 0)
         part = probes.part(factor) if probes else None
-        found.append(Finding(factor, interval, why, explored, few, confirmed, *_nature(fresh, factor), part))
+        found.append(
+            Finding(
+                factor,
+                interval,
+                why,
+                explored,
+                few,
+                confirmed,
+                nature.path,
+                nature.waiting,
+                nature.wakers,
+                nature.inherent,
+                part,
+            )
+        )
     return found
 
 
@@ -109,33 +125,73 @@ def simultaneous(shares: ShareIntervals, factors: list[Factor]) -> list[tuple[fl
     return [(f.share - w, f.share + w) for f, w in zip(factors, width.tolist(), strict=True)]
 
 
-def _rows(analysis: Analysis) -> Int64:
-    rows: Int64 = np.flatnonzero(~analysis.trace.intervals.ignore)
-    return rows
-
-
-def _nature(analysis: Analysis, factor: Factor) -> tuple[list[str], float, list[tuple[str, float]], float | None]:
+@dataclass(frozen=True)
+class Nature:
     """The path to a factor, how much of it is waiting and for what, and how much lies between types."""
-    tree = analysis.tree
-    nodes = list(dict.fromkeys(x for pair in factor.instances for x in pair))
-    heaviest = max(nodes, key=lambda x: abs(tree.share[x]))
-    time = np.sum([tree.column.dense(x) for x in nodes], axis=0)
-    variance = float(time.var())
-    if variance <= 0:
-        return _path(tree, heaviest), 0.0, [], None
-    waits = [x for node in nodes for x in _waits_below(tree, node)]
-    waiting = sum(_shared(tree, x, time) for x in waits) / variance
-    wakers: dict[str, float] = {}
-    for x in waits:
-        for child in tree.children[x]:
+
+    path: list[str]
+    waiting: float
+    wakers: list[tuple[str, float]]
+    inherent: float | None
+
+
+def natures(analysis: Analysis, factors: list[Factor]) -> list[Nature]:
+    """The traces are read once more for all of them, twice if tasks were queued."""
+    asked = [_Asked(analysis, factor) for factor in factors]
+    answers = analysis.times.answer([one.question for one in asked])
+    queued = [(one, answer.times(one.time)) for one, answer in zip(asked, answers, strict=True) if one.is_queued]
+    shared = iter(_shared_while_queued(analysis, [time for _, time in queued]) if queued else [])
+    return [
+        one.concluded(analysis, answer, next(shared) if one.is_queued else {})
+        for one, answer in zip(asked, answers, strict=True)
+    ]
+
+
+class _Asked:
+    """What is asked of the single times about a factor."""
+
+    def __init__(self, analysis: Analysis, factor: Factor) -> None:
+        self._tree = tree = analysis.tree
+        nodes = list(dict.fromkeys(x for pair in factor.instances for x in pair))
+        self._heaviest = max(nodes, key=lambda x: abs(tree.share[x]))
+        self._waits = [x for node in nodes for x in _waits_below(tree, node)]
+        self.is_queued = any(tree.paths.pseudo[x] == L_QUEUE for x in self._waits)
+        self.question = Question()
+        self.time = self.question.group(nodes, keep=True)
+        for x in self._waits:
+            for node in (x, *tree.children[x]):
+                self.question.pair(node, self.time)
+
+    def concluded(self, analysis: Analysis, answer: Answer, queued: dict[str, float]) -> Nature:
+        """`queued`: by function, the covariance of what it did while tasks were queued."""
+        tree, time = self._tree, answer.times(self.time)
+        variance = float(time.var())
+        path = _path(tree, self._heaviest)
+        if variance <= 0:
+            return Nature(path, 0.0, [], None)
+        wakers: dict[str, float] = dict(queued)
+        for child in (child for x in self._waits for child in tree.children[x]):
             name = tree.paths.name[child]
-            wakers[name] = wakers.get(name, 0.0) + _shared(tree, child, time) / variance
-    if any(tree.paths.pseudo[x] == L_QUEUE for x in waits):
-        for name, ns in while_queued(analysis.trace, _rows(analysis)).items():
-            wakers[name] = wakers.get(name, 0.0) + float(np.cov(ns, time, bias=True)[0, 1]) / variance
-    best = sorted(wakers.items(), key=lambda pair: -pair[1])[:_MOST_WAKERS]
-    main = [(name, part) for name, part in best if part >= _LEAST_WAKER]
-    return _path(tree, heaviest), waiting, main, _between_types(analysis, time)
+            wakers[name] = wakers.get(name, 0.0) + answer.of_pair(child, self.time)
+        waiting = sum(answer.of_pair(x, self.time) for x in self._waits) / variance
+        best = sorted(wakers.items(), key=lambda pair: -pair[1])[:_MOST_WAKERS]
+        main = [(name, shared / variance) for name, shared in best if shared / variance >= _LEAST_WAKER]
+        return Nature(path, waiting, main, _between_types(analysis, time))
+
+
+def _shared_while_queued(analysis: Analysis, times: list[Int64]) -> list[dict[str, float]]:
+    """Of each of these times of the intervals: by function, the covariance with what it took while tasks were
+    queued."""
+    names = display_names(analysis.trace)
+    deviations = np.stack([time - time.mean() for time in times])
+    products = np.zeros((len(times), len(names)))
+    called = np.zeros(len(names), np.bool_)
+    for part in analysis.times.parts:
+        position, function, ns = while_queued(part).T
+        called[function] = True
+        for one, deviation in zip(products, deviations, strict=True):
+            np.add.at(one, function, ns * deviation[position])
+    return [{names[f]: float(one[f]) / deviations.shape[1] for f in np.flatnonzero(called)} for one in products]
 
 
 def _path(tree: VarianceTree, x: int) -> list[str]:
@@ -158,15 +214,9 @@ def _waits_below(tree: VarianceTree, node: int) -> list[int]:
     return found
 
 
-def _shared(tree: VarianceTree, x: int, time: Int64) -> float:
-    """Cov(x, time)."""
-    interval, ns = tree.column[x]
-    return float((ns * (time[interval] - time.mean())).sum() / len(time))
-
-
 def _between_types(analysis: Analysis, time: Int64) -> float | None:
     """Var(E[time | type]) / Var(time)."""
-    type_ = analysis.trace.intervals.type[_rows(analysis)]
+    type_ = analysis.trace.intervals.type[rows_of(analysis.trace)]
     kinds, number = np.unique(type_, return_inverse=True)
     if len(kinds) < 2:
         return None

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vprof.alternation import Alternation
-from vprof.analysis import Analysis, AnalysisOptions, analyze
+from vprof.analysis import Analysis, AnalysisOptions
 from vprof.control import Control, Note
 from vprof.drill import Enough
 from vprof.errors import VprofError
-from vprof.loading import load_trace
-from vprof.merge import merge
 from vprof.plan import Plan, Switched
 from vprof.session import Session
+from vprof.stream import analyze_traces
 
 _OWNER = "vprof drill"
 _JOIN_SECONDS = 20.0
@@ -69,7 +68,7 @@ class LiveProgram:
         self.count += 1
         parts = [self._record(1, 2 * seconds if compared else seconds, compared)]
         while True:
-            analysis = analyze(merge([load_trace(part, self.root) for part in parts]), self.options)
+            analysis = analyze_traces(parts, self.root, self.options)
             if enough is None or enough(analysis) or len(parts) == _PATIENCE:
                 return analysis
             parts.append(self._record(len(parts) + 1, seconds))

@@ -1,4 +1,4 @@
-"""Loads the runs of both sides, one at a time: only latencies and factors' contributions are kept of each."""
+"""Reads the runs of both sides, one at a time: only latencies and factors' contributions are kept of each."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import track
 
+from vprof.analysis import AnalysisOptions, analyze_sources
 from vprof.diff_factors import contributions_of
 from vprof.errors import VprofError
-from vprof.loading import load_trace
 from vprof.run_metrics import Run, run_of
+from vprof.sources import open_sources
 
 
 def load_runs(
@@ -27,8 +28,11 @@ def load_runs(
 
 
 def _load(path: Path, root: str | None, factors: bool) -> Run:
-    trace = load_trace(path, root)
+    sources = open_sources([path], root)
     try:
-        return run_of(path, trace, contributions_of(trace) if factors else None)
+        if not factors:
+            return run_of(path, sources[0].outline(), None)
+        analysis = analyze_sources(sources, AnalysisOptions(k=1))
+        return run_of(path, analysis.trace, contributions_of(analysis))
     except VprofError as error:
         raise VprofError(f"{path}: {error}") from error

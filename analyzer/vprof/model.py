@@ -190,6 +190,8 @@ class Trace:
     too."""
     open_at: int | None = None
     """End of the recording: calls whose `fe` is this were still open."""
+    takers: Int32 | None = None
+    """The threads that take up tasks anywhere in the recording; None: `created` tells of all."""
     slices: list[Slice] = field(default_factory=list)
     """In the order of time, in whole fours: where the probes were switched on and off in turn (vprof/distortion.py)."""
     notes: list[str] = field(default_factory=list)

@@ -157,10 +157,7 @@ class Moments:
         return self._exact(product, rounded, self.time[:, own], np.full(len(product), self.latency))
 
     def _exact(self, product: Int64, rounded: Float, time_a: Int64, time_b: Int64) -> Float:
-        n = self.intervals
-        columns = (product.tolist(), rounded.tolist(), time_a.tolist(), time_b.tolist())
-        found = [(n * _whole(p, near) - a * b) / (n * n) for p, near, a, b in zip(*columns, strict=True)]
-        return np.array(found, np.float64)
+        return covariances(product, rounded, time_a, time_b, self.intervals)
 
     def cells(self, pairs: Int64) -> Cells:
         """Of the asked pairs, in their order, each once."""
@@ -175,6 +172,14 @@ class Moments:
         for part in self._blocks:
             _file(*part, place, at[1:], cells)
         return cells
+
+
+def covariances(product: Int64, rounded: Float, time_a: Int64, time_b: Int64, n: int) -> Float:
+    """Population covariances over n intervals, rounded once: of sums of products, modulo 2^64 and as rounded floats,
+    and sums of times."""
+    columns = (product.tolist(), rounded.tolist(), time_a.tolist(), time_b.tolist())
+    found = [(n * _whole(p, near) - a * b) / (n * n) for p, near, a, b in zip(*columns, strict=True)]
+    return np.array(found, np.float64)
 
 
 def _whole(modulo: int, near: float) -> int:

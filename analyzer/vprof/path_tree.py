@@ -1,6 +1,6 @@
 """One tree for both views of waiting: every nanosecond of every critical path at one node.
 
-    Pieces + Waits + Stacks  ->  PathTree: nodes, and per (interval, node) the nanoseconds spent right there
+    Forest + which of its nodes have time  ->  PathTree
 
 Source: ALGORITHMS section 3. An exec piece lies at its thread's stack; within a wait, at the waiter's stack,
 `[blocked]`, then the waker's stack, and so on inwards; time off the CPU (`[preempted]` and its like) below the stack
@@ -15,11 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from vprof.columns import i32, i64
-from vprof.critical_path import Paths
 from vprof.kernels import helper, kernel
 from vprof.model import NONE, Bool, Int32, Int64, Trace
 from vprof.naming import distinct
-from vprof.places import place, sum_upwards
 from vprof.stacks import L_BLOCKED, L_BODY, MAX_DEPTH, PSEUDO, T_PARENT, Forest, Stacks
 
 ROOT_NAME = "<interval>"
@@ -30,10 +28,9 @@ class PathTree:
     """Nodes in an order where parents come first; node 0 is the virtual root.
 
     `function` and `site` are NONE for pseudo-nodes, `pseudo` is the label (L_*) or NONE for frames. `inner`: a frame
-    that has its own function among its ancestors, also across `[blocked]`. The time columns are sorted by (interval,
-    node); `own_ns` is time at leaves, `total_ns` includes everything below. Rows of zero time are absent.
-    `folded`: the tree reached MAX_DEPTH. `calls`: how many recorded calls that worked for the intervals were entered
-    right there, over all of them; those of wakers count where they worked for their own.
+    that has its own function among its ancestors, also across `[blocked]`. `folded`: the tree reached MAX_DEPTH.
+    `calls`: how many recorded calls that worked for the intervals were entered right there, over all of them; those of
+    wakers count where they worked for their own.
     """
 
     parent: Int32
@@ -42,33 +39,11 @@ class PathTree:
     pseudo: Int32
     inner: Bool
     name: list[str]
-    own_interval: Int32
-    own_node: Int32
-    own_ns: Int64
-    interval: Int32
-    node: Int32
-    total_ns: Int64
     folded: bool
     calls: Int64
 
     def is_body(self, x: int) -> bool:
         return bool(self.pseudo[x] == L_BODY)
-
-
-def build_path_tree(trace: Trace, paths: Paths, stacks: Stacks) -> PathTree:
-    """`stacks`: the trace's, of `build_stacks`. Their forest grows."""
-    interval, node, ns = place(trace, paths, stacks).T
-    forest = stacks.forest
-    calls = calls_of(trace, stacks)
-    has_own = np.zeros(len(forest.nodes), np.bool_)
-    has_own[node] = True
-    shape = _shape(forest.nodes, has_own)
-    node = shape.leaf[node]
-    order = _by_interval_and_node(interval, node)
-    own = Times(i32(interval[order]), i32(node[order]), i64(ns[order]))
-    total = sum_upwards(i64(np.stack((own.interval, own.node, own.ns))), i64(shape.parent))
-    total = total[_by_interval_and_node(total[:, 0], total[:, 1])]
-    return _named(trace, forest, shape, own, Times(i32(total[:, 0]), i32(total[:, 1]), i64(total[:, 2])), calls)
 
 
 def calls_of(trace: Trace, stacks: Stacks) -> Int64:
@@ -89,57 +64,29 @@ def _count_calls(node, interval, fs, begin, end, ignore, nodes):  # type: ignore
     return count
 
 
-def entered_for_intervals(trace: Trace) -> Bool:
-    """Which invocations were entered within an interval that counts, and worked for it then."""
-    intervals, calls = trace.intervals, trace.invocations
-    entered: Bool = _entered(calls.interval, calls.fs, i64(intervals.begin), i64(intervals.end), intervals.ignore)
-    return entered
-
-
-@kernel
-def _entered(interval, fs, begin, end, ignore):  # type: ignore[no-untyped-def]
-    entered = np.empty(len(fs), np.bool_)
-    for i in range(len(fs)):
-        entered[i] = _is_entered(interval[i], fs[i], begin, end, ignore)
-    return entered
-
-
 @helper
 def _is_entered(interval, t, begin, end, ignore):  # type: ignore[no-untyped-def]
     return 0 <= interval < len(begin) and begin[interval] <= t < end[interval] and not ignore[interval]
 
 
 def tree_of(trace: Trace, forest: Forest, has_own: Bool, calls: Int64) -> tuple[PathTree, Int64, Bool]:
-    """The tree without the times of single intervals. `has_own` marks the nodes of the forest with time of their own,
-    `calls` counts the calls there.
+    """`has_own` marks the nodes of the forest with time of their own, `calls` counts the calls there.
 
     Also by node: the one of the forest, and whether it is the own time of that one.
     """
     shape = _shape(forest.nodes, has_own)
-    empty = np.zeros(0, np.int64)
-    none = Times(i32(empty), i32(empty), empty)
-    return _named(trace, forest, shape, none, none, calls), shape.origin, shape.is_body
-
-
-@dataclass(frozen=True)
-class Times:
-    interval: Int32
-    node: Int32
-    ns: Int64
+    return _named(trace, forest, shape, calls), shape.origin, shape.is_body
 
 
 @dataclass(frozen=True)
 class _Shape:
-    """Nodes with time, and a leaf of its own (`is_body`) for the own time of a node that has others below it.
-
-    `origin` is the node of the trie; `leaf[origin]` the node for its own time.
-    """
+    """Nodes with time, and a leaf of its own (`is_body`) for the own time of a node that has others below it; `origin`
+    is the node of the trie."""
 
     parent: Int64
     label: Int64
     origin: Int64
     is_body: Bool
-    leaf: Int64
     folded: bool
 
 
@@ -152,19 +99,16 @@ def _shape(nodes: Int64, has_own: Bool) -> _Shape:
     has_child = np.zeros(len(parent), np.bool_)
     has_child[parent[1:]] = True
     split = np.flatnonzero(has_child & has_own[origin])
-    leaf = number.copy()
-    leaf[origin[split]] = len(parent) + np.arange(len(split))
     return _Shape(
         np.r_[parent, split],
         np.r_[label, np.full(len(split), L_BODY)],
         np.r_[origin, origin[split]],
         np.arange(len(parent) + len(split)) >= len(parent),
-        leaf,
         bool(depth.max() == MAX_DEPTH),
     )
 
 
-def _named(trace: Trace, forest: Forest, shape: _Shape, own: Times, total: Times, calls: Int64) -> PathTree:
+def _named(trace: Trace, forest: Forest, shape: _Shape, calls: Int64) -> PathTree:
     function = np.array(forest.function, np.int32)[shape.label]
     number = {name: n for n, name in enumerate(trace.sites)}
     sites = np.array([*(number[name] for name in forest.site_names), NONE], np.int32)
@@ -178,12 +122,6 @@ def _named(trace: Trace, forest: Forest, shape: _Shape, own: Times, total: Times
         pseudo,
         _inner(shape.parent, function),
         _names(trace, shape.parent, function, site, pseudo),
-        own.interval,
-        own.node,
-        own.ns,
-        total.interval,
-        total.node,
-        total.ns,
         shape.folded,
         np.where(shape.is_body, 0, np.r_[calls, np.zeros(len(forest.nodes) - len(calls), np.int64)][shape.origin]),
     )
@@ -198,10 +136,6 @@ def with_ancestors(node: Int64, parent: Int64) -> Bool:
         if marked[x]:
             marked[parent[x]] = True
     return marked
-
-
-def _by_interval_and_node(interval: Int64, node: Int64) -> Int64:
-    return np.argsort(interval * (int(node.max(initial=0)) + 1) + node, kind="stable")
 
 
 def _inner(parent: Int64, function: Int32) -> Bool:

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from vprof.columns import i32
-from vprof.critical_path import PIECE_NAMES, Paths
+from vprof.critical_path import PIECE_NAMES
 from vprof.kernels import kernel
 from vprof.model import NONE, Int64, Trace
-from vprof.path_tree import PathTree, display_names
-from vprof.stacks import L_BLOCKED, L_BODY, PSEUDO
+from vprof.parts import Part
+from vprof.path_tree import display_names
+from vprof.stacks import FIRST_FRAME, L_BLOCKED, PSEUDO, T_LABEL, T_PARENT, Forest
 
 Piece = tuple[str, str, int, int]
 """(kind, thread, from, to)"""
@@ -29,49 +30,55 @@ class IntervalDetail:
     own_times: dict[str, int]
 
 
-def details(trace: Trace, paths: Paths, tree: PathTree, rows: Int64) -> dict[int, IntervalDetail]:
-    """By row of trace.intervals."""
-    iv = trace.intervals
-    out = {int(i): IntervalDetail(int(iv.end[i] - iv.begin[i]), [], {}, {}) for i in rows}
-    p = paths.pieces
-    for k in range(len(p.kind)):
-        piece = (PIECE_NAMES[p.kind[k]], trace.threads[p.thread[k]], int(p.start[k]), int(p.stop[k]))
-        out[int(p.interval[k])].critical_path.append(piece)
-    counted = _counted_names(trace, tree)
-    for i, x, ns in zip(tree.own_interval.tolist(), tree.own_node.tolist(), tree.own_ns.tolist(), strict=True):
-        times = out[i].path_times
-        for name in counted[x]:
-            times[name] = times.get(name, 0) + ns
-    _own_times(trace, out)
-    return out
+class Details:
+    """`found`: by the id of an interval; grows with every `add`."""
 
+    def __init__(self, known: Trace, rows: Int64) -> None:
+        """`known`: the merged outlines, of which the intervals `rows` are analyzed."""
+        iv = known.intervals
+        self._names, self._threads = display_names(known), known.threads
+        self._of = [IntervalDetail(int(iv.end[i] - iv.begin[i]), [], {}, {}) for i in rows]
+        self.found = {known.interval_ids[row]: detail for row, detail in zip(rows, self._of, strict=True)}
+        self._counted: dict[int, list[str]] = {}
 
-def _counted_names(trace: Trace, tree: PathTree) -> list[list[str]]:
-    """By node: the rows its own time counts for. Walks up to the nearest `[blocked]`, where another thread's stack
-    ends."""
-    names = display_names(trace)
-    result = []
-    for x in range(len(tree.parent)):
-        if tree.pseudo[x] not in (NONE, L_BODY, L_BLOCKED):
-            result.append([PSEUDO[tree.pseudo[x]]])
-            continue
+    def add(self, part: Part) -> None:
+        positions, p, first = part.opened.positions.tolist(), part.paths.pieces, part.opened.first_thread
+        for k in range(len(p.kind)):
+            piece = (PIECE_NAMES[p.kind[k]], self._threads[first + p.thread[k]], int(p.start[k]), int(p.stop[k]))
+            self._of[positions[p.interval[k]]].critical_path.append(piece)
+        for i, node, ns in part.placed.tolist():
+            times = self._of[positions[i]].path_times
+            for name in self._rows(node, part.stacks.forest):
+                times[name] = times.get(name, 0) + ns
+        self._add_own_times(part)
+
+    def _rows(self, node: int, forest: Forest) -> list[str]:
+        """What a node's own time counts for: the functions up to the nearest `[blocked]`, where another thread's stack
+        ends."""
+        if node not in self._counted:
+            label = int(forest.nodes[node, T_LABEL])
+            if label in range(FIRST_FRAME) and label != L_BLOCKED:
+                self._counted[node] = [PSEUDO[label]]
+            else:
+                self._counted[node] = sorted(self._above(node, forest))
+        return self._counted[node]
+
+    def _above(self, node: int, forest: Forest) -> set[str]:
         found = set()
-        while x != NONE and tree.pseudo[x] != L_BLOCKED:
-            if tree.function[x] != NONE:
-                found.add(names[tree.function[x]])
-            x = int(tree.parent[x])
-        result.append(sorted(found))
-    return result
+        while node != 0 and forest.nodes[node, T_LABEL] != L_BLOCKED:
+            found.add(self._names[forest.function[forest.nodes[node, T_LABEL]]])
+            node = int(forest.nodes[node, T_PARENT])
+        return found
 
-
-def _own_times(trace: Trace, out: dict[int, IntervalDetail]) -> None:
-    inv = trace.invocations
-    names = display_names(trace)
-    for k in np.flatnonzero(_outermost(i32(inv.thread), i32(inv.interval), i32(inv.function), i32(inv.depth))):
-        detail = out.get(int(inv.interval[k]))
-        if detail is not None:
-            name = names[inv.function[k]]
-            detail.own_times[name] = detail.own_times.get(name, 0) + int(inv.fe[k] - inv.fs[k])
+    def _add_own_times(self, part: Part) -> None:
+        inv, functions, positions = part.trace.invocations, part.opened.functions, part.opened.positions.tolist()
+        outermost = _outermost(i32(inv.thread), i32(inv.interval), i32(inv.function), i32(inv.depth))
+        for k in np.flatnonzero(outermost & (inv.interval >= 0) & (inv.interval < len(positions))).tolist():
+            at = positions[inv.interval[k]]
+            if at != NONE:
+                f = int(inv.function[k])
+                name, times = self._names[f if functions is None else functions[f]], self._of[at].own_times
+                times[name] = times.get(name, 0) + int(inv.fe[k] - inv.fs[k])
 
 
 @kernel

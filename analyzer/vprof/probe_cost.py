@@ -15,7 +15,7 @@ import numpy as np
 
 from vprof.factors import Factor
 from vprof.model import Trace
-from vprof.path_tree import entered_for_intervals
+from vprof.sums import CallCounts
 from vprof.variance_tree import Float, VarianceTree
 
 MOSTLY = 0.5
@@ -62,18 +62,17 @@ def _part(ns: float, of: float) -> float:
     return min(1.0, ns / of) if of > 0 else 0.0
 
 
-def load_of(trace: Trace, pair_ns: float) -> dict[int, float]:
+def load_of(trace: Trace, calls: CallCounts) -> dict[int, float]:
     """By function that was called: what its probe takes, as a part of the intervals' time; of calls that worked for
-    none, as a part of the time that was recorded. Records that were lost count as those that were not."""
-    calls, intervals = trace.invocations, trace.intervals
-    if not len(calls.fs):
-        return {}
-    latency = float((intervals.end - intervals.begin)[~intervals.ignore].sum())
+    none, as a part of the time that was recorded. Records that were lost count as those that were not. {} if the cost
+    of a probe is not known."""
     kept = 1 - trace.loss.get("dropped", 0) / max(1, trace.loss.get("written", 0))
+    if not trace.probe_ns or kept <= 0:
+        return {}
+    intervals = trace.intervals
+    latency = float((intervals.end - intervals.begin)[~intervals.ignore].sum())
     found: dict[int, float] = {}
-    mine = entered_for_intervals(trace)
-    for which, of in ((mine, latency), (~mine, trace.recorded_ns)):
-        for function, count in enumerate(np.bincount(calls.function[which]).tolist()):
-            if count and of > 0 and kept > 0:
-                found[function] = found.get(function, 0.0) + count / kept * pair_ns / of
+    for counts, of in ((calls.within, latency), (calls.others, trace.recorded_ns)):
+        for function in np.flatnonzero(counts).tolist() if of > 0 else ():
+            found[function] = found.get(function, 0.0) + int(counts[function]) / kept * trace.probe_ns / of
     return found

@@ -84,6 +84,12 @@ class Forest:
         """Rows T_*, parents before their children; the root alone has no parent."""
         return self.trie.nodes[: self.trie.used[0]]
 
+    def below_root(self, label: int) -> int:
+        """The root's child with this label, made if there is none."""
+        node: int
+        node, self.trie = _below_root(self.trie, label)
+        return node
+
     def labels(self, inv: Invocations, sites: list[str], functions: Int64 | None) -> Int64:
         """Each invocation's label. `functions`: the numbers here of the trace's functions, None if they are the
         same."""
@@ -202,6 +208,12 @@ def child_of(node, label, nodes, slots, used):  # type: ignore[no-untyped-def]
         nodes[made, T_PARENT], nodes[made, T_LABEL], nodes[made, T_DEPTH] = node, label, depth + 1
         used[0] += 1
     return slots[slot]
+
+
+@kernel
+def _below_root(trie, label):  # type: ignore[no-untyped-def]
+    trie = roomy_trie(trie)
+    return child_of(0, label, trie.nodes, trie.slots, trie.used), trie
 
 
 N_THREAD, N_ROW, N_TOP, N_BASE, N_END, N_BAD = range(6)

@@ -76,7 +76,7 @@ class Reading:
     """A trace that is read window by window.
 
     Memory: what is known of each interval, change of label and hand-over of a task; and one window. The windows may be
-    read in any order; `conclude` knows of those that were.
+    read in any order, and again; `conclude` knows of those that were.
     """
 
     def __init__(
@@ -112,7 +112,8 @@ class Reading:
         self._places = CallSites(self.sites.graph)
         self._select()
         self._lives = self._all_lives()
-        self._corrected = self._unplaced = self._placed = 0
+        self._mended: dict[Window, tuple[int, int, int]] = {}
+        """Of the windows that were read: times corrected, ns off the CPU that were left out, and that were not."""
 
     def _end(self) -> int:
         """The last moment the file knows of, in ns."""
@@ -193,6 +194,11 @@ class Reading:
         return kept(calls, measured(self._epochs, self._chosen, calls))
 
     @property
+    def size(self) -> int:
+        """How many windows there are."""
+        return len(self.scan.borders) + 1
+
+    @property
     def open_at(self) -> int | None:
         return self.end if len(self._open) else None
 
@@ -222,9 +228,7 @@ class Reading:
         adds."""
         content = self.content(window)
         waits, off = content.waits, content.off
-        self._corrected += content.calls.corrected + waits.corrected
-        self._unplaced += off.unplaced_ns
-        self._placed += off.placed_ns
+        self._mended[window] = content.calls.corrected + waits.corrected, off.unplaced_ns, off.placed_ns
         intervals, ids = self._intervals(window)
         lives = self._lives_in(window, waits, off)
         labels = self._labels_in(lives)
@@ -262,6 +266,7 @@ class Reading:
             excluded_latencies=self.selection.lost_latencies,
             spoiled=self._spoiled,
             open_at=self.open_at,
+            takers=np.unique(self._given.created.thread),
             slices=self._slices,
             recorded_ns=self._recorded_ns,
             probe_ns=self._probe_ns,
@@ -340,8 +345,8 @@ class Reading:
         file, scanned, given = self.file, self.scan, self._given
         threads = {event["uid"]: event.get("off_cpu") for event in file.of("thread")}
         blind = sum(known == "unknown" for known in threads.values())
-        unplaced = self._unplaced > _MUCH_UNPLACED * self._placed
-        corrected = scanned.backwards + self._corrected + given.corrected
+        mended, unplaced, placed = (sum(column) for column in zip((0, 0, 0), *self._mended.values(), strict=True))
+        corrected = scanned.backwards + mended + given.corrected
         remarks = [
             (file.stopped, file.stopped),
             (not file.stopped and not file.of("end"), "the recording was not finished: the file has no end event"),
@@ -355,8 +360,8 @@ class Reading:
             (len(self._open), f"calls still open at the end of the file: {len(self._open)}"),
             (blind, f"when threads were off the CPU is not known of {blind} of {len(threads)}: it counts as execution"),
             (
-                unplaced,
-                f"time off the CPU between events too close for it, left out: {self._unplaced / 1e6:.3g} ms",
+                unplaced > _MUCH_UNPLACED * placed,
+                f"time off the CPU between events too close for it, left out: {unplaced / 1e6:.3g} ms",
             ),
             *(
                 (count, f"created_at {wrong}: {count} intervals begin where the program began them")

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from vprof.model import Int64
 from vprof.naming import without_place
 from vprof.report import dot
+from vprof.single_times import SingleTimes
 from vprof.variance_tree import VarianceTree
 
 
@@ -18,6 +19,7 @@ class Node:
 
     tree: VarianceTree
     x: int
+    single: SingleTimes
 
     @property
     def name(self) -> str:
@@ -47,16 +49,16 @@ class Node:
 
     @property
     def times(self) -> Int64:
-        """The node's ns in each interval, in the order of `Run.intervals`; 0 where it is absent."""
-        return self.tree.column.dense(self.x)
+        """The node's ns in each interval, in the order of `Run.intervals`; 0 where it is absent. Reads the trace."""
+        return self.single.of(self.x)
 
     @property
     def children(self) -> list[Node]:
-        return [Node(self.tree, c) for c in self.tree.children[self.x]]
+        return [Node(self.tree, c, self.single) for c in self.tree.children[self.x]]
 
     @property
     def parent(self) -> Node | None:
-        return Node(self.tree, int(self.tree.paths.parent[self.x])) if self.x else None
+        return Node(self.tree, int(self.tree.paths.parent[self.x]), self.single) if self.x else None
 
     @property
     def path(self) -> list[str]:
@@ -73,7 +75,7 @@ class Node:
         work = [self.x]
         while work:
             x = work.pop()
-            yield Node(self.tree, x)
+            yield Node(self.tree, x, self.single)
             work += reversed(self.tree.children[x])
 
     def find(self, pattern: str) -> list[Node]:

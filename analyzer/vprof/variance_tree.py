@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vprof.columns import floats, i64
-from vprof.errors import InvariantError, VprofError
+from vprof.errors import InvariantError
 from vprof.model import Bool, Int64
 from vprof.moments import Moments
 from vprof.path_tree import PathTree
@@ -38,6 +38,11 @@ class Summed:
         """Where the moments have pairs of siblings, or of nodes with themselves."""
         return self.moments.layout.at(self.place[a], self.own[a], self.place[b], self.own[b])
 
+    def covariance(self, a: int, b: int) -> float:
+        """Of siblings, or of a node with itself."""
+        nodes, time = np.array([[a], [b]]), self.time()
+        return float(self.moments.covariance(self.pair(*nodes), *time[nodes])[0])
+
     def time(self) -> Int64:
         return i64(self.moments.time[self.place, i64(self.own)])
 
@@ -54,8 +59,7 @@ class VarianceTree:
     """Columns are by node of `paths`. Shares are NaN where they are not defined (no variance, too few tail intervals).
 
     `share` is additive, Cov(x, L) / Var(L); `tail_share` is additive for the slowest intervals, `mean_share` E[x] /
-    E[L]. `cov[p]` is the covariance matrix of `children[p]`, in that order. `rows`: the single times, if they were
-    kept.
+    E[L]. `cov[p]` is the covariance matrix of `children[p]`, in that order.
     """
 
     paths: PathTree
@@ -68,66 +72,14 @@ class VarianceTree:
     children: list[list[int]]
     cov: dict[int, Float]
     summed: Summed
-    rows: Columns | None = None
 
     @property
     def total_variance(self) -> float:
         return float(self.var_ns2[0])
 
-    @property
-    def column(self) -> Columns:
-        """Raises VprofError when the single times were not kept."""
-        if self.rows is None:
-            raise VprofError("the times of single intervals were not kept: load the trace as a whole")
-        return self.rows
 
-
-class Columns:
-    """The times of a tree by node: `column[x]` gives the intervals (0-based) where x occurs and its nanoseconds
-    there."""
-
-    def __init__(self, interval: Int64, node: Int64, ns: Int64, n_nodes: int, n_intervals: int) -> None:
-        order = np.argsort(node, kind="stable")
-        self.n = n_intervals
-        self._interval, self._ns = interval[order], ns[order]
-        self._first = np.searchsorted(node[order], np.arange(n_nodes + 1))
-
-    def __getitem__(self, x: int) -> tuple[Int64, Int64]:
-        part = slice(self._first[x], self._first[x + 1])
-        return self._interval[part], self._ns[part]
-
-    def dense(self, x: int) -> Int64:
-        out = np.zeros(self.n, np.int64)
-        interval, ns = self[x]
-        out[interval] = ns
-        return out
-
-
-def build_variance_tree(
-    paths: PathTree, rows: Int64, latency_ns: Int64, tail: Bool | None, block: Int64 | None = None
-) -> VarianceTree:
-    """`rows` are the intervals of `paths` that count, `latency_ns` their latencies, `tail` marks the slowest of
-    them, `block` is that of each."""
-    n_nodes, n = len(paths.parent), len(rows)
-    position = np.full(int(rows.max()) + 1, -1, np.int64)
-    position[rows] = np.arange(n)
-    known = paths.own_interval < len(position)
-    keep = np.flatnonzero(known)[position[paths.own_interval[known]] >= 0]
-    own = i64(np.stack((position[paths.own_interval[keep]], paths.own_node[keep], paths.own_ns[keep]), 1))
-    moments = Moments()
-    in_tail = np.zeros(n, np.bool_) if tail is None else tail
-    moments.add(i64(paths.parent), own, latency_ns, in_tail, np.full(n, -1) if block is None else block)
-    summed = Summed(moments, np.arange(n_nodes), np.zeros(n_nodes, np.bool_))
-    kept = np.isin(paths.interval, rows)
-    interval, node = position[paths.interval[kept]], paths.node[kept].astype(np.int64)
-    column = Columns(interval, node, paths.total_ns[kept], n_nodes, n)
-    return of_moments(paths, summed, latency_ns, tail, column)
-
-
-def of_moments(
-    paths: PathTree, summed: Summed, latency_ns: Int64, tail: Bool | None, rows: Columns | None = None
-) -> VarianceTree:
-    """`latency_ns` of the intervals that were summed, in any order."""
+def of_moments(paths: PathTree, summed: Summed, latency_ns: Int64, tail: Bool | None) -> VarianceTree:
+    """`latency_ns` of the intervals that were summed, in any order; `tail` marks the slowest of them."""
     time = summed.time()
     mean = time / summed.moments.intervals
     children = _children(paths)
@@ -145,7 +97,6 @@ def of_moments(
         children,
         _covariances(summed, children, time, var),
         summed,
-        rows,
     )
     _check(tree, time)
     return tree

@@ -1,5 +1,6 @@
 """A drill-down's view: waits for a CPU apart from the functions, tasks in queues too."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -100,9 +101,12 @@ def test_a_task_waits_for_a_cpu_while_its_worker_or_an_idle_one_does(queued: Tra
 
 
 def test_what_the_worker_did_meanwhile_is_known(queued: Trace) -> None:
-    rows = np.arange(2)
     a = queued.interval_ids.index("A")
-    found = {name: int(ns[a]) for name, ns in while_queued(queued, rows).items()}
+    [part] = analyze(queued).times.parts
+    names = queued.program.functions
+    found: Counter[str] = Counter()
+    for interval, function, ns in while_queued(part).tolist():
+        found[names[function]] += ns * (interval == a)
     assert found == {"serve": 10 + 10, "clean": (50 - 42) + (80 - 65)}
 
 

@@ -80,16 +80,6 @@ def test_beside_an_answer_that_is_no_function_the_first_function_is_named() -> N
     assert answer.endswith("Of functions, serve holds most: 25.0 %.")
 
 
-def test_of_a_long_trace_the_page_says_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = page_data(Source([HANDOFF]), AnalysisOptions(k=10))
-    monkeypatch.setattr("vprof.report.page.data.WHOLE_BYTES", 10)
-    data = page_data(Source([HANDOFF]), AnalysisOptions(k=10))
-    assert set(data["missing"]) == {"explained", "waits"}
-    assert data["headline"] == whole["headline"]
-    assert data["latency"] == whole["latency"]
-    assert data["paths"] == whole["paths"][: len(data["paths"])] != []
-
-
 def test_what_it_is_asked_for_wrongly_is_said(tmp_path: Path) -> None:
     with pytest.raises(VprofError, match="no such file; a drill-down keeps its history in"):
         CliRunner().invoke(command, [str(HANDOFF), "--drill", str(tmp_path / "none")], catch_exceptions=False)

@@ -12,8 +12,8 @@ from seeds import LOT, named
 from vprof.analysis import AnalysisOptions, analyze
 from vprof.critical_path import PIECE_NAMES, critical_paths
 from vprof.json_trace import trace_from_dict
-from vprof.path_tree import PathTree, build_path_tree
-from vprof.stacks import L_BODY, build_stacks
+from vprof.path_tree import PathTree
+from vprof.stacks import L_BODY
 
 DETAILS = AnalysisOptions(intervals=True)
 
@@ -57,7 +57,12 @@ def check(history: histories.History) -> None:
     """Kind, thread and node of every nanosecond."""
     trace = trace_from_dict(history)
     paths = critical_paths(trace)
-    tree = build_path_tree(trace, paths, build_stacks(trace))
+    analysis = analyze(trace)
+    tree, path_of = analysis.tree, nodes(analysis.tree.paths)
+    found: list[Counter[tuple[str, ...]]] = [Counter() for _ in trace.interval_ids]
+    for _, rows in analysis.times:
+        for i, x, ns in rows.tolist():
+            found[i][path_of[x]] += 0 if tree.children[x] else ns
     expected = reference.paths(history)
     p = paths.pieces
     for i, sid in enumerate(trace.interval_ids):
@@ -65,12 +70,7 @@ def check(history: histories.History) -> None:
         kinds = [(PIECE_NAMES[p.kind[k]], int(trace.threads[p.thread[k]])) for k in mine]
         kinds = [kind for kind, k in zip(kinds, mine, strict=True) for _ in range(p.start[k], p.stop[k])]
         assert kinds == [(kind, tid) for kind, tid, _ in expected[sid]]
-        rows = tree.own_interval == i
-        path_of = nodes(tree)
-        found: Counter[tuple[str, ...]] = Counter()
-        for x, ns in zip(tree.own_node[rows], tree.own_ns[rows], strict=True):
-            found[path_of[x]] += int(ns)
-        assert found == Counter(node for _, _, node in expected[sid])
+        assert found[i] == Counter(node for _, _, node in expected[sid])
 
 
 @pytest.mark.parametrize("seed", range(60))

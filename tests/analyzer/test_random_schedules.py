@@ -71,7 +71,7 @@ def check_tree(analysis: Analysis, expected: Tree) -> None:
         name = tree.paths.name[x]
         name = f"body({name[5:-1].partition('@')[0]})" if tree.paths.pseudo[x] == L_BODY and name[0] != "[" else name
         names.append((*names[tree.paths.parent[x]], name))
-    assert {names[x]: tree.column.dense(x).tolist() for x in range(len(names))} == expected.times
+    assert {names[x]: analysis.times.of(x).tolist() for x in range(len(names))} == expected.times
     slow = tail_of(analysis)
     for x, name in enumerate(names):
         assert tree.var_ns2[x] == pytest.approx(float(expected.cov(name, name)), abs=1e-9)

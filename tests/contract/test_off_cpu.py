@@ -80,12 +80,9 @@ def test_each_kind_is_a_node_below_the_function_it_interrupts(load: Load) -> Non
         thread.invocation(1, now, now + 91)
         now += 100
     thread.end(5, now)
-    tree = analyze(load(trace), AnalysisOptions()).tree.paths
-    below = {
-        tree.name[x]: int(ns)
-        for x, ns in zip(tree.node, tree.total_ns, strict=True)
-        if tree.name[tree.parent[x]] == "site 1"
-    }
+    tree = analyze(load(trace), AnalysisOptions()).tree
+    names, [site] = tree.paths.name, [x for x, name in enumerate(tree.paths.name) if name == "site 1"]
+    below = {names[x]: int(tree.mean_ns[x]) for x in tree.children[site]}
     assert below.pop("rest(site 1)", None) or below.pop("body(site 1)") == 5 * 11
     assert below == {"[preempted]": 80, "[blocked]": 80, "[fault]": 80, "[disk]": 80, "[off cpu]": 80}
 

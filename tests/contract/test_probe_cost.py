@@ -67,9 +67,9 @@ def test_calls_times_cost_below_a_function_is_compared_with_its_time(tmp_path: P
 
 
 def test_the_load_of_each_function_is_a_part_of_the_intervals_time(tmp_path: Path) -> None:
-    trace = analyzed(tmp_path, busy(8_000)).trace
-    names = trace.program.functions
-    load = {names[f]: part for f, part in load_of(trace, 8.0).items()}
+    analysis = analyzed(tmp_path, busy(8_000))
+    names = analysis.trace.program.functions
+    load = {names[f]: part for f, part in load_of(analysis.trace, analysis.calls).items()}
     assert load == pytest.approx({"site 1": 8 / 1055, "site 2": 160 / 1055, "site 3": 8 / 1055}, rel=0.01)
 
 

@@ -14,18 +14,35 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from writer import Thread, Writer, header, record
 
-from vprof.analysis import AnalysisOptions, analyze
+from vprof.analysis import Analysis, AnalysisOptions, analyze, analyze_sources
+from vprof.api import Run
 from vprof.chosen_paths import chosen_paths
+from vprof.diff_factors import contributions_of
 from vprof.errors import VprofError
+from vprof.explain import explain_all
+from vprof.findings import natures
 from vprof.interval_path import interval_path
+from vprof.load_runs import load_runs
 from vprof.loading import load_trace
 from vprof.merge import merge
+from vprof.report.explain import explanation_json
 from vprof.report.json import analysis_json
+from vprof.run_metrics import measure, run_of
+from vprof.sources import Loaded
 from vprof.stream import analyze_traces
 
 FOLLOWERS = (7, 8, 13)
 LONG_START = 2
 BY_TYPE = AnalysisOptions(by_type=True)
+MOST = 8
+"""Factors that are looked into."""
+SEEDS = st.integers(0, 2**32)
+VIEWS = (
+    AnalysisOptions(own=True),
+    AnalysisOptions(by_type=True, cpu_apart=True),
+    AnalysisOptions(own=True, cpu_apart=True, intervals=True),
+    AnalysisOptions(intervals=True),
+)
 
 
 def in_small_chunks(writer: Writer, seed: int) -> Writer:
@@ -81,20 +98,33 @@ def _go_off_cpu(thread: Thread, chance: random.Random) -> None:
             thread.times.insert(before, thread.times[i])
 
 
-def said(analysis: Any) -> Any:
-    return json.loads(json.dumps(analysis_json(analysis)))
+def said(analysis: Analysis) -> Any:
+    """All that a report, an explanation, a table or a drill-down tells."""
+    names = ["|".join(factor.functions) for factor in analysis.ranking[:MOST]]
+    explained = explain_all(analysis, names)
+    run = Run(analysis)
+    told = {
+        "report": analysis_json(analysis),
+        "explained": [str(one) if isinstance(one, VprofError) else explanation_json(one) for one in explained],
+        "pieces": run.pieces.astype(str).values.tolist(),
+        "slowest": [node.times.tolist() for node in run.tree.children],
+        "calls": [vars(analysis.calls)[which].tolist() for which in ("within", "others")],
+        "left": analysis.explained,
+        "natures": [vars(nature) for nature in natures(analysis, analysis.ranking[:MOST])],
+    }
+    return json.loads(json.dumps(told, default=str))
 
 
-def whole(paths: list[Path], root: str | None = None) -> Any:
+def whole(paths: list[Path], root: str | None = None, options: AnalysisOptions = BY_TYPE) -> Any:
     try:
-        return said(analyze(merge([load_trace(path, root) for path in paths]), BY_TYPE))
+        return said(analyze_sources([Loaded(load_trace(path, root)) for path in paths], options))
     except VprofError as error:
         return str(error)
 
 
-def in_windows(paths: list[Path], records: int, root: str | None = None) -> Any:
+def in_windows(paths: list[Path], records: int, root: str | None = None, options: AnalysisOptions = BY_TYPE) -> Any:
     try:
-        return said(analyze_traces(paths, root, BY_TYPE, records))
+        return said(analyze_traces(paths, root, options, records))
     except VprofError as error:
         return str(error)
 
@@ -127,6 +157,41 @@ def test_flips_losses_and_open_calls_change_nothing_of_that(seed: int, threads: 
             assert is_same(in_windows([path], records, root), whole([path], root))
 
 
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 2**32), steps=st.integers(50, 300), records=st.integers(1, 60), options=st.sampled_from(VIEWS)
+)
+def test_so_does_every_view(seed: int, steps: int, records: int, options: AnalysisOptions) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        one = disturbed(History(seed, 3, steps).writer, seed).save(Path(folder) / "one.trace")
+        two, three = (
+            in_small_chunks(History(seed + i, 2, steps).writer, seed).save(Path(folder) / f"{i}.trace") for i in (1, 2)
+        )
+        for paths in ([one], [two, three]):
+            assert is_same(in_windows(paths, records, None, options), whole(paths, None, options))
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 2**32), records=st.integers(1, 60))
+def test_runs_that_are_compared_are_what_they_are_loaded_whole(seed: int, records: int) -> None:
+    """Both ways to read a run, with and without its factors."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = disturbed(History(seed, 3, 200).writer, seed).save(Path(folder) / "run.trace")
+        try:
+            trace = load_trace(path)
+            expected = run_of(path, trace, contributions_of(analyze(trace, AnalysisOptions(k=1))))
+        except VprofError:
+            return
+        for factors in (True, False):
+            [run], _ = load_runs([path], [], None, factors)
+            assert measure(run) == measure(expected)
+            assert (run.excluded, run.lost_ns.tolist()) == (expected.excluded, expected.lost_ns.tolist())
+        analysis = analyze_traces([path], None, AnalysisOptions(k=1), records)
+        found = contributions_of(analysis)
+        assert expected.contributions and found.of == pytest.approx(expected.contributions.of)
+        assert (found.off, found.reason) == (expected.contributions.off, expected.contributions.reason)
+
+
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 2**32), threads=st.integers(1, 4), steps=st.integers(50, 300), records=st.integers(1, 60))
 def test_so_do_windows_where_calls_are_the_intervals(seed: int, threads: int, steps: int, records: int) -> None:
@@ -143,7 +208,10 @@ def test_several_traces_are_one_however_they_are_read(seeds: list[int], records:
             in_small_chunks(History(seed, 3, 200).writer, seed).save(Path(folder) / f"{i}.trace")
             for i, seed in enumerate(seeds)
         ]
-        assert is_same(in_windows(paths, records), whole(paths))
+        found = in_windows(paths, records)
+        assert is_same(found, whole(paths))
+        merged = analysis_json(analyze(merge([load_trace(path) for path in paths]), BY_TYPE))
+        assert is_same(found["report"], json.loads(json.dumps(merged)))
 
 
 def assert_same_paths(paths: list[Path], records: int, root: str | None = None) -> None:
@@ -177,7 +245,7 @@ def test_cut_off_at_any_byte_windows_give_what_is_before(tmp_path: Path) -> None
         path.write_bytes(content[:size])
         found = in_windows([path], 10)
         assert is_same(found, whole([path]))
-        counts.add(found["intervals"]["count"] if isinstance(found, dict) else 0)
+        counts.add(found["report"]["intervals"]["count"] if isinstance(found, dict) else 0)
     assert len(counts) > 2
 
 

@@ -85,21 +85,17 @@ def command(
       vprof analyze run.trace --explain fsync
       vprof analyze run.trace --path slowest
     """
-    from vprof.analysis import AnalysisOptions, analyze
+    from vprof.analysis import AnalysisOptions
     from vprof.chosen_paths import one_path
-    from vprof.loading import analyze_files, load_trace
-    from vprof.merge import merge
     from vprof.report.text import print_analysis
+    from vprof.stream import analyze_files
 
     _check(fmt, {"--intervals": intervals}, {"--path": path, "--explain": explain})
     if path is not None:
         _write(_rendered_path(one_path(traces, path, root), fmt), output)
         return
     options = AnalysisOptions(k, min_share, specificity_exp, intervals, by_type, force, tail, own, top)
-    if intervals or explain is not None or own:
-        analysis = analyze(merge([load_trace(file, root) for file in traces]), options)
-    else:
-        analysis = analyze_files(traces, root, options)
+    analysis = analyze_files(traces, root, options)
     if explain is not None:
         _explain(analysis, explain, fmt, output)
         return

@@ -73,7 +73,7 @@ def command(
 def _folded(traces: tuple[Path, ...], root: str | None, output: Path) -> None:
     from vprof.analysis import AnalysisOptions
     from vprof.export.folded import folded
-    from vprof.loading import analyze_files
+    from vprof.stream import analyze_files
 
     lines = folded(analyze_files(traces, root, AnalysisOptions()))
     with output.open("w", encoding="utf-8") as file:

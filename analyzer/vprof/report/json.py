@@ -11,10 +11,11 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from vprof.analysis import Analysis, RankedFactor, TypedTree
+from vprof.analysis import Analysis, RankedFactor
 from vprof.path_tree import display_names
 from vprof.per_interval import IntervalDetail
 from vprof.statistics import TypeSplit
+from vprof.sums import TypedTree
 from vprof.variance_tree import VarianceTree
 
 SCHEMA = "vprof-analysis/1"

@@ -13,11 +13,12 @@ from functools import partial
 import numpy as np
 from rich.console import Console
 
-from vprof.analysis import Analysis, TypedTree
+from vprof.analysis import Analysis
 from vprof.report.kinds import OTHERS, ROOT, WAIT, WORK, kinds
 from vprof.report.pruning import Pruned, prune, same_time
 from vprof.report.tables import PLAIN_WIDTH, Row, heading, line, print_table, to_terminal, to_text
 from vprof.report.units import big, duration, percent
+from vprof.sums import TypedTree
 from vprof.unknown import ENDED
 from vprof.variance_tree import VarianceTree
 

@@ -24,25 +24,20 @@ from typing import Any
 import numpy as np
 
 from vprof import __version__
-from vprof.analysis import Analysis, AnalysisOptions, analyze
-from vprof.chosen_paths import chosen_paths
+from vprof.analysis import Analysis, AnalysisOptions
+from vprof.chosen_paths import paths_of
 from vprof.errors import VprofError
 from vprof.exemplars import exemplars
-from vprof.explain import explain
-from vprof.interval_path import IntervalPath, interval_path
-from vprof.loading import analyze_files, load_trace
-from vprof.merge import merge
-from vprof.model import Trace
+from vprof.explain import Explanation, explain_all
+from vprof.interval_path import IntervalPath
 from vprof.report.explain import explanation_json
 from vprof.report.json import analysis_json
 from vprof.report.page import latency, trees
 from vprof.report.page.headline import MEANINGS, headline
 from vprof.report.page.plain import all_plain
 from vprof.report.path import path_json
-from vprof.stacks import build_stacks
+from vprof.stream import analyze_files
 
-WHOLE_BYTES = 128 << 20
-"""Longer traces are analyzed window by window: what needs single times is left out, and the page says so."""
 _EXPLAINED = 10
 _OF_FACTORS = 3
 """Factors whose exemplars are shown."""
@@ -72,18 +67,9 @@ class _Found:
 
 def page_data(source: Source, options: AnalysisOptions) -> dict[str, Any]:
     """Raises VprofError as `vprof analyze` does: no such file, no trace, no interval."""
-    size = sum(_size(path) for path in source.traces)
     options = replace(options, by_type=True)
-    if size <= WHOLE_BYTES:
-        trace = merge([load_trace(path, source.root) for path in source.traces])
-        analysis = analyze(trace, options)
-        found = _single_times(trace, analysis)
-    else:
-        analysis = analyze_files(source.traces, source.root, options)
-        limit = f"the trace is larger than {WHOLE_BYTES >> 20} MB: record for a shorter time to have this"
-        found = _Found(missing=dict.fromkeys(("explained", "waits"), limit))
-        wanted = exemplars(analysis.trace)
-        found.paths = _labelled(chosen_paths(source.traces, lambda _: wanted, source.root), wanted)
+    analysis = analyze_files(source.traces, source.root, options)
+    found = _single_times(analysis)
     data: dict[str, Any] = {
         "title": source.title or ", ".join(path.name for path in source.traces),
         "headline": headline(analysis),
@@ -97,7 +83,7 @@ def page_data(source: Source, options: AnalysisOptions) -> dict[str, Any]:
         "waits": found.waits,
         "paths": found.paths,
         "drill": source.drill,
-        "run": _run(source, size, analysis),
+        "run": _run(source, sum(map(_size, source.traces)), analysis),
         "missing": found.missing,
     }
     plain: dict[str, Any] = all_plain(data)
@@ -124,31 +110,27 @@ def _analysis(analysis: Analysis) -> dict[str, Any]:
     return report
 
 
-def _single_times(trace: Trace, analysis: Analysis) -> _Found:
+def _single_times(analysis: Analysis) -> _Found:
     found = _Found()
-    wanted = exemplars(trace)
+    wanted = exemplars(analysis.trace)
     if analysis.no_ranking:
         found.missing = dict.fromkeys(("explained", "waits"), analysis.no_ranking)
     else:
         names = ["|".join(ranked.factor.functions) for ranked in analysis.factors[:_EXPLAINED]]
-        found.explained = [_explained(analysis, name) for name in names]
+        *found.explained, found.waits = map(_explained, explain_all(analysis, [*names, "[blocked]"]))
         for name, explained in list(zip(names, found.explained, strict=True))[:_OF_FACTORS]:
             typical: list[dict[str, Any]] = explained["exemplars"] if explained else []
             for one in typical:
                 wanted.setdefault(one["interval"], f"{one['which']} in {name}")
-        found.waits = _explained(analysis, "[blocked]")
         if not found.waits:
             found.missing["waits"] = "no interval waited for a thread, or its waits do not vary"
-    stacks = build_stacks(trace)
-    found.paths = _labelled((interval_path(trace, sid, stacks) for sid in wanted), wanted)
+    found.paths = _labelled(paths_of(analysis.times.parts.sources, analysis.trace, wanted), wanted)
     return found
 
 
-def _explained(analysis: Analysis, name: str) -> dict[str, Any] | None:
-    try:
-        return explanation_json(explain(analysis, name))
-    except VprofError:  # nothing of that name, or it explains nothing
-        return None
+def _explained(found: Explanation | VprofError) -> dict[str, Any] | None:
+    """None: nothing of that name, or it explains nothing."""
+    return None if isinstance(found, VprofError) else explanation_json(found)
 
 
 def _labelled(paths: Iterable[IntervalPath], wanted: dict[str, str]) -> list[dict[str, Any]]:

@@ -1,0 +1,113 @@
+"""The windows of some traces, one after the other, with every nanosecond of their intervals at a node of one forest.
+
+    Source -> trace of a window -> critical paths -> stacks -> times  =  Part
+
+May be gone through again and again: of a part nothing is kept but the nodes of the forest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from vprof.columns import i64
+from vprof.cpu_view import beside_cpu_waits, split_queues
+from vprof.critical_path import Paths, critical_paths
+from vprof.merge import function_numbers
+from vprof.model import NONE, Int64, Trace
+from vprof.own_view import without_wakers
+from vprof.places import place
+from vprof.scan import Progress
+from vprof.sources import Source, analyzed, positions
+from vprof.stacks import Forest, Stacks, build_stacks
+from vprof.window import Window
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A window, before its intervals are looked at. `number` of its source; `positions` of the window's intervals
+    among the analyzed ones, NONE for one that is ignored; `functions`: the numbers of all for those of its trace, None
+    if they are the same; `first_thread`: the number of all for its trace's first one."""
+
+    number: int
+    window: Window
+    trace: Trace
+    positions: Int64
+    functions: Int64 | None
+    first_thread: int
+
+    @property
+    def is_analyzed(self) -> bool:
+        """An analyzed interval ends here."""
+        return bool((self.positions != NONE).any())
+
+
+@dataclass(frozen=True)
+class Part:
+    """What the intervals that end in a window did. `placed` and `times`: rows (interval of the trace, node of the
+    forest, ns), by interval: where the time was spent, and where the view of the analysis counts it."""
+
+    opened: Opened
+    paths: Paths
+    stacks: Stacks
+    placed: Int64
+    times: Int64
+
+    @property
+    def trace(self) -> Trace:
+        return self.opened.trace
+
+
+class Parts:
+    """`rows`: the intervals of `known`, the merged outlines, that are analyzed. `own`, `cpu_apart`: the view, as in
+    AnalysisOptions."""
+
+    def __init__(self, sources: Sequence[Source], known: Trace, rows: Int64, own: bool, cpu_apart: bool) -> None:
+        self.sources, self.known = sources, known
+        self.forest = Forest()
+        self.count = len(rows)
+        self._own, self._cpu_apart = own, cpu_apart
+        outlines = [source.outline() for source in sources]
+        of_all = positions([outline.intervals.begin for outline in outlines])
+        self._positions = [analyzed(position, rows, len(known.intervals.begin)) for position in of_all]
+        self._first_thread = np.cumsum([0, *(len(outline.threads) for outline in outlines)]).tolist()
+        self._functions: Sequence[Int64 | None] = [None]
+        if len(sources) > 1:
+            self._functions = function_numbers([outline.program for outline in outlines])[1]
+
+    def open(self, progress: Progress = lambda part: None) -> Iterator[Opened]:
+        """Every window."""
+        done, steps = 0, sum(source.size for source in self.sources)
+        for number, source in enumerate(self.sources):
+            for window in source.windows():
+                trace = replace(source.trace(window), has_sync=self.known.has_sync)
+                mine = self._positions[number][source.rows(window)]
+                yield Opened(number, window, trace, mine, self._functions[number], self._first_thread[number])
+                done += 1
+                progress(done / steps)
+
+    def placed(self, opened: Opened) -> Part:
+        """REQUIRES: it is analyzed."""
+        paths = critical_paths(opened.trace)
+        if self._cpu_apart:
+            paths = split_queues(opened.trace, paths)
+        stacks = build_stacks(opened.trace, self.forest, opened.functions)
+        placed = place(opened.trace, paths, stacks)
+        times = placed
+        if self._own:
+            times = _moved(times, without_wakers(self.forest))
+        if self._cpu_apart:
+            times = _moved(times, beside_cpu_waits(self.forest))
+        return Part(opened, paths, stacks, placed, times)
+
+    def __iter__(self) -> Iterator[Part]:
+        """Those in which an analyzed interval ends."""
+        for opened in self.open():
+            if opened.is_analyzed:
+                yield self.placed(opened)
+
+
+def _moved(times: Int64, into: Int64) -> Int64:
+    return i64(np.column_stack((times[:, 0], into[times[:, 1]], times[:, 2])))

@@ -1,0 +1,102 @@
+"""Traces as an analysis reads them: what is known of the whole, and one window of time after the other.
+
+    files -> Reading (trace.py: windows of a binary trace) | Loaded (a trace in memory: one window)  =  Source
+
+A source may be read as often as one likes; the same windows give the same tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from vprof.loading import is_json, load_trace
+from vprof.model import NONE, Created, Int64, Invocations, Segments, Trace, Wakeups
+from vprof.scan import Progress
+from vprof.trace import WINDOW_RECORDS, Reading
+from vprof.window import WHOLE, Window
+
+
+class Source(Protocol):
+    def outline(self) -> Trace:
+        """All intervals and names, without what happened."""
+
+    @property
+    def size(self) -> int:
+        """How many windows there are."""
+
+    def windows(self) -> Iterator[Window]:
+        """Windows that cover all times, in order."""
+
+    def rows(self, window: Window) -> Int64:
+        """The intervals that end in the window."""
+
+    def trace(self, window: Window) -> Trace:
+        """The intervals `rows(window)`, and all that overlaps them."""
+
+    def conclude(self, trace: Trace) -> Trace:
+        """The outline with all that is known after the windows were read."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A trace in memory."""
+
+    whole: Trace
+    size = 1
+
+    def outline(self) -> Trace:
+        empty, none, small = np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int8)
+        return replace(
+            self.whole,
+            segments=Segments(none, none, empty, empty, small, small),
+            invocations=Invocations(none, none, none, none, empty, empty, none),
+            wakeups=Wakeups(none, none, empty, none),
+            created=Created(none, empty, none, empty),
+        )
+
+    def windows(self) -> Iterator[Window]:
+        yield WHOLE
+
+    def rows(self, window: Window) -> Int64:
+        return np.arange(len(self.whole.intervals.begin))
+
+    def trace(self, window: Window) -> Trace:
+        return self.whole
+
+    def conclude(self, trace: Trace) -> Trace:
+        return trace
+
+
+def open_sources(
+    paths: Sequence[Path],
+    root: str | None,
+    window_records: int = WINDOW_RECORDS,
+    progress: Progress = lambda part: None,
+) -> list[Source]:
+    """`root`: each outermost call of this function is an interval. Raises TraceError or UsageError in one line."""
+
+    def opened(n: int, path: Path) -> Source:
+        if is_json(path):
+            return Loaded(load_trace(path, root))
+        return Reading(path, window_records, root, lambda part: progress((n + part) / len(paths)))
+
+    return [opened(n, path) for n, path in enumerate(paths)]
+
+
+def positions(begins: list[Int64]) -> list[Int64]:
+    """Of each source's intervals among those of all merged, which are sorted by begin."""
+    rank = np.empty(sum(map(len, begins)), np.int64)
+    rank[np.argsort(np.concatenate(begins), kind="stable")] = np.arange(len(rank))
+    return np.split(rank, np.cumsum([len(begin) for begin in begins])[:-1])
+
+
+def analyzed(position: Int64, rows: Int64, count: int) -> Int64:
+    """By interval with this position among all `count`: its place among `rows`, NONE if it is none of them."""
+    place = np.full(count, NONE, np.int64)
+    place[rows] = np.arange(len(rows))
+    return place[position]

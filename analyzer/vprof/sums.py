@@ -1,0 +1,147 @@
+"""What all windows of some traces sum up to: times by node, by type, blocked time by cause, calls by function.
+
+    Part, Part, ...  ->  Sums  ->  PathTree + Moments  ->  trees
+
+Whole numbers, so the result does not depend on the windows. Memory: nodes, pairs of siblings, what occurs of them in
+each block, and a few numbers for each interval.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from vprof import statistics
+from vprof.columns import i64
+from vprof.model import NONE, Bool, Int64, Trace
+from vprof.moments import Moments
+from vprof.parts import Opened, Part
+from vprof.path_tree import PathTree, calls_of, tree_of
+from vprof.stacks import T_LABEL, T_PARENT, Forest
+from vprof.unknown import BlockedSums
+from vprof.variance_tree import Summed, VarianceTree, of_moments
+
+
+@dataclass(frozen=True)
+class TypedTree:
+    """The tree over the intervals of one type ("": of all)."""
+
+    type: str
+    tree: VarianceTree
+    tail_quantile: float | None
+
+
+@dataclass(frozen=True)
+class CallCounts:
+    """Recorded calls by function: those that were entered in an analyzed interval, for it, and all others."""
+
+    within: Int64
+    others: Int64
+
+    @property
+    def total(self) -> int:
+        return int(self.within.sum() + self.others.sum())
+
+
+@dataclass(frozen=True)
+class _Group:
+    """The intervals of one type, or all. `mine` and `tail` are by interval of all."""
+
+    type: str
+    mine: Bool
+    latency: Int64
+    tail: Bool
+    tail_quantile: float | None
+    block: Int64
+    moments: Moments
+
+    @staticmethod
+    def begin(type_: str, mine: Bool, latency: Int64, quantile: float, block: Int64 | None = None) -> _Group:
+        """`latency` and `block` of all."""
+        found = statistics.tail_of(latency[mine], quantile)
+        tail = np.zeros(len(mine), np.bool_)
+        if found:
+            tail[mine] = found[1]
+        block = np.full(len(mine), NONE) if block is None else block
+        return _Group(type_, mine, latency[mine], tail, found[0] if found else None, block, Moments())
+
+    def add(self, parent: Int64, times: Int64, latency: Int64, positions: Int64) -> None:
+        """`times` and `latency` of the intervals at these positions; NONE is skipped."""
+        chosen = (positions != NONE) & self.mine[positions]
+        if not chosen.all():
+            times = times[chosen[times[:, 0]]]
+            times = np.column_stack(((np.cumsum(chosen) - 1)[times[:, 0]], times[:, 1:]))
+            latency, positions = latency[chosen], positions[chosen]
+        self.moments.add(parent, times, latency, self.tail[positions], self.block[positions])
+
+    def conclude(self, tree: PathTree, whole: Summed) -> TypedTree:
+        """`whole`: what was summed of all, whose nodes are these."""
+        empty = np.zeros(0, np.int64)
+        self.moments.add(whole.moments.layout.parent, empty.reshape(0, 3), empty, empty.astype(np.bool_), empty)
+        tail = None if self.tail_quantile is None else self.tail[self.mine]
+        found = of_moments(tree, replace(whole, moments=self.moments), self.latency, tail)
+        return TypedTree(self.type, found, self.tail_quantile)
+
+
+@dataclass
+class Sums:
+    """The first group is that of all intervals, the others are those of the types that get a tree."""
+
+    forest: Forest
+    groups: list[_Group]
+    functions: int
+    blocked: BlockedSums = field(default_factory=BlockedSums)
+    calls: Int64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    ended: Int64 = field(init=False)
+
+    @staticmethod
+    def begin(
+        forest: Forest,
+        functions: int,
+        latency: Int64,
+        quantile: float,
+        block: Int64 | None,
+        types: list[tuple[str, Bool]],
+    ) -> Sums:
+        """`functions`: how many there are."""
+        every = np.ones(len(latency), np.bool_)
+        own = [_Group.begin(name, mine, latency, quantile) for name, mine in types]
+        return Sums(forest, [_Group.begin("", every, latency, quantile, block), *own], functions)
+
+    def __post_init__(self) -> None:
+        self.ended = np.zeros(self.functions, np.int64)
+
+    def count(self, opened: Opened) -> None:
+        """Counts the calls that end in the window."""
+        calls = opened.trace.invocations
+        ended = calls.function[opened.window.owns(calls.fe)]
+        mine = ended if opened.functions is None else opened.functions[ended]
+        self.ended += np.bincount(mine, minlength=self.functions)
+
+    def add(self, part: Part) -> None:
+        trace, positions = part.trace, part.opened.positions
+        calls = calls_of(trace, part.stacks)
+        calls[: len(self.calls)] += self.calls
+        self.calls = calls
+        parent = i64(self.forest.nodes[:, T_PARENT])
+        latency = trace.intervals.end - trace.intervals.begin
+        for group in self.groups:
+            group.add(parent, part.times, latency, positions)
+        self.blocked.add(trace, part.paths, part.stacks, part.opened.functions)
+
+    def conclude(self, trace: Trace) -> tuple[TypedTree, list[TypedTree]]:
+        """The tree over all intervals, and those of the types. `trace`: the concluded outlines, merged."""
+        whole = self.groups[0]
+        tree, place, own = tree_of(trace, self.forest, whole.moments.time[:, 1] > 0, self.calls)
+        summed = Summed(whole.moments, place, own)
+        trees = [group.conclude(tree, summed) for group in self.groups]
+        return trees[0], trees[1:]
+
+    def call_counts(self) -> CallCounts:
+        label = self.forest.nodes[: len(self.calls), T_LABEL]
+        function = np.array([*self.forest.function, NONE])[label]
+        called = function != NONE
+        within = np.zeros(self.functions, np.int64)
+        np.add.at(within, function[called], self.calls[called])
+        return CallCounts(within, self.ended - within)
