@@ -5,7 +5,9 @@
 For each length, without and with locking (analyzer_traces.py), a process of its own analyzes the trace file: records
 per second of CPU and of wall clock, of the best of some runs, from reading the file to the ranked factors, without the
 start of Python; the greatest resident memory of the process; intervals, nodes of the tree, and CPU seconds of a run.
-The first run compiles what is not in the cache, and is not counted.
+The first run compiles what is not in the cache, and is not counted. `--verb` measures other ways to the same trace:
+`diff` compares it with itself, so it is read twice; `explain` explains the first factor; `drill` is a measurement's
+analysis, with what findings need.
 """
 
 from __future__ import annotations
@@ -22,32 +24,65 @@ from analyzer_traces import write
 _MEASURE = """
 import os, resource, sys, time
 from pathlib import Path
-from vprof.stream import analyze_traces
-
 warm, trace, runs = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
-analyze_traces([warm])
+from vprof.analysis import AnalysisOptions
+from vprof.diff import diff
+from vprof.explain import explain
+from vprof.findings import natures
+from vprof.load_runs import load_runs
+from vprof.stream import analyze_traces
+import vprof
+
+def analyze(path, **options):
+    return analyze_traces([path], None, AnalysisOptions(**options))
+
+def drill(path):
+    found = analyze(path, cpu_apart=True)
+    natures(found, [ranked.factor for ranked in found.factors])
+    return found
+
+def load(path):
+    run = vprof.load(path)
+    run.intervals, run.pieces, run.factors, run.nodes
+    return run.analysis
+
+def best_explained(path):
+    found = analyze(path)
+    explain(found, "|".join(found.factors[0].factor.functions))
+    return found
+
+def compared(path):
+    diff(*load_runs([path], [path], None, True))
+    return analyze(warm)
+
+work = {"analyze": analyze, "own": lambda path: analyze(path, own=True), "explain": best_explained, "load": load,
+        "diff": compared, "drill": drill}[sys.argv[4]]
+work(warm)
 base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 best = None
 for _ in range(runs):
     cpu, wall = time.process_time(), time.perf_counter()
-    analysis = analyze_traces([trace])
+    analysis = work(trace)
     spent = time.process_time() - cpu, time.perf_counter() - wall
     best = min(best or spent, spent)
 rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(*best, rss / 1024, base / 1024, analysis.summary.count, len(analysis.tree.mean_ns))
 """
 
+VERBS = ("analyze", "own", "explain", "load", "diff", "drill")
 
-def measure(folder: Path, records: int, locking: bool, runs: int) -> str:
+
+def measure(folder: Path, records: int, locking: bool, runs: int, verb: str) -> str:
     warm, trace = folder / "warm.trace", folder / "run.trace"
     write(warm, 100_000, locking)
     written = write(trace, records, locking)
-    command = [sys.executable, "-c", _MEASURE, warm, trace, str(runs)]
+    command = [sys.executable, "-c", _MEASURE, warm, trace, str(runs), verb]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     trace.unlink()
     cpu, wall, rss, base, intervals, nodes = map(float, output.split())
     return (
-        f"{written:>11,} {'yes' if locking else 'no':>7} {written / cpu / 1e6:>9.2f} {written / wall / 1e6:>9.2f} "
+        f"{verb:<8}{written:>11,} {'yes' if locking else 'no':>7} "
+        f"{written / cpu / 1e6:>9.2f} {written / wall / 1e6:>9.2f} "
         f"{rss:>7.0f} {base:>7.0f} {intervals:>10,.0f} {nodes:>7,.0f} {cpu:>8.2f}"
     )
 
@@ -56,14 +91,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("records", nargs="*", type=float, default=[1e6, 1e7])
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--verb", choices=VERBS, action="append", help="what is measured; several times")
     parser.add_argument("--folder", type=Path, help="where the traces are written (16 bytes a record; default: /tmp)")
     options = parser.parse_args()
     print(f"load average {os.getloadavg()[0]:.1f}, best of {options.runs}")
-    print("    records locking M/s (CPU) M/s (wall)  MB RSS MB warm  intervals   nodes    CPU s")
+    print("            records locking M/s (CPU) M/s (wall)  MB RSS MB warm  intervals   nodes    CPU s")
     with tempfile.TemporaryDirectory(prefix="vprof-bench-", dir=options.folder) as folder:
         for records in options.records:
             for locking in (False, True):
-                print(measure(Path(folder), int(records), locking, options.runs), flush=True)
+                for verb in options.verb or ["analyze"]:
+                    print(measure(Path(folder), int(records), locking, options.runs, verb), flush=True)
     print(f"load average {os.getloadavg()[0]:.1f}")
 
 
