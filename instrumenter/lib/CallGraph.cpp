@@ -9,7 +9,9 @@
 #include "Emitted.h"
 #include "Library.h"
 #include "Names.h"
+#include "clang/AST/Attr.h"
 #include "clang/AST/DeclTemplate.h"
+#include "clang/AST/Mangle.h"
 #include "clang/AST/RecursiveASTVisitor.h"
 #include "clang/Basic/SourceManager.h"
 #include "clang/Lex/Lexer.h"
@@ -78,6 +80,12 @@ class Finder : public clang::RecursiveASTVisitor<Finder> {
     return true;
   }
 
+  bool VisitFunctionDecl(clang::FunctionDecl *function) {
+    if (const auto *alias = function->getAttr<clang::AliasAttr>()) linker_names_.insert(alias->getAliasee().str());
+    if (const auto *ifunc = function->getAttr<clang::IFuncAttr>()) linker_names_.insert(ifunc->getResolver().str());
+    return true;
+  }
+
   bool VisitVarDecl(clang::VarDecl *variable) {
     const bool is_global = variable->hasGlobalStorage() && !variable->isStaticLocal();
     if (is_global && !variable->getType()->isDependentType()) variables_.push_back(variable);
@@ -126,6 +134,7 @@ class Finder : public clang::RecursiveASTVisitor<Finder> {
     std::set<unsigned> places = {kNowhere};
     for (const Function &function : functions) {
       emitted.addRoot(function.decl);
+      if (hasLinkerName(*function.decl)) emitted.add(function.decl);
       if (sources_.isWrittenInMainFile(sources_.getExpansionLoc(function.decl->getBody()->getBeginLoc())))
         places.insert(placeOfBody(function.decl));
     }
@@ -134,6 +143,12 @@ class Finder : public clang::RecursiveASTVisitor<Finder> {
     for (const clang::VarDecl *variable : variables_) emitted.add(variable);
     for (const clang::FunctionDecl *definition : emitted.close()) places.insert(placeOfBody(definition));
     return places;
+  }
+
+  /// True if an alias or ifunc names it.
+  bool hasLinkerName(const clang::FunctionDecl &decl) const {
+    return !linker_names_.empty() && !decl.isDependentContext() &&
+           linker_names_.count(clang::ASTNameGenerator(decl.getASTContext()).getName(&decl));
   }
 
   static constexpr unsigned kNowhere = 0;
@@ -167,8 +182,9 @@ class Finder : public clang::RecursiveASTVisitor<Finder> {
   const clang::SourceManager &sources_;
   std::set<const clang::Expr *> called_;
   std::vector<const clang::VarDecl *> variables_;
-  unsigned within_ = kNowhere;       ///< the place of the outermost function around
-  std::vector<unsigned> within_of_;  ///< the same of each of `functions`, its own if it is that
+  std::set<std::string> linker_names_;  ///< that the text names in attributes
+  unsigned within_ = kNowhere;          ///< the place of the outermost function around
+  std::vector<unsigned> within_of_;     ///< the same of each of `functions`, its own if it is that
 };
 
 /// Fills in what the bodies contain.

@@ -149,6 +149,34 @@ struct LiveDelegating { LiveDelegating() : LiveDelegating(1) {} LiveDelegating(i
 template <> struct std::tuple_size<user::LivePair> : std::integral_constant<size_t, 1> {};
 template <> struct std::tuple_element<0, user::LivePair> { using type = int; };
 """
+WAYS_IN_C = """\
+static int live_behind_alias(int n) { return n; }
+static int live_alias(int n) { return live_behind_alias(n); }
+int alias(int) __attribute__((alias("live_alias")));
+static int live_chosen(int n) { return n; }
+static void *live_resolve(void) { return live_chosen; }
+int chosen(int) __attribute__((ifunc("live_resolve")));
+static int __attribute__((used)) live_used(int n) { return n; }
+static void __attribute__((constructor)) live_constructor(void) {}
+static inline void live_cleanup(int *p) { *p = 0; }
+struct operations { int (*one)(int); };
+static int live_operation(int n) { return n; }
+static const struct operations table = {.one = live_operation};
+static int dead_operation(int n) { return n; }
+static const struct operations dead_table = {.one = 0};
+static int live_generic(int n) { return n; }
+static inline int live_inline(int n) { return n; }
+int live_external(int n) { return live_inline(n); }
+static inline int dead_inline(int n) { return dead_operation(n); }
+"""
+USES_C = """\
+#include "ways.h"
+const struct operations *operations(void) { return &table; }
+int main(void) {
+  __attribute__((cleanup(live_cleanup))) int n = 1;
+  return _Generic(n, int: live_generic)(n);
+}
+"""
 USES_CPP = """\
 #include "ways.h"
 using namespace user;
@@ -197,3 +225,13 @@ def test_all_functions_that_make_code_are_described(shop: Workshop, options: lis
     assert emitted - described == IMPLIED
     assert len(emitted & described) > 35
     assert not [name for name in described if "dead" in name.lower()]
+
+
+def test_all_functions_of_c_that_make_code_are_described(shop: Workshop) -> None:
+    shop.write(ways_h=WAYS_IN_C, uses_c=USES_C)
+    shop.plain("-c", "uses.c", "-o", "plain.o")
+    shop.cc("-c", "uses.c")
+    emitted = set(re.findall(r" [tT] (live\w+)", shop.run("nm", "plain.o").stdout))
+    described = {f["name"] for f in shop.unit("uses.o")["functions"]}
+    assert len(emitted) == 11
+    assert described == emitted | {"operations", "main"}
