@@ -17,6 +17,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from analyzer_traces import write
@@ -72,13 +73,19 @@ print(*best, rss / 1024, base / 1024, analysis.summary.count, len(analysis.tree.
 VERBS = ("analyze", "own", "explain", "load", "diff", "drill")
 
 
-def measure(folder: Path, records: int, locking: bool, runs: int, verb: str) -> str:
+def measure(folder: Path, records: int, locking: bool, runs: int, verbs: list[str]) -> Iterator[str]:
+    """A line for each verb."""
     warm, trace = folder / "warm.trace", folder / "run.trace"
     write(warm, 100_000, locking)
     written = write(trace, records, locking)
+    for verb in verbs:
+        yield _measured(warm, trace, written, locking, runs, verb)
+    trace.unlink()
+
+
+def _measured(warm: Path, trace: Path, written: int, locking: bool, runs: int, verb: str) -> str:
     command = [sys.executable, "-c", _MEASURE, warm, trace, str(runs), verb]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    trace.unlink()
     cpu, wall, rss, base, intervals, nodes = map(float, output.split())
     return (
         f"{verb:<8}{written:>11,} {'yes' if locking else 'no':>7} "
@@ -99,8 +106,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="vprof-bench-", dir=options.folder) as folder:
         for records in options.records:
             for locking in (False, True):
-                for verb in options.verb or ["analyze"]:
-                    print(measure(Path(folder), int(records), locking, options.runs, verb), flush=True)
+                for line in measure(Path(folder), int(records), locking, options.runs, options.verb or ["analyze"]):
+                    print(line, flush=True)
     print(f"load average {os.getloadavg()[0]:.1f}")
 
 
