@@ -12,7 +12,7 @@ BIN := $(CURDIR)/$(VENV)/bin
 # Golden rewrites and their inputs are as odd as users' code.
 FORMATTED = $(filter-out tests/instrumenter/rewrites/%,$(shell git ls-files '*.cpp' '*.h' '*.c'))
 
-.PHONY: setup native warm demo test test-quick test-browser corpus lint format sanitize fuzz bench-runtime bench-analyzer clean
+.PHONY: setup native warm demo test test-quick test-browser corpus lint format sanitize fuzz fuzz-reader bench-runtime bench-analyzer clean
 
 # What is missing: Debian packages, the Python environment, the native parts below build/, all installed into .venv/.
 setup: native warm
@@ -102,6 +102,11 @@ FIRST := 1
 COUNT := 1000
 fuzz: setup
 	$(BIN)/python tests/fuzz/fuzz.py cxx c csmith --first $(FIRST) --count $(COUNT) -j 2
+
+# Damaged traces, read and analyzed: tests/contract/fuzz_reader.py.
+SECONDS := 600
+fuzz-reader: setup
+	PYTHONPATH=tests/contract $(BIN)/python tests/contract/fuzz_reader.py --seconds $(SECONDS)
 
 bench-runtime: setup
 	$(BIN)/python bench/runtime.py

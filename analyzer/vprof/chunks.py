@@ -146,6 +146,8 @@ def _store(file: TraceFile, kind: int, subject: int, base: int, payload: NDArray
     if kind == _RECORDS:
         if len(payload) % _RECORD_BYTES:
             raise _DamagedError("a chunk of records has half a record")
+        if base >= 1 << 63:
+            raise _DamagedError("a chunk of records begins at no time")
         at = start // _WORD_BYTES
         file.chunks.append(RecordChunk(subject, base, payload.view("<u8").reshape(-1, 2), at))
     elif kind == _EVENT:

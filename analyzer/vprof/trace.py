@@ -10,6 +10,7 @@ flip of the plan, under another plan, touching lost records. Everything that was
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -85,12 +86,10 @@ class Reading:
         """`window_records`: how many records a window has; 0: all are one window. `root`: each outermost call of this
         function is an interval. Raises TraceError or UsageError."""
         self.file = read_chunks(path)
-        try:
+        with _keys_of_events(path):
             self._begin(window_records, progress)
             if root is not None:
                 self._use(root)
-        except KeyError as key:
-            raise TraceError(f"{path}: an event lacks the key {key}: writer and reader do not fit together") from None
 
     def _begin(self, window_records: int, progress: Progress) -> None:
         file = self.file
@@ -276,13 +275,15 @@ class Reading:
         """The trace with all that is known after its windows were read."""
         on, entries = self._chosen[0].on, np.array(sorted(self._places.entries), np.int32)
         program, remarks = describe(self.sites, on, sorted(self._places.nested), entries)
-        losses = loss.losses_of(self.file, self.scan.records)
-        told = loss.contradictions(self.file, loss.told_lost(self.scan.records))
+        with _keys_of_events(self.file.path):
+            losses = loss.losses_of(self.file, self.scan.records)
+            told = loss.contradictions(self.file, loss.told_lost(self.scan.records))
+            totals = loss.totals(self.file, losses)
         return replace(
             trace,
             sites=self._places.names,
             program=program,
-            loss=loss.totals(self.file, losses),
+            loss=totals,
             losses=losses,
             notes=[*told, *self._notes(), *self.sites.remarks, *remarks],
         )
@@ -370,6 +371,14 @@ class Reading:
             (given.unmatched_dequeues, f"tasks dequeued whose enqueue is not in the file: {given.unmatched_dequeues}"),
         ]
         return [text for applies, text in remarks if applies]
+
+
+@contextmanager
+def _keys_of_events(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except KeyError as key:
+        raise TraceError(f"{path}: an event lacks the key {key}: writer and reader do not fit together") from None
 
 
 def _borders(file: TraceFile, clock: Clock, window_records: int) -> Int64:
