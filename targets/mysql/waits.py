@@ -16,6 +16,8 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
+import numpy as np
+
 from vprof.loading import load_trace
 from vprof.model import Trace
 from vprof.plan import Plan
@@ -53,13 +55,13 @@ WAITS = [
 OPTIONS = ["--performance-schema=ON", "--performance-schema-instrument=wait/io/file/innodb/%=ON"]
 
 
-def counted(server: Server) -> list[tuple[str, str]]:
-    """Of each wait how often and how long, as the server has it since its start."""
+def counted(server: Server) -> np.ndarray:
+    """(wait, how often and how many seconds) as the server has it since its start; nan: it does not count that."""
     client = server.target.filled("{build}/client/mariadb --no-defaults --socket={server}/mysql.sock --user=root -N -B")
-    query = "".join(f"select {wait.count}, round({wait.seconds}, 2);\n" for wait in WAITS)
+    query = "".join(f"select {wait.count}, {wait.seconds};\n" for wait in WAITS)
     done = subprocess.run(client, input=query, text=True, capture_output=True, check=True, **server.account.popen())
-    rows = [line.split("\t") for line in done.stdout.splitlines()]
-    return [(count, seconds) for count, seconds in rows]
+    rows = [line.replace("NULL", "nan").split("\t") for line in done.stdout.splitlines()]
+    return np.array(rows, dtype=float)
 
 
 def recorded(trace: Trace, function: str) -> tuple[int, float]:
@@ -76,15 +78,16 @@ def main() -> int:
     file = server.target.folder / "waits.trace"
     with Session.start(None, server.account.name) as session:
         with server.running(session, Plan.of([wait.function for wait in WAITS])):
+            before = counted(server)
             session.rotate(file)
             server.load(seconds, options[split + 1 :]).wait()
-            said = counted(server)
             session.rotate(None)
+            said = counted(server) - before
     trace = load_trace(file)
     print(f"{'':18} {'server':>9} {'seconds':>9} {'recorded':>9} {'seconds':>9}  in function")
     for wait, (count, time) in zip(WAITS, said, strict=True):
         calls, inside = recorded(trace, wait.function)
-        print(f"{wait.name:18} {count:>9} {time:>9} {calls:9} {inside:9.2f}  {wait.function}")
+        print(f"{wait.name:18} {count:9.0f} {time:9.2f} {calls:9} {inside:9.2f}  {wait.function}")
     return 0
 
 
