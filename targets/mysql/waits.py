@@ -76,13 +76,13 @@ def main() -> int:
     split = options.index("--") if "--" in options else len(options)
     server = Server.of(Target.load("mysql"), shlex.join([*OPTIONS, *options[:split]]))
     file = server.target.folder / "waits.trace"
-    with Session.start(None, server.account.name) as session:
-        with server.running(session, Plan.of([wait.function for wait in WAITS])):
-            before = counted(server)
-            session.rotate(file)
-            server.load(seconds, options[split + 1 :]).wait()
-            session.rotate(None)
-            said = counted(server) - before
+    plan = Plan.of([wait.function for wait in WAITS])
+    with Session.start(None, server.account.name) as session, server.running(session, plan):
+        before = counted(server)
+        session.rotate(file)
+        server.load(seconds, options[split + 1 :]).wait()
+        session.rotate(None)
+        said = counted(server) - before
     trace = load_trace(file)
     print(f"{'':18} {'server':>9} {'seconds':>9} {'recorded':>9} {'seconds':>9}  in function")
     for wait, (count, time) in zip(WAITS, said, strict=True):
