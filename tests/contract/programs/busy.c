@@ -32,7 +32,7 @@ int main(int argc, char **argv) {
     if (id <= kQuiet) {
       quiet(alike ? 60 * (long)(id % 2) : 0);
     } else {
-      burst(alike ? 300000 : 1000000);
+      burst(alike ? 100000 : 1000000);
     }
     vprof_interval_end(id);
   }
