@@ -3,8 +3,8 @@
     random history (history.py) -> bytes of a trace -> some of them changed -> the reader and the analysis, in windows
 
 Four times of five the checksums are made right again, so that what is damaged lies behind them. What must come is an
-analysis, or one line that says why there is none; anything else, or more than a minute, is a fault. The seed tells the
-damage: `fuzz_reader.py --seed N`.
+analysis, or one line that says why there is none; anything else, or more than a minute of CPU, is a fault. The seed
+tells the damage: `fuzz_reader.py --seed N`.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def outcome(seed: int, path: Path) -> str:
 
 
 def _late(*_: object) -> None:
-    raise TimeoutError(f"more than {_LIMIT_SECONDS} s")
+    raise TimeoutError(f"more than {_LIMIT_SECONDS} s of CPU")
 
 
 def main() -> None:
@@ -97,7 +97,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, help="this one alone, with its traceback")
     parser.add_argument("--first", type=int, default=1)
     options = parser.parse_args()
-    signal.signal(signal.SIGALRM, _late)
+    signal.signal(signal.SIGVTALRM, _late)
     counts: Counter[str] = Counter()
     end, seed = time.monotonic() + options.seconds, options.first
     with tempfile.TemporaryDirectory() as folder:
@@ -106,13 +106,13 @@ def main() -> None:
             print(outcome(options.seed, path))
             return
         while time.monotonic() < end:
-            signal.alarm(_LIMIT_SECONDS)
+            signal.setitimer(signal.ITIMER_VIRTUAL, _LIMIT_SECONDS)
             try:
                 counts[outcome(seed, path)] += 1
             except Exception as error:
                 counts["faults"] += 1
                 print(f"seed {seed}: {type(error).__name__}: {error}", flush=True)
-            signal.alarm(0)
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
             seed += 1
     print(f"{seed - options.first} executions: {dict(counts)}")
     sys.exit(bool(counts["faults"]))
