@@ -86,7 +86,7 @@ class Reading:
         """`window_records`: how many records a window has; 0: all are one window. `root`: each outermost call of this
         function is an interval. Raises TraceError or UsageError."""
         self.file = read_chunks(path)
-        with _keys_of_events(path):
+        with _sound_events(path):
             self._begin(window_records, progress)
             if root is not None:
                 self._use(root)
@@ -275,7 +275,7 @@ class Reading:
         """The trace with all that is known after its windows were read."""
         on, entries = self._chosen[0].on, np.array(sorted(self._places.entries), np.int32)
         program, remarks = describe(self.sites, on, sorted(self._places.nested), entries)
-        with _keys_of_events(self.file.path):
+        with _sound_events(self.file.path):
             losses = loss.losses_of(self.file, self.scan.records)
             told = loss.contradictions(self.file, loss.told_lost(self.scan.records))
             totals = loss.totals(self.file, losses)
@@ -374,11 +374,13 @@ class Reading:
 
 
 @contextmanager
-def _keys_of_events(path: Path) -> Iterator[None]:
+def _sound_events(path: Path) -> Iterator[None]:
     try:
         yield
     except KeyError as key:
         raise TraceError(f"{path}: an event lacks the key {key}: writer and reader do not fit together") from None
+    except OverflowError:
+        raise TraceError(f"{path}: an event holds a number out of range: record again") from None
 
 
 def _borders(file: TraceFile, clock: Clock, window_records: int) -> Int64:
