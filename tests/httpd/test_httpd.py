@@ -11,6 +11,7 @@ from build_cache import Built
 
 import vprof
 from vprof.api import Run
+from vprof.loading import load_trace
 
 CLIENTS = 8
 MPMS = ["event", "worker", "prefork"]
@@ -77,7 +78,7 @@ def test_who_hands_a_request_to_whom(busy: tuple[str, Load]) -> None:
     run = measured.run
     queued = run.pieces[(run.pieces.kind == "queue") & run.pieces.home].interval.nunique()
     moved = int((run.intervals.begin_thread.astype(str) != run.intervals.end_thread.astype(str)).sum())
-    edges = len(run.analysis.trace.created.ts)
+    edges = len(load_trace(measured.trace).created.ts)
     if mpm == "event":
         assert queued == moved > 10 * CLIENTS
     elif mpm == "worker":
