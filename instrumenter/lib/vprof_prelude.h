@@ -35,24 +35,26 @@ struct __vprof_probe {
 #define __VPROF_BYTE_AT_EXIT unsigned char
 #endif
 
-/* The cold parts jump (PROBE_ABI.md "Calls"): the compiler sees no call, so that a leaf function stays one, and nothing
- * is saved around them. Their registers carry no argument, and at exit no result. The addresses are those of memory
- * operands, which need no register outside of the assembly. */
-#define __VPROF_JUMP(target) \
-  "lea{q 1f(%%rip), %%r11| r11, 1f[rip]}\n\t.weak " target "\n\t.hidden " target "\n\tjmp " target "\n1:"
+/* The cold parts call below the red zone (PROBE_ABI.md "Calls"): the compiler sees no call, so that a leaf function
+ * stays one, and nothing is saved around them. Their registers carry no argument, and at exit no result. The addresses
+ * are those of memory operands, which need no register outside of the assembly. A call, for the CPU knows where it
+ * returns: a jump back, the same for all functions of a module, it predicts wrongly. */
+#define __VPROF_CALL_BELOW(target)                                                           \
+  ".weak " target "\n\t.hidden " target "\n\tadd{q $-128, %%rsp| rsp, -128}\n\tcall " target \
+  "\n\tsub{q $-128, %%rsp| rsp, -128}"
 
 /* Where the calls of this invocation are numbered. */
 __VPROF_INLINE unsigned short *__vprof_entered(volatile unsigned char *sw, void *frame) {
   unsigned short *call;
   __asm__ __inline__ __volatile__(
-      "lea{q %2, %%rax| rax, %2}\n\tlea{q %1, %%r10| r10, %1}\n\t" __VPROF_JUMP("__vprof_entered")
+      "lea{q %2, %%rax| rax, %2}\n\tlea{q %1, %%r10| r10, %1}\n\t" __VPROF_CALL_BELOW("__vprof_at_entry")
       : "=&a"(call), "=m"(*(char *)frame)
       : "m"(*sw)
       : "cc", "memory", "r10", "r11");
   return call;
 }
 __VPROF_INLINE void __vprof_left(void *frame) {
-  __asm__ __inline__ __volatile__("lea{q %0, %%r10| r10, %0}\n\t" __VPROF_JUMP("__vprof_left")
+  __asm__ __inline__ __volatile__("lea{q %0, %%r10| r10, %0}\n\t" __VPROF_CALL_BELOW("__vprof_at_exit")
                                   : "=m"(*(char *)frame)
                                   :
                                   : "cc", "memory", "r10", "r11");

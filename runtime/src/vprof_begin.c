@@ -18,11 +18,12 @@ __attribute__((section("vprof_switch"), aligned(4096), used, retain)) static str
 enum { PAGE = 4096 };
 __attribute__((section("vprof_switch_end"), aligned(PAGE), used)) static unsigned char next_page[1] = {0};
 
-/* What the module's probes jump to (PROBE_ABI.md "Calls"): an inline assembly, its continuation in r11. Its compiler
- * need not know of any call: the red zone stays, the stack may be misaligned, and unwinding works. From here on through
- * the GOT, bound when the module is loaded: the resolver of a lazy PLT entry would not keep all registers. Weak: an
- * older libvprof has not these functions, and leaves the module dormant. */
-#define JUMPED_TO(name, prepare, function)                                            \
+/* What the module's probes call (PROBE_ABI.md "Calls"): an inline assembly, which has moved the stack pointer below the
+ * red zone. Its compiler need not know of any call: the stack may be misaligned, and unwinding works, for the frame
+ * here is described as if it had those 128 bytes. From here on through the GOT, bound when the module is loaded: the
+ * resolver of a lazy PLT entry would not keep all registers. Weak: an older libvprof has not these functions, and
+ * leaves the module dormant. */
+#define CALLED_BELOW(name, prepare, function)                                         \
   __asm__(                                                                            \
       ".text\n"                                                                       \
       ".globl " name "\n.hidden " name "\n.type " name                                \
@@ -30,17 +31,9 @@ __attribute__((section("vprof_switch_end"), aligned(PAGE), used)) static unsigne
       ".weak " function "\n" name                                                     \
       ":\n"                                                                           \
       ".cfi_startproc\n"                                                              \
-      ".cfi_def_cfa %rsp, 0\n.cfi_register %rip, %r11\n"                              \
-      "  leaq -128(%rsp), %rsp\n"                                                     \
-      ".cfi_def_cfa_offset 128\n"                                                     \
-      "  pushq %r11\n"                                                                \
       ".cfi_def_cfa_offset 136\n.cfi_offset %rip, -136\n" prepare "  call *" function \
       "@GOTPCREL(%rip)\n"                                                             \
-      "  popq %r11\n"                                                                 \
-      ".cfi_def_cfa_offset 128\n.cfi_register %rip, %r11\n"                           \
-      "  leaq 128(%rsp), %rsp\n"                                                      \
-      ".cfi_def_cfa_offset 0\n"                                                       \
-      "  jmp *%r11\n"                                                                 \
+      "  ret\n"                                                                       \
       ".cfi_endproc\n"                                                                \
       ".size " name ", . - " name "\n")
 
@@ -51,8 +44,8 @@ __attribute__((section("vprof_switch_end"), aligned(PAGE), used)) static unsigne
   "  subl %r11d, %eax\n"                      \
   "  addl 8(%r11), %eax\n"
 
-JUMPED_TO("__vprof_entered", SITE_NUMBER, "__vprof_enter_site");
-JUMPED_TO("__vprof_left", "", "__vprof_leave_frame");
+CALLED_BELOW("__vprof_at_entry", SITE_NUMBER, "__vprof_enter_site");
+CALLED_BELOW("__vprof_at_exit", "", "__vprof_leave_frame");
 
 extern unsigned char __start_vprof_switch[] __attribute__((visibility("hidden")));
 extern unsigned char __stop_vprof_switch[] __attribute__((visibility("hidden")));

@@ -1,4 +1,4 @@
-/* registers: jumps to the two places in the begin object with known registers, the first time and again; prints which
+/* registers: calls the two places in the begin object with known registers, the first time and again; prints which
  * of those that they keep have changed. Linked for lazy binding. */
 #include "registers.h"
 
@@ -12,8 +12,8 @@ __asm__(
 
 void entered(void), left(void);
 __asm__(
-    "entered:\n  leaq 1f(%rip), %r11\n  jmp __vprof_entered\n1: ret\n"
-    "left:\n  leaq 1f(%rip), %r11\n  jmp __vprof_left\n1: ret\n");
+    "entered:\n  addq $-128, %rsp\n  call __vprof_at_entry\n  subq $-128, %rsp\n  ret\n"
+    "left:\n  addq $-128, %rsp\n  call __vprof_at_exit\n  subq $-128, %rsp\n  ret\n");
 
 static int changed;
 
