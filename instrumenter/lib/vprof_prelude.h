@@ -199,15 +199,27 @@ __VPROF_INLINE void __vprof_exit_returned(const __vprof_u64 *task) {
 #define __VPROF_AROUND(n, f, g, x) \
   __VPROF_EXIT(n, g, x)            \
   const int __vprof_hook_in_##n __VPROF_UNUSED = __vprof_do_##f(__vprof_hook_##n);
+/* With an id of 0 nothing begins or ends: what else the descriptor says of it, such as a name behind a null pointer, is
+ * not evaluated.
+ */
+#define __VPROF_ID(n, x) const __vprof_u64 __vprof_id_##n = (__vprof_u64)(x);
+#define __VPROF_TYPE(n, x) (__vprof_id_##n ? (x) : (const char *)0)
+#define __VPROF_TIME(n, x) (__vprof_id_##n ? (__vprof_u64)(x) : 0)
 #define __VPROF_TYPED_ENTRY(n, f, id, type) \
-  const int __vprof_hook_##n __VPROF_UNUSED = __vprof_do_##f((__vprof_u64)(id), type);
-#define __VPROF_TYPED_EXIT(n, f, id, type) \
-  const struct __vprof_typed_args __vprof_hook_##n __VPROF_EXITS(f) = __vprof_typed((__vprof_u64)(id), type);
+  __VPROF_ID(n, id)                         \
+  const int __vprof_hook_##n __VPROF_UNUSED = __vprof_do_##f(__vprof_id_##n, __VPROF_TYPE(n, type));
+#define __VPROF_TYPED_EXIT(n, f, id, type)                            \
+  __VPROF_ID(n, id)                                                   \
+  const struct __vprof_typed_args __vprof_hook_##n __VPROF_EXITS(f) = \
+      __vprof_typed(__vprof_id_##n, __VPROF_TYPE(n, type));
 #define __VPROF_CREATED_ENTRY(n, id, type, at, clock) \
-  const int __vprof_hook_##n __VPROF_UNUSED = __vprof_do_created((__vprof_u64)(id), type, (__vprof_u64)(at), clock);
+  __VPROF_ID(n, id)                                   \
+  const int __vprof_hook_##n __VPROF_UNUSED =         \
+      __vprof_do_created(__vprof_id_##n, __VPROF_TYPE(n, type), __VPROF_TIME(n, at), clock);
 #define __VPROF_CREATED_EXIT(n, id, type, at, clock)                          \
+  __VPROF_ID(n, id)                                                           \
   const struct __vprof_created_args __vprof_hook_##n __VPROF_EXITS(created) = \
-      __vprof_created((__vprof_u64)(id), type, (__vprof_u64)(at), clock);
+      __vprof_created(__vprof_id_##n, __VPROF_TYPE(n, type), __VPROF_TIME(n, at), clock);
 
 /* `return e;` of a function with a task in its returned value becomes `return __vprof_returned = (e), ...;`. The
  * argument is its type, which may hold commas.
@@ -220,9 +232,12 @@ __VPROF_INLINE void __vprof_exit_returned(const __vprof_u64 *task) {
 /* At a call, which is an operand of the same comma expression: what it returned and the object of a sync entry are kept
  * in variables of the function, k and n being the call's own. */
 #define __VPROF_AT(n, f, x) ((void)__vprof_do_##f((__vprof_u64)(x)))
-#define __VPROF_TYPED_AT(n, f, id, type) ((void)__vprof_do_##f((__vprof_u64)(id), type))
-#define __VPROF_CREATED_AT(n, id, type, at, clock) \
-  ((void)__vprof_do_created((__vprof_u64)(id), type, (__vprof_u64)(at), clock))
+#define __VPROF_TYPED_AT(n, f, id, type) \
+  ((void)__extension__({ __VPROF_ID(n, id) __vprof_do_##f(__vprof_id_##n, __VPROF_TYPE(n, type)); }))
+#define __VPROF_CREATED_AT(n, id, type, at, clock)                                                           \
+  ((void)__extension__({                                                                                     \
+    __VPROF_ID(n, id) __vprof_do_created(__vprof_id_##n, __VPROF_TYPE(n, type), __VPROF_TIME(n, at), clock); \
+  }))
 #ifdef __cplusplus
 /* A temporary of the call's full expression ends what the call has begun if an exception leaves it. */
 struct __vprof_object {

@@ -47,6 +47,17 @@ __attribute__((section("vprof_switch_end"), aligned(PAGE), used)) static unsigne
 CALLED_BELOW("__vprof_at_entry", SITE_NUMBER, "__vprof_enter_site");
 CALLED_BELOW("__vprof_at_exit", "", "__vprof_leave_frame");
 
+/* Objects that an older vprof compiled jump here, the place to continue in r11: nothing is recorded of them. */
+#define OF_OLDER_OBJECTS(name, instructions)                                                                    \
+  __asm__(".text\n.globl " name "\n.hidden " name "\n.type " name ", @function\n" name                          \
+          ":\n.cfi_startproc\n.cfi_def_cfa %rsp, 0\n.cfi_register %rip, %r11\n" instructions                    \
+          "  jmp *%r11\n.cfi_endproc\n.size " name ", . - " name "\n.pushsection .gnu.warning." name            \
+          "\n.string \"compiled by an older vprof: its functions are not recorded until it is compiled again\"" \
+          "\n.popsection\n")
+
+OF_OLDER_OBJECTS("__vprof_entered", "  movq %r10, %rax\n");
+OF_OLDER_OBJECTS("__vprof_left", "");
+
 extern unsigned char __start_vprof_switch[] __attribute__((visibility("hidden")));
 extern unsigned char __stop_vprof_switch[] __attribute__((visibility("hidden")));
 extern void __vprof_register(unsigned char *start, unsigned char *stop);

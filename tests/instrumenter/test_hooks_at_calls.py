@@ -209,3 +209,35 @@ def test_without_exceptions_a_call_is_left_by_return_only(shop: Workshop) -> Non
     )
     shop.cxx("-fno-exceptions", "-Weverything", "-Wno-c++98-compat", "-c", "q.cpp", VPROF_DESCRIPTOR="descriptor.json")
     assert events(shop.calls("q.o")) == ["wake 7", "wake_done 7"]
+
+
+def begins(place: dict[str, str], **more: str) -> dict[str, str]:
+    return {"event": "begin", "function": "work", "id": "t ? t->id : 0", "type": "t->name", **more, **place}
+
+
+@EVERY_COMPILER
+@pytest.mark.parametrize("language", ["c", "cpp"])
+def test_with_an_id_of_0_nothing_else_is_evaluated(shop: Workshop, language: str) -> None:
+    """The type and the time of what does not begin or end may be behind a null pointer."""
+    text = """
+struct task { unsigned long id; const char *name; unsigned long made; };
+void inner(const struct task *t) { (void)t; }
+void work(const struct task *t) { inner(t); }
+int main(void) { struct task one = {7, "new", 5}; work(&one); work(0); return 0; }
+"""
+    around, at_call = {}, {"call": "inner"}
+    created = {"created_at": "t->made", "clock": "CLOCK_REALTIME"}
+    entries = [begins(around), begins(around, **created), begins(around, event="end")]
+    entries += [begins(at_call), begins(at_call, **created), begins(at_call, event="end")]
+    shop.write(**{f"q_{language}": text, "descriptor_json": json.dumps({"interval": entries})})
+    compile_, dialects = (
+        (shop.cc, ["c89", "gnu89", "c17"]) if language == "c" else (shop.cxx, ["c++98", "c++11", "c++23"])
+    )
+    task = ["begin 7 new", "begin 7 new created at 5 of clock 0", "end 7 new"]
+    nothing = ["begin 0 -", "begin 0 - created at 0 of clock 0", "end 0 -"]
+    for dialect in dialects:
+        options = [f"-std={dialect}", "-pedantic-errors", "-Wall", "-Wextra", "-Werror"]
+        compile_(*options, "-c", f"q.{language}", "-o", "q.o", VPROF_DESCRIPTOR="descriptor.json")
+        assert shop.unit("q.o")["status"] == "instrumented"
+        happened = [line.strip() for line in shop.calls("q.o").splitlines() if line.split()[0] in ("begin", "end")]
+        assert happened == 2 * task + 2 * nothing, dialect  # at entry, then at the call

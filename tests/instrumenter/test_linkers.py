@@ -81,3 +81,29 @@ def test_unchanged_units_are_counted_under_gc_sections(pair: Workshop, linker: s
     pair.cc(linker, "-Wl,--gc-sections", "main.o", "work.o", "data.o", "-o", "program")
     assert sorted(unit["status"] for unit in pair.units("program")) == ["instrumented", "unchanged", "unchanged"]
     assert pair.run("./program").stdout == "6\n"
+
+
+# The end of a probe of an older vprof: other names, jumped to.
+OLDER = """\
+#define PROBE(prepare, target) \\
+  __asm__ __volatile__(prepare "lea 1f(%%rip), %%r11\\n\\t.weak " target "\\n\\t.hidden " target "\\n\\tjmp " target "\\n1:" \\
+    : "=&a"(call) : "r"(frame) : "cc", "memory", "r10", "r11")
+int work(int n) {
+  char *frame = (char *)&n, *call;
+  PROBE("mov %1, %%r10\\n\\t", "__vprof_entered");
+  const int same = call == frame;
+  PROBE("mov %1, %%r10\\n\\t", "__vprof_left");
+  return same ? 2 * n : 0;
+}
+"""
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+def test_an_object_of_an_older_vprof_runs_unrecorded_and_is_told(pair: Workshop, linker: str) -> None:
+    pair.write(work_c=OLDER)
+    pair.plain("-O1", "-c", "work.c")
+    linked = pair.cc(linker, "main.c", "work.o", "-o", "program")
+    assert pair.run("./program").stdout == "6\n"
+    if linker.endswith("bfd"):  # the others know no such warnings
+        assert "work.o" in linked.stderr
+        assert "compiled by an older vprof" in linked.stderr
