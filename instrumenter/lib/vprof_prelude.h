@@ -35,13 +35,12 @@ struct __vprof_probe {
 #define __VPROF_BYTE_AT_EXIT unsigned char
 #endif
 
-/* The cold parts call below the red zone (PROBE_ABI.md "Calls"): the compiler sees no call, so that a leaf function
- * stays one, and nothing is saved around them. Their registers carry no argument, and at exit no result. The addresses
- * are those of memory operands, which need no register outside of the assembly. A call, for the CPU knows where it
- * returns: a jump back, the same for all functions of a module, it predicts wrongly. */
-#define __VPROF_CALL_BELOW(target)                                                           \
-  ".weak " target "\n\t.hidden " target "\n\tadd{q $-128, %%rsp| rsp, -128}\n\tcall " target \
-  "\n\tsub{q $-128, %%rsp| rsp, -128}"
+/* The cold parts call below the red zone, which the called undo (PROBE_ABI.md "Calls"): the compiler sees no call, so
+ * that a leaf function stays one, and nothing is saved around them. Their registers carry no argument, and at exit no
+ * result. The addresses are those of memory operands, which need no register outside of the assembly. A call, for the
+ * CPU knows where it returns: a jump back, the same for all functions of a module, it predicts wrongly. */
+#define __VPROF_CALL_BELOW(target) \
+  ".weak " target "\n\t.hidden " target "\n\tadd{q $-128, %%rsp| rsp, -128}\n\tcall " target
 
 /* Where the calls of this invocation are numbered. */
 __VPROF_INLINE unsigned short *__vprof_entered(volatile unsigned char *sw, void *frame) {

@@ -19,10 +19,10 @@ enum { PAGE = 4096 };
 __attribute__((section("vprof_switch_end"), aligned(PAGE), used)) static unsigned char next_page[1] = {0};
 
 /* What the module's probes call (PROBE_ABI.md "Calls"): an inline assembly, which has moved the stack pointer below the
- * red zone. Its compiler need not know of any call: the stack may be misaligned, and unwinding works, for the frame
- * here is described as if it had those 128 bytes. From here on through the GOT, bound when the module is loaded: the
- * resolver of a lazy PLT entry would not keep all registers. Weak: an older libvprof has not these functions, and
- * leaves the module dormant. */
+ * red zone; they move it back. Its compiler need not know of any call: the stack may be misaligned, and unwinding
+ * works, for the frame here is described as if it had those 128 bytes. From here on through the GOT, bound when the
+ * module is loaded: the resolver of a lazy PLT entry would not keep all registers. Weak: an older libvprof has not
+ * these functions, and leaves the module dormant. */
 #define CALLED_BELOW(name, prepare, function)                                         \
   __asm__(                                                                            \
       ".text\n"                                                                       \
@@ -33,7 +33,7 @@ __attribute__((section("vprof_switch_end"), aligned(PAGE), used)) static unsigne
       ".cfi_startproc\n"                                                              \
       ".cfi_def_cfa_offset 136\n.cfi_offset %rip, -136\n" prepare "  call *" function \
       "@GOTPCREL(%rip)\n"                                                             \
-      "  ret\n"                                                                       \
+      "  ret $128\n"                                                                  \
       ".cfi_endproc\n"                                                                \
       ".size " name ", . - " name "\n")
 

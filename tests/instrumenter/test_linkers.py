@@ -86,7 +86,8 @@ def test_unchanged_units_are_counted_under_gc_sections(pair: Workshop, linker: s
 # The end of a probe of an older vprof: other names, jumped to.
 OLDER = """\
 #define PROBE(prepare, target) \\
-  __asm__ __volatile__(prepare "lea 1f(%%rip), %%r11\\n\\t.weak " target "\\n\\t.hidden " target "\\n\\tjmp " target "\\n1:" \\
+  __asm__ __volatile__(".weak " target "\\n\\t.hidden " target "\\n\\t" prepare \\
+                       "lea 1f(%%rip), %%r11\\n\\tjmp " target "\\n1:" \\
     : "=&a"(call) : "r"(frame) : "cc", "memory", "r10", "r11")
 int work(int n) {
   char *frame = (char *)&n, *call;

@@ -12,8 +12,8 @@ __asm__(
 
 void entered(void), left(void);
 __asm__(
-    "entered:\n  addq $-128, %rsp\n  call __vprof_at_entry\n  subq $-128, %rsp\n  ret\n"
-    "left:\n  addq $-128, %rsp\n  call __vprof_at_exit\n  subq $-128, %rsp\n  ret\n");
+    "entered:\n  addq $-128, %rsp\n  call __vprof_at_entry\n  ret\n"
+    "left:\n  addq $-128, %rsp\n  call __vprof_at_exit\n  ret\n");
 
 static int changed;
 
