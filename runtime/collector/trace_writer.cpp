@@ -38,8 +38,15 @@ struct ChunkHeader {
 };
 static_assert(sizeof(ChunkHeader) == 48);
 
+// A trace of that name may be mapped by a reader, who keeps it as it is: it is replaced, not emptied.
+static void remove_older(const std::string &path) {
+  struct stat st{};
+  if (lstat(path.c_str(), &st) == 0 && S_ISREG(st.st_mode)) unlink(path.c_str());
+}
+
 std::string TraceWriter::open(const std::string &path, uint64_t number, const uint8_t session_id[16]) {
-  // Not blocked by a pipe without a reader.
+  remove_older(path);
+  // Not blocked by a pipe without a reader. Emptied, if it could not be removed.
   fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0600);
   if (fd_ < 0 && errno != ENXIO) return "cannot write " + path + ": " + strerror(errno);
   struct stat st{};

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "recording.h"
 
@@ -157,6 +159,19 @@ TEST(Collector, WritesOnlyToRegularFiles) {
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   for (const std::string &path : {pipe, std::string("/dev/null"), std::string("/dev/full")})
     EXPECT_NE(recording.ask("rotate " + path).find("not a regular file"), std::string::npos) << path;
+}
+
+// Its reader has it mapped: a file that shrinks under it would be the end of the reader (SIGBUS).
+TEST(Collector, AnOlderTraceOfThatNameStaysWholeForItsReader) {
+  Recording recording;
+  const std::string path = recording.file("again.trace"), old(1000, 'x');
+  std::ofstream(path) << old;
+  std::ifstream reader(path);
+  EXPECT_EQ(recording.ask("rotate " + path).find("error"), std::string::npos);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(reader), {}), old);
+  char magic[8] = {};
+  std::ifstream(path).read(magic, sizeof magic);
+  EXPECT_EQ(std::string(magic, sizeof magic), "VPROFTRC");
 }
 
 // Records found in the trace, those told as lost in it, and those not kept: everything the program wrote.
