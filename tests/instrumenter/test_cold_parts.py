@@ -1,4 +1,4 @@
-"""The cold parts of probes jump (PROBE_ABI.md "Calls"): compilers see no call, and nothing is missing around it."""
+"""The cold parts of probes call in assembly (PROBE_ABI.md "Calls"): compilers see no call, nothing is missing then."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ int main(void) {
         "-O2 -flto -masm=intel -mno-red-zone",
     ],
 )
-def test_what_is_live_at_a_jump_survives(shop: Workshop, options: str) -> None:
+def test_what_is_live_around_a_call_survives(shop: Workshop, options: str) -> None:
     """The runtime prints at every entry and exit: that changes whatever a call may change. Leaves keep values below the
     stack pointer."""
     shop.write(live_c=LIVE)
@@ -76,7 +76,7 @@ void __vprof_leave(void *frame) { walk(); }
 
 @EVERY_COMPILER
 @pytest.mark.parametrize("options", ["-O2", "-O2 -fno-omit-frame-pointer"])
-def test_the_stack_can_be_walked_from_a_jump(shop: Workshop, options: str) -> None:
+def test_the_stack_can_be_walked_from_a_call(shop: Workshop, options: str) -> None:
     shop.write(
         leaf_c="int leaf(int n) { volatile int kept[20]; for (int i = 0; i < 20; i++) kept[i] = n; return kept[n]; }\n",
         main_c="int leaf(int n);\n__attribute__((no_instrument_function)) int main(void) { return leaf(3) - 3; }\n",
