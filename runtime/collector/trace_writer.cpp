@@ -38,10 +38,11 @@ struct ChunkHeader {
 };
 static_assert(sizeof(ChunkHeader) == 48);
 
-// A trace of that name may be mapped by a reader, who keeps it as it is: it is replaced, not emptied.
+// A trace of that name may be mapped by a reader, who keeps it as it is: it is replaced, not emptied. One that may not
+// be written stays: the open that follows says so.
 static void remove_older(const std::string &path) {
   struct stat st{};
-  if (lstat(path.c_str(), &st) == 0 && S_ISREG(st.st_mode)) unlink(path.c_str());
+  if (lstat(path.c_str(), &st) == 0 && S_ISREG(st.st_mode) && access(path.c_str(), W_OK) == 0) unlink(path.c_str());
 }
 
 std::string TraceWriter::open(const std::string &path, uint64_t number, const uint8_t session_id[16]) {

@@ -174,3 +174,14 @@ def test_a_trace_must_be_a_regular_file() -> None:
         1,
         "vprof: cannot write /dev/null: not a regular file, and a trace must be one\n",
     )
+
+
+def test_a_trace_that_may_not_be_written_stays(tmp_path: Path) -> None:
+    kept = tmp_path / "run.trace"
+    kept.write_text("precious")
+    kept.chmod(0o400)
+    as_others = ["setpriv", "--bounding-set", "-dac_override"] if os.geteuid() == 0 else []
+    command = [*as_others, *vprof("record", "--sites", "all", "-o", kept, "--", "true")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (1, f"vprof: cannot write {kept}: Permission denied\n")
+    assert kept.read_text() == "precious"
