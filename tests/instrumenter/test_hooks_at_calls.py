@@ -225,10 +225,10 @@ void inner(const struct task *t) { (void)t; }
 void work(const struct task *t) { inner(t); }
 int main(void) { struct task one = {7, "new", 5}; work(&one); work(0); return 0; }
 """
-    around, at_call = {}, {"call": "inner"}
+    at_entry, at_exit, at_call = {}, {"at": "exit"}, {"call": "inner"}
     created = {"created_at": "t->made", "clock": "CLOCK_REALTIME"}
-    entries = [begins(around), begins(around, **created), begins(around, event="end")]
-    entries += [begins(at_call), begins(at_call, **created), begins(at_call, event="end")]
+    kinds: list[dict[str, str]] = [{}, created, {"event": "end"}]
+    entries = [begins(place, **kind) for place in (at_entry, at_call, at_exit) for kind in kinds]
     shop.write(**{f"q_{language}": text, "descriptor_json": json.dumps({"interval": entries})})
     compile_, dialects = (
         (shop.cc, ["c89", "gnu89", "c17"]) if language == "c" else (shop.cxx, ["c++98", "c++11", "c++23"])
@@ -240,4 +240,4 @@ int main(void) { struct task one = {7, "new", 5}; work(&one); work(0); return 0;
         compile_(*options, "-c", f"q.{language}", "-o", "q.o", VPROF_DESCRIPTOR="descriptor.json")
         assert shop.unit("q.o")["status"] == "instrumented"
         happened = [line.strip() for line in shop.calls("q.o").splitlines() if line.split()[0] in ("begin", "end")]
-        assert happened == 2 * task + 2 * nothing, dialect  # at entry, then at the call
+        assert happened == 2 * task + task[::-1] + 2 * nothing + nothing[::-1], dialect  # entry, call, exit
