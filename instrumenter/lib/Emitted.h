@@ -50,7 +50,7 @@ class Emitted {
 
   const clang::ASTContext &context_;
   llvm::SmallPtrSet<const void *, 32> seen_;
-  std::vector<const clang::FunctionDecl *> functions_;  ///< to look at, from `done_` on
+  std::vector<const clang::FunctionDecl *> functions_;  ///< to look at
   std::vector<const clang::VarDecl *> variables_;       ///< to look at
 };
 
