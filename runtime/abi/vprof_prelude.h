@@ -3,7 +3,7 @@
  * The unit's own part (its switch bytes as __vprof_sw, its metadata) is put before this text, see Prelude.h.
  * Guarantees: only names that begin with __vprof or __VPROF are declared, nothing is included, no warning and no debug
  * information comes from here (system header, nodebug), and it compiles in every dialect of C and C++.
- * runtime/PROBE_ABI.md is the contract.
+ * runtime/abi/PROBE_ABI.md is the contract.
  *
  * An off probe is one byte test at entry and one at exit. What they lead to is cold and keeps nearly all registers, so
  * that it costs the hot path no spill.

@@ -1,9 +1,9 @@
 /* vprof-calibrate: what a probe that is on adds to a call, on this machine and now.
  *
- * Run in a session of its own (analyzer/vprof/calibration.py). Prints `ready`, waits for a line, by when its probe is
- * on, and prints the nanoseconds of an enter+exit pair: the median over bursts of calls of an empty function, less the
- * same without a probe. The probe is what vprof-rewrite inserts; the ring's pages have been touched, and nothing is
- * lost. A real server's caches are colder: it pays this or more. */
+ * Run in a session of its own (analyzer/vprof/session/calibration.py). Prints `ready`, waits for a line, by when its
+ * probe is on, and prints the nanoseconds of an enter+exit pair: the median over bursts of calls of an empty function,
+ * less the same without a probe. The probe is what vprof-rewrite inserts; the ring's pages have been touched, and
+ * nothing is lost. A real server's caches are colder: it pays this or more. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

@@ -1,7 +1,5 @@
 #include "collector.h"
 
-#include "module_table.h"
-
 namespace vprof {
 
 constexpr uint64_t kDeadCheckPeriod_ns = 50000000;
@@ -48,13 +46,12 @@ std::string Collector::answer(const std::string &line) {
                      "'; known: modules, ack, on, off, plan, note, mark, rotate, stats, stop");
 }
 
-std::string Collector::modules() const {
-  const uint32_t count = module_count(arena_);
+std::string Collector::modules() {
   JsonArray array;
-  for (uint32_t i = 0; i < count; ++i) {
-    const KnownModule m = module_at(arena_, i);
+  uint64_t index = 0;
+  for (const KnownModule &m : modules_.refresh())
     array.add(JsonObject()
-                  .add("index", i)
+                  .add("index", index++)
                   .add("path", m.path)
                   .add("base", m.base)
                   .add("count", m.count)
@@ -62,22 +59,22 @@ std::string Collector::modules() const {
                   .add("state", m.mapped ? "mapped" : "unaligned")
                   .raw("acked", m.acked ? "true" : "false")
                   .str());
-  }
   return JsonObject().raw("modules", array.str()).str();
 }
 
 std::string Collector::acknowledge(const std::string &index) {
   std::vector<SiteRange> number;
   if (!parse_ranges(index, &number) || number.size() != 1 || number[0].count != 1 ||
-      number[0].first >= module_count(arena_))
+      number[0].first >= modules_.refresh().size())
     return error_reply("no module '" + index + "'");
-  arena_->modules[number[0].first].acked.store(1, std::memory_order_release);
+  modules_.acknowledge(number[0].first);
   return "{}";
 }
 
 std::string Collector::flip(const std::string &text, bool on) {
   std::vector<SiteRange> ranges;
   if (!parse_ranges(text, &ranges)) return error_reply("expected site numbers such as '7 9-40', not '" + text + "'");
+  modules_.refresh();
   if (!switchboard_.valid(ranges)) return error_reply("some of these sites lie in no mapped module: " + text);
   recorder_.announce();
   const Switchboard::Flip flip = switchboard_.flip(ranges, on);
@@ -100,8 +97,7 @@ std::string Collector::rotate(const std::string &path) {
 }
 
 std::string Collector::plan() const {
-  const uint32_t used = sites_used(arena_);
-  return JsonObject().raw("on", sites_on(switches_, used)).add("note", note_).str();
+  return JsonObject().raw("on", sites_on(switches_, modules_.sites_used())).add("note", note_).str();
 }
 
 static std::string name_or_null(const std::string &path) {
@@ -110,6 +106,9 @@ static std::string name_or_null(const std::string &path) {
 
 JsonObject Collector::report() const {
   const TraceFiles::Report report = trace_.report();
+  JsonArray uninterposed;
+  for (const auto &[pid, name] : drain_.uninterposed())
+    uninterposed.add(JsonObject().add("pid", pid).add("name", name).str());
   return JsonObject()
       .raw("file", name_or_null(report.newest))
       .raw("oldest", name_or_null(report.oldest))
@@ -117,7 +116,9 @@ JsonObject Collector::report() const {
       .add("dropped", report.dropped)
       .add("intervals", report.intervals)
       .add("not_kept", report.not_kept)
-      .add("ended", report.ended);
+      .add("ended", report.ended)
+      .add("without_room", arena_->without_room.load(std::memory_order_relaxed))
+      .raw("uninterposed", uninterposed.str());
 }
 
 std::string Collector::stats() const {

@@ -23,10 +23,11 @@ class Collector {
   Collector(SessionFiles *files, Noted noted, FileLimit limit)
       : arena_(files->arena()),
         switches_(files->switches()),
-        recorder_(arena_, files->switches(), std::move(noted)),
-        drain_(arena_, &recorder_),
-        trace_(arena_, &recorder_, &drain_, limit),
-        switchboard_(arena_, files->switches(), &recorder_, &drain_) {}
+        modules_(arena_),
+        recorder_(arena_, files->constants(), &modules_, files->switches(), std::move(noted)),
+        drain_(arena_, files->constants().layout, &recorder_),
+        trace_(files->constants().layout.slots, &recorder_, &drain_, limit),
+        switchboard_(&modules_, files->switches(), &recorder_, &drain_) {}
 
   // Begins the first recording; with "-" there is none, as after `rotate -`. Returns "" or what failed.
   std::string begin(const std::string &path) { return path == "-" ? "" : trace_.begin(path); }
@@ -43,7 +44,7 @@ class Collector {
   bool stopped() const { return stopped_; }
 
  private:
-  std::string modules() const;
+  std::string modules();
   std::string acknowledge(const std::string &index);
   std::string flip(const std::string &ranges, bool on);
   std::string mark(const std::string &text);
@@ -54,6 +55,7 @@ class Collector {
 
   Arena *arena_;
   const unsigned char *switches_;
+  ModuleTable modules_;
   Recorder recorder_;
   Drain drain_;
   TraceFiles trace_;

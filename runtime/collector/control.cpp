@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 namespace vprof {
@@ -18,21 +19,34 @@ Control::~Control() {
   if (listener_ >= 0) close(listener_);
 }
 
-std::string Control::listen(const std::string &path) {
+// Made with its mode, in the folder itself: no path is looked up again.
+std::string Control::listen(int folder, const std::string &path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) return "the session directory's path is too long for a socket: " + path;
-  memcpy(address.sun_path, path.c_str(), path.size());
+  snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/control", folder);
   listener_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (listener_ >= 0 && bind(listener_, reinterpret_cast<sockaddr *>(&address), sizeof address) == 0 &&
-      chmod(path.c_str(), 0600) == 0 && ::listen(listener_, 8) == 0)
-    return "";
-  return "cannot listen on " + path + ": " + strerror(errno);
+  const mode_t before = umask(0177);
+  const bool bound = listener_ >= 0 && bind(listener_, reinterpret_cast<sockaddr *>(&address), sizeof address) == 0;
+  const int error = errno;
+  umask(before);
+  if (bound && ::listen(listener_, 8) == 0) return "";
+  return "cannot listen on " + path + ": " + strerror(bound ? errno : error);
+}
+
+static bool may_ask(int client) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return getsockopt(client, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && (peer.uid == geteuid() || peer.uid == 0);
 }
 
 void Control::accept_client() {
   const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
   if (fd < 0) return;
+  if (!may_ask(fd)) {
+    close(fd);
+    return;
+  }
   const timeval patience = {1, 0};  // a client that does not read must not stop the draining
   setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   clients_.push_back({fd, ""});

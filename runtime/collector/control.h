@@ -1,4 +1,6 @@
 // The control socket: lines in, one JSON object each out (SESSION.md "Control protocol").
+//
+// Only our own user and root are answered: a request names files that we write.
 #ifndef VPROF_CONTROL_H
 #define VPROF_CONTROL_H
 
@@ -19,8 +21,9 @@ class Control {
   Control &operator=(const Control &) = delete;
   ~Control();
 
-  // Listens on a unix socket at `path` (0600). Returns "" or what failed.
-  std::string listen(const std::string &path);
+  // Listens on a unix socket `control` (0600) in `folder`, a descriptor; clients reach it by `path`. Returns "" or what
+  // failed.
+  std::string listen(int folder, const std::string &path);
 
   // Serves what has arrived; waits at most `wait_ns` for it, or until a signal that `mask` lets through.
   void serve(long wait_ns, const sigset_t *mask);

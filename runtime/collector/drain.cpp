@@ -9,12 +9,14 @@
 #include <optional>
 #include <set>
 
+#include "fitting.h"
 #include "process.h"
 
 namespace vprof {
 
 constexpr uint64_t kPatience_ns = 50000000;
 constexpr uint64_t kGonePeriod_ns = 5000000;
+constexpr size_t kMostUninterposed = 16;  // a reply names no more
 
 static SlotState state_of(const Slot *slot) {
   return owner_state(slot->owner.load(std::memory_order_acquire));
@@ -24,13 +26,9 @@ static uint32_t pid_of(const Slot *slot) {
   return owner_pid(slot->owner.load(std::memory_order_relaxed));
 }
 
-Drain::Drain(Arena *arena, Recorder *recorder)
-    : arena_(arena),
-      recorder_(recorder),
-      capacity_(arena->slot(0)->ring.capacity()),
-      threads_(arena->slot_count),
-      copy_(capacity_) {
-  for (uint32_t i = 0; i < arena->slot_count; ++i) slots_.push_back(arena->slot(i));
+Drain::Drain(Arena *arena, Layout layout, Recorder *recorder)
+    : arena_(arena), recorder_(recorder), capacity_(layout.ring_records), threads_(layout.slots), copy_(capacity_) {
+  for (uint32_t i = 0; i < layout.slots; ++i) slots_.push_back(layout.slot(arena, i));
 }
 
 static bool has_thread(const Slot *slot) {
@@ -40,7 +38,7 @@ static bool has_thread(const Slot *slot) {
 
 void Drain::meet(Slot *slot, Thread &thread, uint32_t pid) {
   thread = Thread{};
-  thread.uid = slot->uid;
+  thread.uid = std::max(slot->uid, 1u);
   thread.process_start = process_start(pid).value_or(0);
 }
 
@@ -48,14 +46,28 @@ void Drain::tell_thread(Slot *slot, Thread &thread) {
   if (thread.told_in_file == recorder_->file_number()) return;
   thread.told_in_file = recorder_->file_number();
   const uint32_t pid = pid_of(slot);
-  recorder_->event(JsonObject()
-                       .add("event", "thread")
-                       .add("uid", thread.uid)
-                       .add("pid", pid)
-                       .add("tid", slot->tid)
-                       .add("name", thread_name(pid, slot->tid))
-                       .add("ticks", slot->start_ticks)
-                       .add("off_cpu", slot->off_cpu != 0 ? "rseq" : "unknown"));
+  const bool interposed = slot->behind_libc == 0;
+  if (!interposed && uninterposed_.size() < kMostUninterposed) uninterposed_.emplace(pid, thread_name(pid, pid));
+  JsonObject event;
+  event.add("event", "thread")
+      .add("uid", thread.uid)
+      .add("pid", as_id(pid))
+      .add("tid", as_id(slot->tid))
+      .add("name", thread_name(pid, slot->tid))
+      .add("ticks", not_after(recorder_->ticks(), slot->start_ticks))
+      .add("off_cpu", slot->off_cpu != 0 ? "rseq" : "unknown")
+      .raw("interposed", interposed ? "true" : "false");
+  if (slot->fiber != 0) event.raw("fiber", "true");
+  recorder_->event(event);
+}
+
+// Once per file.
+void Drain::tell_stray(const Slot *slot, Thread &thread) {
+  const uint64_t strayed = slot->strayed.load(std::memory_order_relaxed);
+  if (strayed == 0 || thread.strayed_in_file == recorder_->file_number()) return;
+  thread.strayed_in_file = recorder_->file_number();
+  const uint64_t ticks = not_after(recorder_->ticks(), strayed);
+  recorder_->event(JsonObject().add("event", "stray").add("uid", thread.uid).add("ticks", ticks));
 }
 
 // Once per thread: its process has overwritten the arena.
@@ -87,7 +99,7 @@ void Drain::drain_slot(Slot *slot, Thread &thread) {
 class Drain::GoneProcesses {
  public:
   bool contains(uint32_t pid) {
-    if (pid != looked_at_) gone_ = kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
+    if (pid != looked_at_) gone_ = !can_be_process(pid) || (kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH);
     looked_at_ = pid;
     return gone_;
   }
@@ -148,36 +160,38 @@ uint64_t Drain::run(bool everything) {
   return wait_ns;
 }
 
-static std::string frames_json(const Slot *slot) {
+static std::string frames_json(const Slot *slot, uint64_t now) {
   JsonArray frames;
-  const uint32_t depth = std::min(slot->depth.load(std::memory_order_acquire), kMaxFrames);
+  const uint32_t depth = slot->open_frames();
   for (uint32_t d = 0; d < depth; ++d)
     if (slot->frames[d].address.load(std::memory_order_acquire) != kNoFrame) {
       const uint64_t tag = slot->frames[d].tag.load(std::memory_order_relaxed);
       frames.add("[" + std::to_string(site_of(tag)) + "," +
-                 std::to_string(slot->frames[d].start.load(std::memory_order_relaxed)) + "," +
+                 std::to_string(not_after(now, slot->frames[d].start.load(std::memory_order_relaxed))) + "," +
                  std::to_string(call_of(tag)) + "]");
     }
   return frames.str();
 }
 
 void Drain::tell_open_frames(const Slot *slot, const Thread &thread) {
-  const std::string frames = frames_json(slot);
+  const uint64_t now = recorder_->ticks();
+  const std::string frames = frames_json(slot, now);
   if (frames == "[]") return;
-  recorder_->event(
-      JsonObject().add("event", "open").add("uid", thread.uid).add("ticks", recorder_->ticks()).raw("frames", frames));
+  recorder_->event(JsonObject().add("event", "open").add("uid", thread.uid).add("ticks", now).raw("frames", frames));
 }
 
 void Drain::tell_loss(const Slot *slot, const Thread &thread) {
   const Ring &ring = slot->ring;
   const uint64_t count = ring.lost_count();
-  if (count != 0) recorder_->tell_loss(thread.uid, ring.lost_from(), recorder_->ticks(), count);
+  const uint64_t now = recorder_->ticks();
+  if (count != 0) recorder_->tell_loss(thread.uid, not_after(now, ring.lost_from()), now, as_count(count));
 }
 
 void Drain::report_unfinished() {
   for (size_t i = 0; i < slots_.size(); ++i) {
     if (!has_thread(slots_[i]) || threads_[i].uid == 0) continue;
     tell_thread(slots_[i], threads_[i]);
+    tell_stray(slots_[i], threads_[i]);
     tell_loss(slots_[i], threads_[i]);
     tell_open_frames(slots_[i], threads_[i]);
   }
@@ -189,19 +203,20 @@ void Drain::end_slot(Slot *slot, Thread &thread) {
   const Ring &ring = slot->ring;
   if (ring.committed() != thread.taken()) tell_damage(slot, thread);
   tell_thread(slot, thread);
+  tell_stray(slot, thread);
   tell_loss(slot, thread);
   tell_open_frames(slot, thread);
-  const uint64_t dropped = ring.dropped() + thread.unstored;
+  const uint64_t dropped = sum_of_counts(ring.dropped(), thread.unstored);
   recorder_->event(JsonObject()
                        .add("event", "thread_end")
                        .add("uid", thread.uid)
                        .add("ticks", now)
-                       .add("written", ring.committed() + ring.dropped())
+                       .add("written", sum_of_counts(ring.committed(), ring.dropped()))
                        .add("stored", thread.stored)
                        .add("dropped", dropped));
-  ended_dropped_ += dropped;
+  ended_dropped_ = sum_of_counts(ended_dropped_, dropped);
   thread = Thread{};
-  slot->prepare(capacity_);
+  slot->prepare();
   slot->owner.store(slot_owner(SlotState::kFree, 0), std::memory_order_release);
 }
 
@@ -286,13 +301,13 @@ uint32_t Drain::live_processes() const {
 uint64_t Drain::dropped() const {
   uint64_t n = ended_dropped_;
   for (size_t i = 0; i < slots_.size(); ++i)
-    if (has_thread(slots_[i])) n += slots_[i]->ring.dropped() + threads_[i].unstored;
+    if (has_thread(slots_[i])) n = sum_of_counts(n, sum_of_counts(slots_[i]->ring.dropped(), threads_[i].unstored));
   return n;
 }
 
 bool Drain::has_open_frame(uint32_t first, uint32_t count) const {
   for (const Slot *slot : slots_) {
-    const uint32_t depth = state_of(slot) == SlotState::kLive ? std::min(slot->depth.load(), kMaxFrames) : 0;
+    const uint32_t depth = state_of(slot) == SlotState::kLive ? slot->open_frames() : 0;
     for (uint32_t d = 0; d < depth; ++d)
       if (site_of(slot->frames[d].tag.load(std::memory_order_relaxed)) - first < count) return true;
   }

@@ -2,6 +2,8 @@
 #ifndef VPROF_DRAIN_H
 #define VPROF_DRAIN_H
 
+#include <map>
+#include <string>
 #include <vector>
 
 #include "recorder.h"
@@ -11,7 +13,7 @@ namespace vprof {
 class Drain {
  public:
   // REQUIRES: no program has joined yet.
-  Drain(Arena *arena, Recorder *recorder);
+  Drain(Arena *arena, Layout layout, Recorder *recorder);
 
   // One round over all threads. Small amounts wait up to 50 ms for company unless `everything`. Returns in how many ns
   // the next round should come: before a ring that goes on filling as it did is a quarter full, or an empty one runs
@@ -32,6 +34,10 @@ class Drain {
   // Records lost since the session began: rings full, or the disk.
   uint64_t dropped() const;
 
+  // Processes, by pid with their names, whose waits are not seen since libvprof comes behind the C library in lookup
+  // order: the first few of the session that recorded anything.
+  const std::map<uint32_t, std::string> &uninterposed() const { return uninterposed_; }
+
   // Whether a thread has an open frame of a site in [first, first + count).
   bool has_open_frame(uint32_t first, uint32_t count) const;
 
@@ -49,12 +55,13 @@ class Drain {
     uint64_t seen_at_check = 0;  // committed when its process was last asked after
     uint64_t drained_ns = 0;
     bool damaged = false;
+    uint64_t strayed_in_file = 0;  // in which that was told last
 
     uint64_t taken() const { return stored + unstored; }
   };
 
-  Ring::Span committed(const Slot *slot, const Thread &thread) const {
-    return slot->ring.peek(slot->records(), capacity_, thread.taken());
+  Ring::Span committed(Slot *slot, const Thread &thread) const {
+    return slot->ring.peek({slot->records(), capacity_}, thread.taken());
   }
   void relieve_module_table();
   void find_threads();
@@ -65,10 +72,11 @@ class Drain {
   void drain_slot(Slot *slot, Thread &thread);
   void end_slot(Slot *slot, Thread &thread);
   void tell_thread(Slot *slot, Thread &thread);
+  void tell_stray(const Slot *slot, Thread &thread);
   void tell_loss(const Slot *slot, const Thread &thread);
   void tell_open_frames(const Slot *slot, const Thread &thread);
 
-  // Nothing that decides where we read or write is taken from the arena later: a program gone wild may overwrite it.
+  // Nothing that decides where we read or write is taken from the arena: a program may overwrite it.
   Arena *arena_;
   Recorder *recorder_;
   std::vector<Slot *> slots_;
@@ -81,6 +89,7 @@ class Drain {
   uint64_t looked_for_gone_ns_ = 0;
   std::vector<Record> copy_;  // of what is being stored
   uint64_t ended_dropped_ = 0;
+  std::map<uint32_t, std::string> uninterposed_;
 };
 
 }  // namespace vprof

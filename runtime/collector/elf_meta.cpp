@@ -1,6 +1,9 @@
 #include "elf_meta.h"
 
 #include <elf.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <fstream>
@@ -14,7 +17,9 @@ static bool read_at(std::ifstream &file, uint64_t offset, void *data, size_t siz
 }
 
 static std::optional<std::string> read_section(std::ifstream &file, uint64_t file_size, const Elf64_Shdr &section) {
-  if (section.sh_type == SHT_NOBITS || section.sh_offset > file_size || section.sh_size > file_size - section.sh_offset)
+  constexpr uint64_t kMost = uint64_t{4} << 30;  // a large server has less than one; a sparse file may say anything
+  if (section.sh_type == SHT_NOBITS || section.sh_size > kMost || section.sh_offset > file_size ||
+      section.sh_size > file_size - section.sh_offset)
     return std::nullopt;
   std::string content(section.sh_size, '\0');
   if (!read_at(file, section.sh_offset, content.data(), content.size())) return std::nullopt;
@@ -41,9 +46,21 @@ static std::string chunk_of_texts(const std::string &texts) {
   return chunk + texts;
 }
 
+// The path comes from the module table, where a program may have written any: to open a pipe could wait for ever, to
+// open a device do anything.
+static std::ifstream open_regular(const std::string &path) {
+  std::ifstream file;
+  const int fd = open(path.c_str(), O_PATH | O_CLOEXEC);
+  struct stat st;
+  if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+    file.open("/proc/self/fd/" + std::to_string(fd), std::ios::binary | std::ios::ate);
+  if (fd >= 0) close(fd);
+  return file;
+}
+
 std::optional<std::string> read_unit_metadata(const std::string &path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) return std::nullopt;
+  std::ifstream file = open_regular(path);
+  if (!file.is_open()) return std::nullopt;
   const uint64_t file_size = static_cast<uint64_t>(file.tellg());
   Elf64_Ehdr header;
   if (!read_at(file, 0, &header, sizeof header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||

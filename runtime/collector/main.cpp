@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char *kUsage =
     "usage: vprof-collector --session DIR --output FILE [--slots N] [--ring-bytes N] [--user NAME] [--hold]\n"
-    "       [--max-bytes N [--newest]] [--probe-ps N] [-- COMMAND...]\n"
+    "       [--max-bytes N [--newest]] [--probe-ps N] [--built-from TEXT] [-- COMMAND...]\n"
     "\n"
     "Makes the session directory DIR, prints 'ready', and records the programs that run with VPROF_SESSION=DIR\n"
     "into FILE until 'stop' arrives on DIR/control, SIGTERM or SIGINT.\n"
@@ -29,6 +29,7 @@ constexpr const char *kUsage =
     "  --max-bytes N    FILE ends when it has so many bytes, from 1048576\n"
     "  --newest         instead: FILE.000001, FILE.000002, ..., of which the newest are kept\n"
     "  --probe-ps N     picoseconds that a probe costs here: noted in the trace\n"
+    "  --built-from TEXT  the programs' source and version: noted in the trace\n"
     "  --hold           a starting program waits until its modules are acknowledged\n"
     "  COMMAND          noted in the trace; not run\n"
     "\n"
@@ -70,6 +71,7 @@ int parse_options(int argc, char **argv, Options *options) {
                                     {"max-bytes", required_argument, nullptr, 'm'},
                                     {"newest", no_argument, nullptr, 'k'},
                                     {"probe-ps", required_argument, nullptr, 'p'},
+                                    {"built-from", required_argument, nullptr, 'f'},
                                     {"help", no_argument, nullptr, '?'},
                                     {nullptr, 0, nullptr, 0}};
   bool valid = true;
@@ -90,6 +92,8 @@ int parse_options(int argc, char **argv, Options *options) {
       options->limit.newest = true;
     else if (c == 'p')
       valid &= parse_number(optarg, 0, &options->noted.probe_ps);
+    else if (c == 'f')
+      options->noted.built_from = optarg;
     else if (c == 'h')
       options->session.hold = true;
     else
@@ -108,12 +112,20 @@ void ask_to_end(int) {
   g_asked_to_end = 1;
 }
 
+// The user of a session can cut its files short. What was recorded stays, as after kill -9.
+void end_without_memory(int) {
+  static const char kText[] = "vprof-collector: the session's files were cut short: the trace ends here\n";
+  if (write(STDERR_FILENO, kText, sizeof kText - 1) < 0) _exit(1);
+  _exit(1);
+}
+
 // SIGTERM and SIGINT arrive only while waiting; returns the mask to wait with.
 sigset_t set_up_signals() {
   struct sigaction action{};
   action.sa_handler = ask_to_end;
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGINT, &action, nullptr);
+  signal(SIGBUS, end_without_memory);
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);  // a file size limit is a full disk
   sigset_t blocked, before;
@@ -126,7 +138,7 @@ sigset_t set_up_signals() {
 
 // Short time slices: the scheduler (Linux 6.12 and later; earlier ones do not mind) then lets us run soon after we
 // wake, also when the program keeps all CPUs busy. A higher priority would need rights and drops no fewer records
-// (bench/README.md).
+// (docs/design/rings-and-priority.md).
 void ask_for_short_slices() {
   sched_attr attributes{};
   attributes.size = sizeof attributes;
@@ -161,7 +173,7 @@ int collect(const Options &options) {
   Collector collector(&files, options.noted, options.limit);
   Control control([&](const std::string &line) { return collector.answer(line); });
   error = collector.begin(options.output);
-  if (error.empty()) error = control.listen(files.path("control"));
+  if (error.empty()) error = control.listen(files.folder(), files.path("control"));
   if (!error.empty()) return fail(error);
   puts("ready");
   fflush(stdout);

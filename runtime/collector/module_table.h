@@ -1,12 +1,13 @@
-// The arena's module table as the collector reads it: checked copies. A program gone wild may overwrite the table at
-// any time; whatever stands there, sites then lie within `switches` and texts end.
+// The session's modules as the collector knows them: private copies, checked when they were taken.
+//
+// Programs append to the arena's module table, whose entries then never change (src/arena.h), so each is read once. A
+// program gone wild, or a hostile one, may overwrite the table at any time: that changes nothing of what is known.
+// Sites of known modules lie within `switches`, and no two modules share one.
 #ifndef VPROF_MODULE_TABLE_H
 #define VPROF_MODULE_TABLE_H
 
-#include <string.h>
-
-#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "../src/arena.h"
 
@@ -15,29 +16,32 @@ namespace vprof {
 struct KnownModule {
   std::string path;
   uint32_t base;
-  uint32_t count;  // 0 if the entry cannot be true
+  uint32_t count;
   uint64_t section_addr;
-  bool mapped;
+  bool mapped;  // false also if the entry cannot be true: then base and count are 0
   bool acked;
 };
 
-inline uint32_t module_count(const Arena *arena) {
-  return std::min(arena->module_count.load(std::memory_order_acquire), kMaxModules);
-}
+class ModuleTable {
+ public:
+  explicit ModuleTable(Arena *arena) : arena_(arena) {}
 
-inline uint32_t sites_used(const Arena *arena) {
-  return std::min(arena->sites_used.load(std::memory_order_acquire), kMaxSites);
-}
+  // All known modules, with those that were appended meanwhile.
+  const std::vector<KnownModule> &refresh();
 
-// REQUIRES: index < module_count(arena).
-inline KnownModule module_at(const Arena *arena, uint32_t index) {
-  const Module &m = arena->modules[index];
-  KnownModule known = {
-      std::string(m.path, strnlen(m.path, sizeof m.path)), m.base, m.count, m.section_addr, m.state == Module::kMapped,
-      m.acked.load(std::memory_order_relaxed) != 0};
-  if (uint64_t{known.base} + known.count > kMaxSites) known.base = known.count = 0;
-  return known;
-}
+  const std::vector<KnownModule> &known() const { return known_; }
+  // All sites of known modules lie below.
+  uint32_t sites_used() const { return sites_used_; }
+  // REQUIRES: index < known().size().
+  void acknowledge(uint32_t index);
+
+ private:
+  KnownModule read(uint32_t index);
+
+  Arena *arena_;
+  std::vector<KnownModule> known_;
+  uint32_t sites_used_ = 0;
+};
 
 }  // namespace vprof
 

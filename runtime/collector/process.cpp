@@ -11,6 +11,7 @@
 namespace vprof {
 
 std::optional<uint64_t> process_start(uint32_t pid) {
+  if (!can_be_process(pid)) return 0;
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string line;
   std::getline(file, line);

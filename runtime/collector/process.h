@@ -8,6 +8,12 @@
 
 namespace vprof {
 
+// Whether the number can be a process's. Numbers come from the arena, where others may write anything: to kill(2) some
+// mean groups.
+constexpr bool can_be_process(uint32_t pid) {
+  return pid >= 1 && pid <= 1u << 22;  // PID_MAX_LIMIT of the kernel
+}
+
 // Start time of process `pid` in clock ticks since boot: with the pid it names a process for good. 0 if there is none,
 // or all that is left of it is a zombie. Nothing if that cannot be told (no descriptor left, no /proc): never taken for
 // a death.

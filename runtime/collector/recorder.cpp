@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "elf_meta.h"
-#include "module_table.h"
+#include "fitting.h"
 
 namespace vprof {
 
@@ -31,7 +31,7 @@ void Recorder::limit(uint64_t bytes, uint32_t threads) {
 }
 
 std::string Recorder::begin_file(const std::string &path) {
-  const std::string error = writer_.open(path, files_, arena_->session_id);
+  const std::string error = writer_.open(path, files_, constants_.id);
   if (!error.empty()) return error;
   ++files_;
   totals_ = {};
@@ -58,7 +58,7 @@ void Recorder::finish_file(uint64_t dropped, uint32_t threads) {
             .add("records", totals_.records)
             .add("dropped", dropped)
             .add("threads", threads)
-            .add("unslotted", arena_->unslotted.load(std::memory_order_relaxed)));
+            .add("unslotted", as_count(arena_->unslotted.load(std::memory_order_relaxed))));
   writer_.close();
 }
 
@@ -69,18 +69,18 @@ void Recorder::announce_session() {
   for (const std::string &word : noted_.command) command.add(quoted(word));
   JsonObject session;
   session.add("event", "session")
-      .add("clock", arena_->clock == Clock::kTsc ? "tsc" : "monotonic")
+      .add("clock", constants_.clock == Clock::kTsc ? "tsc" : "monotonic")
       .raw("command", command.str())
       .add("host", host)
       .add("page", kPage)
       .add("collector_version", kCollectorVersion);
   if (noted_.probe_ps != 0) session.add("probe_ps", noted_.probe_ps);
+  if (!noted_.built_from.empty()) session.add("built_from", noted_.built_from);
   event(session);
 }
 
 void Recorder::announce_plan() {
-  const uint32_t used = sites_used(arena_);
-  event(JsonObject().add("event", "plan").raw("on", sites_on(switches_, used)));
+  event(JsonObject().add("event", "plan").raw("on", sites_on(switches_, modules_->sites_used())));
 }
 
 std::optional<Recorder::Metadata> Recorder::read_metadata(const std::string &path) {
@@ -91,7 +91,7 @@ std::optional<Recorder::Metadata> Recorder::read_metadata(const std::string &pat
 }
 
 void Recorder::announce_module(uint32_t index) {
-  const KnownModule m = module_at(arena_, index);
+  const KnownModule &m = modules_->known()[index];
   if (metadata_.size() <= index) metadata_.push_back(read_metadata(m.path));
   const std::optional<Metadata> &metadata = metadata_[index];
   const char *state = !m.mapped ? "unaligned" : metadata ? "mapped" : "no-metadata";
@@ -111,19 +111,16 @@ void Recorder::announce_label(uint32_t number) {
   const char *text = arena_->labels.text(number);
   if (text == nullptr) return;
   labels_told_[number] = true;
-  event(JsonObject()
-            .add("event", "label")
-            .add("number", number)
-            .add("text", std::string_view(text, strnlen(text, LabelTable::kMaxText))));
+  const std::string copy(text, strnlen(text, LabelTable::kMaxText));  // it may be overwritten while it is quoted
+  event(JsonObject().add("event", "label").add("number", number).add("text", copy));
 }
 
 void Recorder::announce() {
-  const uint32_t modules = module_count(arena_);
+  const uint32_t modules = static_cast<uint32_t>(modules_->refresh().size());
   if (writer_.is_open())
     for (; modules_told_ < modules; ++modules_told_) announce_module(modules_told_);
-  if (arena_->hold == 0)
-    for (; modules_acked_ < modules; ++modules_acked_)
-      arena_->modules[modules_acked_].acked.store(1, std::memory_order_release);
+  if (!constants_.hold)
+    for (; modules_acked_ < modules; ++modules_acked_) modules_->acknowledge(modules_acked_);
   if (!writer_.is_open()) return;
   for (uint32_t n = labels_complete_ + 1; n <= arena_->labels.last(); ++n) announce_label(n);
   while (labels_complete_ < LabelTable::kMaxLabels && labels_told_[labels_complete_ + 1]) ++labels_complete_;
@@ -164,18 +161,19 @@ bool Recorder::records(uint32_t uid, const Ring::Span &span, uint64_t now) {
     unkept_ += span.total();
     return true;
   }
-  const uint64_t base = time_of(span.first[0][0], now);
+  const uint64_t base = base_of_chunk(span.first[0][0], now);
   iovec pieces[2];
   uint64_t intervals = 0, lost = 0;
   for (int i = 0; i < 2; ++i) {
     pieces[i] = {const_cast<Record *>(span.first[i]), span.count[i] * sizeof(Record)};
     for (uint64_t k = 0; k < span.count[i]; ++k) {
       intervals += kind_of(span.first[i][k]) == Kind::kIntervalEnd;
-      if (kind_of(span.first[i][k]) == Kind::kCount) lost += span.first[i][k].w1;
+      if (kind_of(span.first[i][k]) == Kind::kCount) lost = sum_of_counts(lost, span.first[i][k].w1);
     }
   }
   if (!writer_.chunk(ChunkKind::kRecords, uid, base, pieces, 2)) {
-    tell_loss(uid, kind_of(span.first[0][0]) == Kind::kLost ? span.first[0][0].w1 : base, now, span.total() + lost);
+    const uint64_t from = kind_of(span.first[0][0]) == Kind::kLost ? span.first[0][0].w1 : base;
+    tell_loss(uid, not_after(now, from), now, sum_of_counts(lost, span.total()));
     return false;
   }
   totals_.records += span.total();

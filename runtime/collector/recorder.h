@@ -9,8 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "../src/arena.h"
 #include "json.h"
+#include "module_table.h"
+#include "session_files.h"
 #include "trace_writer.h"
 
 namespace vprof {
@@ -24,13 +25,15 @@ struct FileTotals {
 // What the one who started the collector wants to be read in each file.
 struct Noted {
   std::vector<std::string> command;
-  uint64_t probe_ps = 0;  // what an enter and exit of a probe cost, 0: not known
+  uint64_t probe_ps = 0;   // what an enter and exit of a probe cost, 0: not known
+  std::string built_from;  // source and version of the programs, "": not known
 };
 
 class Recorder {
  public:
-  Recorder(Arena *arena, const unsigned char *switches, Noted noted)
-      : arena_(arena), switches_(switches), noted_(std::move(noted)) {}
+  Recorder(Arena *arena, const SessionConstants &constants, ModuleTable *modules, const unsigned char *switches,
+           Noted noted)
+      : arena_(arena), constants_(constants), modules_(modules), switches_(switches), noted_(std::move(noted)) {}
 
   // Begins `path`. REQUIRES: no file is open. Returns "" or what failed; then what is drained goes nowhere.
   std::string begin_file(const std::string &path);
@@ -63,7 +66,7 @@ class Recorder {
   // Stores records of one thread. False if there was a file but it could not take them.
   bool records(uint32_t uid, const Ring::Span &span, uint64_t now);
 
-  uint64_t ticks() const { return read_clock(arena_->clock); }
+  uint64_t ticks() const { return read_clock(constants_.clock); }
 
  private:
   void announce_session();
@@ -78,6 +81,8 @@ class Recorder {
   static std::optional<Metadata> read_metadata(const std::string &path);
 
   Arena *arena_;
+  const SessionConstants constants_;
+  ModuleTable *modules_;
   const unsigned char *switches_;
   Noted noted_;
   TraceWriter writer_;
@@ -101,6 +106,12 @@ constexpr uint64_t anchor_period_ns(uint64_t age_ns) {
   constexpr uint64_t kShortest_ns = 1000000000, kLongest_ns = 60 * kShortest_ns;
   const uint64_t period = age_ns / 64;
   return period < kShortest_ns ? kShortest_ns : period < kLongest_ns ? period : kLongest_ns;
+}
+
+// The time that a chunk begins with. Overwritten records may say one before the clock began, which no reader takes.
+constexpr uint64_t base_of_chunk(Record first, uint64_t now) {
+  const uint64_t time = time_of(first, now);
+  return time >> 63 == 0 ? time : 0;
 }
 
 // Site numbers [first, first + count) whose switch byte is 1, as the JSON array [[first, count], ...].

@@ -16,10 +16,17 @@ static std::string failure(const std::string &what, int error) {
   return what + ": " + strerror(error);
 }
 
-std::string SessionFiles::map_new_file(const char *name, size_t size, void **mapping) {
-  const std::string file = path(name);
-  const int fd = open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return failure("cannot create " + file, errno);
+static std::string find_owner(const std::string &user, uid_t *uid, gid_t *gid) {
+  const passwd *entry = getpwnam(user.c_str());
+  if (entry == nullptr) return "there is no user '" + user + "'";
+  *uid = entry->pw_uid;
+  *gid = entry->pw_gid;
+  return "";
+}
+
+std::string SessionFiles::map_new_file(const char *name, size_t size, const Owner &owner, void **mapping) {
+  const int fd = openat(folder_, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return failure("cannot create " + path(name), errno);
   fchmod(fd, 0600);  // whatever the umask
   // Allocated, not sparse: a full tmpfs must fail here and not kill the program with SIGBUS later.
   int error = posix_fallocate(fd, 0, static_cast<off_t>(size));
@@ -27,64 +34,84 @@ std::string SessionFiles::map_new_file(const char *name, size_t size, void **map
     *mapping = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (*mapping == MAP_FAILED) error = errno;
   }
+  const bool given = !owner.other || fchown(fd, owner.uid, owner.gid) == 0;
+  const int refusal = errno;
   close(fd);
-  if (error == 0) return "";
-  return failure(
-      "cannot allocate " + std::to_string(size >> 20) + " MB for " + file + " (fewer --slots or --ring-bytes?)", error);
+  if (error != 0)
+    return failure(
+        "cannot allocate " + std::to_string(size >> 20) + " MB for " + path(name) + " (fewer --slots or --ring-bytes?)",
+        error);
+  return given ? "" : failure("cannot give " + path(name) + " to another user (only root can)", refusal);
 }
 
-static void init_arena(Arena *arena, const SessionOptions &options) {
-  arena->size = Arena::size_for(options.slots, options.ring_bytes);
-  arena->slot_count = options.slots;
-  arena->slot_stride = static_cast<uint32_t>(Arena::stride_for(options.ring_bytes));
-  arena->clock = best_clock();
-  arena->hold = options.hold ? 1 : 0;
-  while (getrandom(arena->session_id, sizeof arena->session_id, 0) < 0) continue;  // only EINTR can fail 16 bytes
-  arena->heartbeat_ns.store(monotonic_ns(), std::memory_order_relaxed);
-  for (uint32_t i = 0; i < options.slots; ++i) arena->slot(i)->prepare(options.ring_bytes / sizeof(Record));
-  memcpy(arena->magic, kArenaMagic, sizeof kArenaMagic);
+void SessionFiles::init_arena(const SessionOptions &options) {
+  constants_.clock = best_clock();
+  constants_.hold = options.hold;
+  while (getrandom(constants_.id, sizeof constants_.id, 0) < 0) continue;  // only EINTR can fail 16 bytes
+  arena_->size = constants_.layout.arena_size();
+  arena_->layout = constants_.layout;
+  arena_->clock = constants_.clock;
+  arena_->hold = constants_.hold ? 1 : 0;
+  memcpy(arena_->session_id, constants_.id, sizeof constants_.id);
+  arena_->heartbeat_ns.store(monotonic_ns(), std::memory_order_relaxed);
+  for (uint32_t i = 0; i < constants_.layout.slots; ++i) constants_.layout.slot(arena_, i)->prepare();
+  memcpy(arena_->magic, kArenaMagic, sizeof kArenaMagic);
 }
 
-// The directory last: until then nobody else can reach the files.
-std::string SessionFiles::give_to(const std::string &user) {
-  const passwd *entry = getpwnam(user.c_str());
-  if (entry == nullptr) return "there is no user '" + user + "'";
-  for (const std::string &file : {path("arena"), path("switches"), directory_})
-    if (chown(file.c_str(), entry->pw_uid, entry->pw_gid) != 0)
-      return failure("cannot give " + file + " to " + user + " (only root can)", errno);
+// Whether all may rename what is in the folder of `directory`: programs do not join a session there
+// (src/lifecycle.cpp).
+static bool lies_open_to_all(int directory) {
+  struct stat st;
+  return fstatat(directory, "..", &st, 0) == 0 && (st.st_mode & S_IWOTH) != 0 && (st.st_mode & S_ISVTX) == 0;
+}
+
+// What is opened is what was made: a directory of ours, were it exchanged meanwhile.
+std::string SessionFiles::make_directory(const std::string &path) {
+  if (mkdir(path.c_str(), 0700) != 0) {
+    const int error = errno;
+    const std::string hint = error == EEXIST ? " (a session is running there, or remove it)" : "";
+    return failure("cannot create session directory " + path, error) + hint;
+  }
+  directory_ = path;
+  while (directory_.size() > 1 && directory_.back() == '/') directory_.pop_back();
+  folder_ = open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (folder_ < 0) return failure("cannot open " + directory_, errno);
+  struct stat st;
+  if (fstat(folder_, &st) != 0 || st.st_uid != geteuid()) return directory_ + " was exchanged: choose another folder";
+  parent_ = openat(folder_, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (lies_open_to_all(folder_)) return "all users may write to the folder of " + directory_ + ": choose another";
+  fchmod(folder_, 0700);  // whatever the umask
   return "";
 }
 
-// Whether all may rename what is in the folder of `path`: programs do not join a session there (src/lifecycle.cpp).
-static bool lies_open_to_all(const std::string &path) {
-  struct stat st;
-  return stat((path + "/..").c_str(), &st) == 0 && (st.st_mode & S_IWOTH) != 0 && (st.st_mode & S_ISVTX) == 0;
-}
-
 std::string SessionFiles::create(const SessionOptions &options) {
-  if (mkdir(options.directory.c_str(), 0700) != 0) {
-    const int error = errno;
-    const std::string hint = error == EEXIST ? " (a session is running there, or remove it)" : "";
-    return failure("cannot create session directory " + options.directory, error) + hint;
+  Owner owner;
+  std::string error;
+  if (!options.user.empty()) {
+    error = find_owner(options.user, &owner.uid, &owner.gid);
+    owner.other = error.empty() && owner.uid != geteuid();
   }
-  directory_ = options.directory;
-  if (lies_open_to_all(directory_)) return "all users may write to the folder of " + directory_ + ": choose another";
-  chmod(directory_.c_str(), 0700);  // whatever the umask
+  if (error.empty()) error = make_directory(options.directory);
+  if (!error.empty()) return error;
+  constants_.layout = {options.slots, static_cast<uint32_t>(options.ring_bytes / sizeof(Record))};
   void *arena = nullptr, *switches = nullptr;
-  std::string error = map_new_file("arena", Arena::size_for(options.slots, options.ring_bytes), &arena);
-  if (error.empty()) error = map_new_file("switches", kMaxSites, &switches);
+  error = map_new_file("arena", constants_.layout.arena_size(), owner, &arena);
+  if (error.empty()) error = map_new_file("switches", kMaxSites, owner, &switches);
   if (!error.empty()) return error;
   arena_ = static_cast<Arena *>(arena);
   switches_ = static_cast<unsigned char *>(switches);
-  init_arena(arena_, options);
-  return options.user.empty() ? "" : give_to(options.user);
+  init_arena(options);
+  if (owner.other) fchmod(folder_, 0711);
+  return "";
 }
 
 SessionFiles::~SessionFiles() {
   if (arena_ != nullptr) arena_->heartbeat_ns.store(0, std::memory_order_relaxed);
-  if (directory_.empty()) return;
-  for (const char *name : {"arena", "switches", "control"}) unlink(path(name).c_str());
-  rmdir(directory_.c_str());
+  if (folder_ < 0) return;
+  for (const char *name : {"arena", "switches", "control"}) unlinkat(folder_, name, 0);
+  unlinkat(parent_, directory_.c_str() + directory_.rfind('/') + 1, AT_REMOVEDIR);
+  close(parent_);
+  close(folder_);
 }
 
 }  // namespace vprof

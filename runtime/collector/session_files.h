@@ -2,6 +2,8 @@
 #ifndef VPROF_SESSION_FILES_H
 #define VPROF_SESSION_FILES_H
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <string>
 
@@ -17,8 +19,17 @@ struct SessionOptions {
   std::string user;  // whose programs may join: the owner of directory and files; "" = ourselves
 };
 
+// What is constant in a session, as the collector has made it: the copies in the arena may be overwritten.
+struct SessionConstants {
+  Layout layout{};
+  Clock clock = Clock::kMonotonic;
+  bool hold = false;
+  uint8_t id[16] = {};
+};
+
 // Owns the directory: made by create(), removed with its files by the destructor. Programs that are attached keep their
-// mappings.
+// mappings. The directory stays ours also where its files are another user's, so that nobody else can change what is in
+// it; and every step after it was made goes by its descriptor, whatever is renamed around it.
 class SessionFiles {
  public:
   SessionFiles() = default;
@@ -26,19 +37,31 @@ class SessionFiles {
   SessionFiles &operator=(const SessionFiles &) = delete;
   ~SessionFiles();
 
-  // Makes directory (0700), `arena` and `switches` (0600, fully allocated), owned by the user. Returns "" or one line
-  // that says what failed.
+  // Makes the directory (0700; 0711 for another user), `arena` and `switches` (0600, fully allocated, owned by the
+  // user). Returns "" or one line that says what failed.
   std::string create(const SessionOptions &options);
 
   Arena *arena() const { return arena_; }
+  const SessionConstants &constants() const { return constants_; }
+  int folder() const { return folder_; }  // descriptor of the directory
   unsigned char *switches() const { return switches_; }
   std::string path(const char *name) const { return directory_ + "/" + name; }
 
  private:
-  std::string map_new_file(const char *name, size_t size, void **mapping);
-  std::string give_to(const std::string &user);
+  struct Owner {
+    bool other = false;  // than ourselves
+    uid_t uid = 0;
+    gid_t gid = 0;
+  };
+
+  std::string make_directory(const std::string &path);
+  std::string map_new_file(const char *name, size_t size, const Owner &owner, void **mapping);
+  void init_arena(const SessionOptions &options);
 
   std::string directory_;
+  int folder_ = -1;
+  int parent_ = -1;  // the folder that it lies in
+  SessionConstants constants_;
   Arena *arena_ = nullptr;
   unsigned char *switches_ = nullptr;
 };

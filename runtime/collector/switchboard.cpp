@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "module_table.h"
-
 namespace vprof {
 
 constexpr unsigned char kOff = 0, kOn = 1, kDraining = 2;
@@ -39,13 +37,10 @@ static bool lies_in(SiteRange r, const KnownModule &m) {
 }
 
 bool Switchboard::valid(const std::vector<SiteRange> &ranges) const {
-  const uint32_t modules = module_count(arena_);
-  for (const SiteRange &r : ranges) {
-    bool found = false;
-    for (uint32_t i = 0; i < modules && !found; ++i) found = lies_in(r, module_at(arena_, i));
-    if (!found) return false;
-  }
-  return true;
+  const std::vector<KnownModule> &known = modules_->known();
+  return std::all_of(ranges.begin(), ranges.end(), [&](SiteRange r) {
+    return std::any_of(known.begin(), known.end(), [&](const KnownModule &m) { return lies_in(r, m); });
+  });
 }
 
 static uint64_t end_of(SiteRange r) {
@@ -109,9 +104,7 @@ void Switchboard::settle() {
 }
 
 void Switchboard::all_off() {
-  const uint32_t modules = module_count(arena_);
-  for (uint32_t m = 0; m < modules; ++m) {
-    const KnownModule module = module_at(arena_, m);
+  for (const KnownModule &module : modules_->known()) {
     if (!module.mapped) continue;
     for (uint32_t i = kSwitchHeaderBytes; i < module.count; ++i)
       if (switches_[module.base + i] == kOn) store_byte(switches_ + module.base + i, kDraining);

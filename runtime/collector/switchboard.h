@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "drain.h"
+#include "module_table.h"
 
 namespace vprof {
 
@@ -19,8 +20,8 @@ bool parse_ranges(std::string_view text, std::vector<SiteRange> *ranges);
 
 class Switchboard {
  public:
-  Switchboard(Arena *arena, unsigned char *switches, Recorder *recorder, const Drain *drain)
-      : arena_(arena), switches_(switches), recorder_(recorder), drain_(drain) {}
+  Switchboard(const ModuleTable *modules, unsigned char *switches, Recorder *recorder, const Drain *drain)
+      : modules_(modules), switches_(switches), recorder_(recorder), drain_(drain) {}
 
   struct Flip {
     uint64_t before;  // ticks
@@ -46,7 +47,7 @@ class Switchboard {
 
   void drain_anew(SiteRange range, bool on);
 
-  Arena *arena_;
+  const ModuleTable *modules_;
   unsigned char *switches_;
   Recorder *recorder_;
   const Drain *drain_;

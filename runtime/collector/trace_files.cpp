@@ -8,9 +8,9 @@ namespace vprof {
 
 constexpr size_t kNewestFiles = 8;  // at one time: what is kept is 7 to 8 parts of 8 of the limit
 
-TraceFiles::TraceFiles(Arena *arena, Recorder *recorder, Drain *drain, FileLimit limit)
+TraceFiles::TraceFiles(uint32_t slots, Recorder *recorder, Drain *drain, FileLimit limit)
     : recorder_(recorder), drain_(drain), limit_(limit) {
-  recorder_->limit(limit.newest ? limit.bytes / kNewestFiles : limit.bytes, arena->slot_count);
+  recorder_->limit(limit.newest ? limit.bytes / kNewestFiles : limit.bytes, slots);
 }
 
 std::string TraceFiles::begin(const std::string &path) {

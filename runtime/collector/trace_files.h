@@ -23,7 +23,7 @@ struct FileLimit {
 
 class TraceFiles {
  public:
-  TraceFiles(Arena *arena, Recorder *recorder, Drain *drain, FileLimit limit);
+  TraceFiles(uint32_t slots, Recorder *recorder, Drain *drain, FileLimit limit);
 
   // Begins a recording. REQUIRES: none is going on. Returns "" or what failed.
   std::string begin(const std::string &path);

@@ -12,7 +12,7 @@
 
 namespace vprof {
 
-// Section 1.1.
+// TRACE_FORMAT.md section 1.1.
 struct FileHeader {
   char magic[8] = {'V', 'P', 'R', 'O', 'F', 'T', 'R', 'C'};
   uint32_t version = kTraceVersion;
@@ -24,7 +24,7 @@ struct FileHeader {
 };
 static_assert(sizeof(FileHeader) == 64);
 
-// Section 1.2.
+// TRACE_FORMAT.md section 1.2.
 struct ChunkHeader {
   char magic[4] = {'V', 'P', 'C', 'K'};
   uint32_t kind = 0;
@@ -45,17 +45,29 @@ static void remove_older(const std::string &path) {
   if (lstat(path.c_str(), &st) == 0 && S_ISREG(st.st_mode) && access(path.c_str(), W_OK) == 0) unlink(path.c_str());
 }
 
+// The folder may be another user's, who can put anything there at any time: a link to a file of ours is not followed,
+// and nothing is changed of a file that has another name elsewhere. What could not be removed is emptied. Returns "" or
+// what failed.
+std::string TraceWriter::create(const std::string &path) {
+  // Not blocked by a pipe without a reader.
+  fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+  if (fd_ < 0 && errno == ELOOP) return "a symbolic link: name the file itself";
+  if (fd_ < 0 && errno != ENXIO) return strerror(errno);
+  struct stat st{};
+  if (fd_ < 0 || fstat(fd_, &st) != 0 || !S_ISREG(st.st_mode)) return "not a regular file, and a trace must be one";
+  if (st.st_uid != geteuid()) return "another user's file: remove it";
+  if (st.st_nlink != 1) return "a file with several names: remove it";
+  fchmod(fd_, 0600);  // an older file may have been open to others
+  return ftruncate(fd_, 0) == 0 ? "" : strerror(errno);
+}
+
 std::string TraceWriter::open(const std::string &path, uint64_t number, const uint8_t session_id[16]) {
   remove_older(path);
-  // Not blocked by a pipe without a reader. Emptied, if it could not be removed.
-  fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0600);
-  if (fd_ < 0 && errno != ENXIO) return "cannot write " + path + ": " + strerror(errno);
-  struct stat st{};
-  if (fd_ < 0 || fstat(fd_, &st) != 0 || !S_ISREG(st.st_mode)) {
+  const std::string refusal = create(path);
+  if (!refusal.empty()) {
     close();
-    return "cannot write " + path + ": not a regular file, and a trace must be one";
+    return "cannot write " + path + ": " + refusal;
   }
-  fchmod(fd_, 0600);  // an older file may have been open to others
   path_ = path;
   failure_.clear();
   full_ = false;

@@ -32,8 +32,8 @@ class TraceWriter {
     reserve_ = reserve;
   }
 
-  // Creates the regular file `path` (0600, overwritten if it exists). Returns "" or one line that says what failed;
-  // then no file is open.
+  // Creates the regular file `path` (0600, overwritten if it exists; no link). Returns "" or one line that says what
+  // failed; then no file is open.
   std::string open(const std::string &path, uint64_t number, const uint8_t session_id[16]);
   void close();
   bool is_open() const { return fd_ >= 0; }
@@ -52,6 +52,7 @@ class TraceWriter {
   bool metadata(uint32_t module, std::string_view bytes, uint32_t crc);
 
  private:
+  std::string create(const std::string &path);
   bool append(ChunkHeader header, std::vector<iovec> payload, Room room);
   bool take_room(uint64_t bytes, Room room);
   bool write_all(std::vector<iovec> &pieces);

@@ -4,9 +4,13 @@
 //     arena    = header | module table | label table | object table | slot 0 + ring 0 | slot 1 + ring 1 | ...
 //     switches = one byte per site number (TRACE_FORMAT.md section 3)
 //
-// The collector makes both files, fully allocated and zero but for the header and the rings' constants; processes only
+// The collector makes both files, fully allocated and zero but for header and frames; processes only
 // map them. Offsets, not pointers: every process has its own addresses. A process may die between any two stores;
 // nobody waits for it.
+//
+// Every process of the session may write anything anywhere in it, and some may be less privileged than others. So what
+// decides where a process reads or writes, how often, or how long it waits is private memory (Layout, Records), a
+// constant, or checked after it was read once (SESSION.md "Who trusts whom").
 #ifndef VPROF_ARENA_H
 #define VPROF_ARENA_H
 
@@ -21,13 +25,19 @@
 
 namespace vprof {
 
-constexpr char kArenaMagic[8] = {'V', 'P', 'R', 'O', 'F', 'A', 'R', '3'};
+constexpr char kArenaMagic[8] = {'V', 'P', 'R', 'O', 'F', 'A', 'R', '5'};
 constexpr uint32_t kPage = 4096;
 constexpr uint32_t kMaxFrames = 1024;
 constexpr uint32_t kMaxModules = 256;
 constexpr uint32_t kMaxSites = 4u << 20;  // bytes of `switches`
 static_assert(kMaxSites <= 1u << kSiteBits);
 constexpr uint32_t kSwitchHeaderBytes = 64;  // PROBE_ABI.md: no sites in the first bytes of a module's range
+
+// The value of a word that others may change meanwhile, for a check and a use of the same value.
+template <typename T>
+T read_once(const T &shared) {
+  return *static_cast<const volatile T *>(&shared);
+}
 
 // An instrumented executable or library. Entries are appended under `module_lock` and then never change, but for
 // `acked`.
@@ -55,6 +65,14 @@ struct alignas(32) Frame {
   uint64_t head;                // w0 of its INVOCATION but for the time: constant
 };
 
+// A lock that the thread holds, and since when (holds.h). Only its thread uses it.
+constexpr uint32_t kMaxHolds = 32;
+struct Hold {
+  uint64_t key;    // 0: none
+  uint64_t since;  // ticks
+  uint64_t again;  // how many times more it was taken meanwhile
+};
+
 // A slot's owner word: pid and state. The state only goes round: free -> claimed -> live -> ended -> (collector) free.
 enum class SlotState : uint32_t { kFree = 0, kClaimed = 1, kLive = 2, kEnded = 3 };
 constexpr uint64_t slot_owner(SlotState state, uint32_t pid) {
@@ -77,18 +95,29 @@ struct Slot {
   std::atomic<uint64_t> writing;  // stack position of the active record writer, 0 = none (thread.h)
   std::atomic<uint32_t> depth;    // open frames
   uint32_t off_cpu;               // 1: OFF_CPU records tell when the thread was off the CPU; constant while live
+  uint32_t fiber;                 // 1: of a fiber, not of a thread; constant while live
+  uint32_t behind_libc;           // 1: the program's waits are not seen (session.h); constant while live
+  std::atomic<uint64_t> strayed;  // ticks when the thread was first found on a stack that is not its own; 0 = never
   Ring ring;
   Frame frames[kMaxFrames];
+  Hold holds[kMaxHolds];
 
   // The ring lies behind the slot.
-  const Record *records() const { return reinterpret_cast<const Record *>(this + 1); }
+  Record *records() { return reinterpret_cast<Record *>(this + 1); }
 
-  // For a new thread, whatever the slot's memory was; the ring has `capacity` records. REQUIRES: nobody uses the slot.
-  void prepare(uint64_t capacity) {
-    ring.init(capacity, sizeof(Slot) - offsetof(Slot, ring));
+  // How many frames are open: within `frames`, whatever the shared word says.
+  uint32_t open_frames() const {
+    const uint32_t n = depth.load(std::memory_order_relaxed);
+    return n < kMaxFrames ? n : kMaxFrames;
+  }
+
+  // For a new thread, whatever the slot's memory was. REQUIRES: nobody uses the slot.
+  void prepare() {
     ring.reset();
     writing.store(0, std::memory_order_relaxed);
     depth.store(0, std::memory_order_relaxed);
+    strayed.store(0, std::memory_order_relaxed);
+    for (Hold &hold : holds) hold = {};
     for (uint32_t d = 0; d < kMaxFrames; ++d) {
       frames[d].address.store(kNoFrame, std::memory_order_relaxed);
       frames[d].head = make_record(Kind::kInvocation, 0, d, 0).w0;
@@ -96,11 +125,35 @@ struct Slot {
   }
 };
 
+constexpr size_t round_to_page(size_t n) {
+  return (n + kPage - 1) / kPage * kPage;
+}
+
+struct Arena;
+
+// Where the slots of an arena lie.
+struct Layout {
+  static constexpr uint32_t kMaxSlots = 65536, kLeastRingRecords = 256, kMostRingRecords = 1u << 26;
+
+  uint32_t slots;
+  uint32_t ring_records;  // of each slot, a power of two
+
+  bool is_possible() const {
+    return slots >= 1 && slots <= kMaxSlots && ring_records >= kLeastRingRecords && ring_records <= kMostRingRecords &&
+           (ring_records & (ring_records - 1)) == 0;
+  }
+  // Bytes from slot to slot, ring included.
+  size_t stride() const { return round_to_page(sizeof(Slot) + size_t{ring_records} * sizeof(Record)); }
+  inline size_t arena_size() const;
+  // REQUIRES: i < slots.
+  inline Slot *slot(Arena *arena, uint32_t i) const;
+  Records records(Slot *slot) const { return {slot->records(), ring_records}; }
+};
+
 struct Arena {
   char magic[8];
   uint64_t size;  // of the file
-  uint32_t slot_count;
-  uint32_t slot_stride;  // bytes from slot to slot, ring included
+  Layout layout;  // each process keeps its own copy
   Clock clock;
   uint32_t hold;  // module constructors wait for `acked`
   uint8_t session_id[16];
@@ -112,25 +165,20 @@ struct Arena {
   std::atomic<uint32_t> module_count;
   std::atomic<uint32_t> sites_used;          // bytes of `switches` given to modules
   std::atomic<uint64_t> anonymous_mappings;  // shared ones, numbered as they are made (mapping_interpose.cpp)
+  std::atomic<uint32_t> without_room;        // processes that stay dormant: their limits leave no room (lifecycle.cpp)
   alignas(64) Module modules[kMaxModules];
   LabelTable labels;
   ObjectTable objects;
 
-  Slot *slot(uint32_t i) {
-    return reinterpret_cast<Slot *>(reinterpret_cast<char *>(this) + slots_offset() + size_t{i} * slot_stride);
-  }
-
-  uint32_t index_of(const Slot *s) {
-    return static_cast<uint32_t>((reinterpret_cast<const char *>(s) - reinterpret_cast<char *>(slot(0))) / slot_stride);
-  }
-
-  static constexpr size_t round_to_page(size_t n) { return (n + kPage - 1) / kPage * kPage; }
   static size_t slots_offset() { return round_to_page(sizeof(Arena)); }
-  static size_t stride_for(uint64_t ring_bytes) { return round_to_page(sizeof(Slot) + ring_bytes); }
-  static size_t size_for(uint32_t slots, uint64_t ring_bytes) {
-    return slots_offset() + slots * stride_for(ring_bytes);
-  }
 };
+
+inline size_t Layout::arena_size() const {
+  return Arena::slots_offset() + slots * stride();
+}
+inline Slot *Layout::slot(Arena *arena, uint32_t i) const {
+  return reinterpret_cast<Slot *>(reinterpret_cast<char *>(arena) + Arena::slots_offset() + i * stride());
+}
 
 }  // namespace vprof
 

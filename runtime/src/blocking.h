@@ -9,21 +9,17 @@
 
 namespace vprof {
 
-inline void abandon_wait(void *wait) {
-  const Wait &abandoned = *static_cast<const Wait *>(wait);
-  write_blocked(abandoned, kNobody, ticks());
-  end_wait(abandoned);
-}
-
-// Runs `block`, a cancellation point, within `wait`, which a cancelled thread leaves in order.
+// Runs `block`, a cancellation point, within `wait`, which a thread that never comes back from it leaves in order
+// (sync.h).
 template <typename Block>
-auto within(Wait wait, Block block) {
-  decltype(block()) result;
-  pthread_cleanup_push(abandon_wait, &wait);
-  result = block();
-  pthread_cleanup_pop(0);
+auto within(const Wait &wait, Block block) {
+  const uint32_t place = open_wait(wait);
+  const auto result = block();
+  close_wait(place);
   return result;
 }
+
+// An attempt is the same call without waiting. Only its success counts: whatever it fails with, the real call decides.
 
 // The primitives that return their error. `attempt` never blocks and says EBUSY where `block` would: only then a wait
 // begins, so what is had at once writes nothing.
@@ -31,11 +27,22 @@ template <typename Attempt, typename Block>
 int acquire(ObjectClass cls, const void *object, Trust trust, Attempt attempt, Block block) {
   if (!attached()) return block();
   const int rc = attempt();
-  if (__builtin_expect(rc != EBUSY, 1)) return rc;
+  if (__builtin_expect(rc == 0, 1)) begin_hold(cls, object_id(object));
+  if (__builtin_expect(rc == 0, 1) || rc == EOWNERDEAD) return rc;
+  if (rc != EBUSY) return block();
   const Wait wait = begin_wait(cls, object_id(object));
   const int blocked = block();
+  if (blocked == 0) keep_hold(table_key(cls, wait.object), wait.began);
   finish_wait(wait, blocked, trust);
   return blocked;
+}
+
+// What never blocks: had, it is held.
+template <typename Attempt>
+int try_to_acquire(ObjectClass cls, const void *object, Attempt attempt) {
+  const int rc = attempt();
+  if (rc == 0 && attached()) begin_hold(cls, object_id(object));
+  return rc;
 }
 
 // `end` is the real release, of an object that waiters of `cls` wait for.
@@ -51,8 +58,10 @@ template <typename Attempt, typename Block>
 auto attempt_or_wait(ObjectClass cls, uint64_t object, int would_block, Attempt attempt, Block block) {
   const int saved_errno = errno;
   const auto rc = attempt();
-  if (rc != -1 || errno != would_block) return rc;
+  if (rc != -1) return rc;
+  const bool is_busy = errno == would_block;
   errno = saved_errno;
+  if (!is_busy) return block();
   const Wait wait = begin_wait(cls, object);
   const auto blocked = within(wait, block);
   const int error = errno;

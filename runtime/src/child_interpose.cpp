@@ -7,7 +7,9 @@
 #include "descriptors.h"
 #include "interpose.h"
 #include "raw_syscall.h"
+#include "restriction.h"
 #include "signals.h"
+#include "vfork.h"
 
 namespace vprof {
 
@@ -33,13 +35,16 @@ void finish_child_wait(const Wait &wait, pid_t ended) {
   errno = error;
 }
 
-// A child of vfork shares our memory, but not its number.
+// A child of vfork shares our memory, but neither the number nor the descriptors.
 void release_parent() {
   if (!attached()) return;
   const int saved_errno = errno;
-  const long process = vprof_raw_syscall(SYS_getpid);
-  release_all_descriptors();
-  release_with_time(ObjectClass::kChild, process_target(static_cast<uint64_t>(process)), true);
+  uint64_t process = g_session.pid;
+  if (!vprof_in_vfork_child)
+    release_all_descriptors();
+  else if (!is_restricted())
+    process = static_cast<uint64_t>(vprof_raw_syscall(SYS_getpid));
+  release_with_time(ObjectClass::kChild, process_target(process), true);
   errno = saved_errno;
 }
 

@@ -19,8 +19,11 @@ void finish_child_wait(const Wait &wait, pid_t ended);
 template <typename Now, typename Make>
 pid_t wait_for_child(Now now, Make make) {
   pthread_testcancel();  // as the real call does
+  const int saved_errno = errno;
   const pid_t ended = now();
-  if (ended != 0) return ended;
+  if (ended > 0) return ended;
+  errno = saved_errno;
+  if (ended < 0) return make();
   const Wait wait = {ObjectClass::kChild, 0, ticks(), 0, nullptr};
   const pid_t child = within(wait, make);
   finish_child_wait(wait, child);
@@ -32,9 +35,12 @@ int wait_now_as(idtype_t kind, id_t child, siginfo_t *status, int flags);
 
 template <typename Make>
 int wait_for_child_as(idtype_t kind, id_t child, siginfo_t *status, int flags, Make make) {
-  status->si_pid = 0;
+  pthread_testcancel();  // as the real call does
+  const int saved_errno = errno;
   const int rc = wait_now_as(kind, child, status, flags);
-  if (rc != 0 || status->si_pid != 0) return rc;
+  if (rc == 0 && status->si_pid != 0) return rc;
+  errno = saved_errno;
+  if (rc != 0) return make();
   const Wait wait = {ObjectClass::kChild, 0, ticks(), 0, nullptr};
   const int waited = within(wait, make);
   finish_child_wait(wait, waited == 0 ? status->si_pid : -1);

@@ -25,6 +25,7 @@ static void finish(const ConditionWait &wait, bool woken, bool timed_out) {
   const uint64_t resumed = ticks();
   const Peer peer = woken ? later_peer(wait.on_condition, wait.on_mutex, resumed) : kNobody;
   if (woken || timed_out) write_blocked(wait.on_condition, peer, resumed);
+  keep_hold(table_key(ObjectClass::kMutex, wait.on_mutex.object), resumed);
   end_wait(wait.on_mutex);
   end_wait(wait.on_condition);
 }

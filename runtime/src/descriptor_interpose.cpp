@@ -1,6 +1,7 @@
 // Functions that make, copy and end descriptors, set how they wait, and lock files; POSIX and System V message queues.
 // What has a site besides is in external_calls.h.
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <mqueue.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "arguments.h"
 #include "descriptor_waits.h"
 #include "interpose.h"
 #include "raw_syscall.h"
@@ -88,6 +90,45 @@ VPROF_INTERPOSE(int, fclose, (FILE * file), (file)) {
   return real_fclose(file);
 }
 
+// Closes a range, or all from one on. Flags may leave them open (CLOSE_RANGE_CLOEXEC): they are looked at again then.
+
+VPROF_INTERPOSE(int, close_range, (unsigned first, unsigned last, int flags), (first, last, flags)) {
+  if (attached()) forget_descriptors(first, last);
+  return real_close_range(first, last, flags);
+}
+
+VPROF_INTERPOSE(void, closefrom, (int first), (first)) {
+  if (attached()) forget_descriptors(first > 0 ? static_cast<unsigned>(first) : 0, ~0u);
+  real_closefrom(first);
+}
+
+// The number stays that of the file, or becomes another.
+template <typename Make>
+static FILE *reopened(FILE *file, Make make) {
+  if (attached() && file != nullptr) forget_descriptor(fileno(file));
+  FILE *const opened = make();
+  if (attached() && opened != nullptr) forget_descriptor(fileno(opened));
+  return opened;
+}
+
+VPROF_INTERPOSE(FILE *, freopen, (const char *path, const char *mode, FILE *file), (path, mode, file)) {
+  return reopened(file, [=] { return real_freopen(path, mode, file); });
+}
+
+VPROF_INTERPOSE(FILE *, freopen64, (const char *path, const char *mode, FILE *file), (path, mode, file)) {
+  return reopened(file, [=] { return real_freopen64(path, mode, file); });
+}
+
+VPROF_INTERPOSE(int, pclose, (FILE * file), (file)) {
+  if (attached() && file != nullptr) forget_descriptor(fileno(file));
+  return real_pclose(file);
+}
+
+VPROF_INTERPOSE(int, mq_close, (mqd_t queue), (queue)) {
+  if (attached()) forget_descriptor(queue);
+  return real_mq_close(queue);
+}
+
 VPROF_INTERPOSE(int, epoll_ctl, (int poller, int operation, int fd, epoll_event *event),
                 (poller, operation, fd, event)) {
   if (attached() && operation != EPOLL_CTL_DEL) remember_in_epoll(poller, fd, event);
@@ -98,16 +139,19 @@ VPROF_INTERPOSE(int, epoll_ctl, (int poller, int operation, int fd, epoll_event 
 
 static int change_lock(int fd, int command, void *lock, int (*real)(int, int, void *)) {
   const auto *range = static_cast<const struct flock *>(lock);
-  const uint64_t object = enter_locked_file(fd);
+  const uint64_t object = is_readable(lock, sizeof *range) ? enter_locked_file(fd) : 0;
   if (object == 0) return real(fd, command, lock);
   if (range->l_type == F_UNLCK)
     return release_by(ObjectClass::kFileLock, object, [=] { return real(fd, command, lock); });
   if (command == F_SETLK || command == F_OFD_SETLK) return real(fd, command, lock);
+  pthread_testcancel();  // as the real call does
   const long attempt = command == F_SETLKW ? F_SETLK : F_OFD_SETLK;
-  return attempt_or_wait(
+  const int rc = attempt_or_wait(
       ObjectClass::kFileLock, object, EAGAIN,
       [=] { return static_cast<int>(vprof_raw_syscall(SYS_fcntl, long{fd}, attempt, lock)); },
       [=] { return real(fd, command, lock); });
+  if (rc == 0) begin_hold(ObjectClass::kFileLock, object);
+  return rc;
 }
 
 // The argument that a command has not is passed on as it came, and not read.
@@ -141,7 +185,9 @@ VPROF_INTERPOSE(int, fcntl64, (int fd, int command, void *argument), (fd, comman
 // A program that limits its system calls may be killed for one that it did not expect.
 VPROF_INTERPOSE(int, prctl, (int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d),
                 (option, a, b, c, d)) {
-  if (option == PR_SET_SECCOMP) stop_looking_at_descriptors();
+  if (option == PR_SET_TSC && a == PR_TSC_SIGSEGV && attached()) silence();
+  if (option == PR_SET_SECCOMP && attached())
+    will_restrict(a == SECCOMP_MODE_FILTER, reinterpret_cast<const sock_fprog *>(b));
   return real_prctl(option, a, b, c, d);
 }
 
@@ -194,7 +240,7 @@ VPROF_INTERPOSE(ssize_t, msgrcv, (int queue, void *message, size_t size, long ty
   const auto make = [=] { return real_msgrcv(queue, message, size, type, flags); };
   if (!attached()) return make();
   release_with_time(ObjectClass::kMessageQueue, room(queue_name(queue)), false);
-  if (flags & IPC_NOWAIT) return make();
+  if (flags & (IPC_NOWAIT | MSG_COPY)) return make();
   return attempt_or_wait(
       ObjectClass::kMessageQueue, queue_name(queue), ENOMSG,
       [=] { return real_msgrcv(queue, message, size, type, flags | IPC_NOWAIT); }, make);

@@ -1,9 +1,11 @@
 // Waits for descriptors, and their releases (descriptors.h), around the real calls.
 //
-// Whether a call waited is known before: a descriptor that may block and is not ready makes it wait. Sockets are tried
-// without waiting (MSG_DONTWAIT), others are asked by poll, and large writes, which may fill a buffer midway, compare
-// the thread's voluntary switches. So what is ready leaves no record, and a wait nobody in the profile ended is one all
-// the same.
+// Whether a call waited is known before: a descriptor that may block and is not ready, which poll tells, makes it wait.
+// Large writes, which may fill a buffer midway, compare the thread's voluntary switches. So what is ready leaves no
+// record, and a wait nobody in the profile ended is one all the same.
+//
+// What is remembered of a descriptor decides what is recorded, and nothing else: it may be another one by now. The only
+// call that moves the program's data is the program's own, as it was made.
 #ifndef VPROF_DESCRIPTOR_WAITS_H
 #define VPROF_DESCRIPTOR_WAITS_H
 
@@ -37,38 +39,16 @@ inline void finish_call(const Wait &wait, bool failed, int fd) {
   errno = error;
 }
 
-// `attempt` is the call without waiting, or says EAGAIN if it may have to wait.
-template <typename Attempt, typename Make>
-auto read_trying(int fd, const Descriptor &d, Attempt attempt, Make make) {
-  pthread_testcancel();  // as the real call does
-  const int saved_errno = errno;
-  auto result = attempt();
-  if (result < 0 && errno == EAGAIN) {
-    errno = saved_errno;
-    const Wait wait = begin_wait(class_of(d), d.in);
-    result = within(wait, make);
-    finish_call(wait, result < 0, fd);
-  }
-  return result;
-}
-
-template <typename Attempt, typename Make>
-auto read_descriptor(int fd, Attempt attempt, Make make) {
+template <typename Make>
+auto read_descriptor(int fd, Make make) {
   const Descriptor d = descriptor(fd);
   if (d.in == 0 || d.kind == DescriptorKind::kLockedFile) return make();
   if (d.kind == DescriptorKind::kStream) release_with_time(ObjectClass::kDescriptor, room(d.in), false);
-  return d.may_block ? read_trying(fd, d, attempt, make) : make();
-}
-
-// For calls that cannot be tried.
-template <typename Make>
-auto read_descriptor(int fd, Make make) {
-  const auto attempt = [&]() -> decltype(make()) {
-    if (is_ready(fd, POLLIN)) return make();
-    errno = EAGAIN;
-    return -1;
-  };
-  return read_descriptor(fd, attempt, make);
+  if (!d.may_block || is_ready(fd, POLLIN)) return make();
+  const Wait wait = begin_wait(class_of(d), d.in);
+  const auto result = within(wait, make);
+  finish_call(wait, result < 0, fd);
+  return result;
 }
 
 template <typename Make>

@@ -11,9 +11,11 @@
 #include <sys/un.h>
 #include <sys/vfs.h>
 
+#include "arguments.h"
 #include "raw_syscall.h"
 #include "signals.h"
 #include "unix_peer.h"
+#include "vfork.h"
 
 namespace vprof {
 
@@ -21,7 +23,7 @@ namespace {
 
 enum Origin : uint64_t { kInode = 16, kDrawn, kUnixEnd, kInternet, kPort, kPath };
 
-constexpr uint32_t kSocket = 1, kMayBlock = 2;
+constexpr uint32_t kMayBlock = 1;
 
 struct Entry {
   std::atomic<uint32_t> kind;
@@ -33,36 +35,39 @@ struct Entry {
 constexpr int kEntries = 65536;
 Entry g_entries[kEntries];
 std::atomic<int> g_used;  // no entry from here on was ever taken
-std::atomic<bool> g_stopped;
 
 Entry *entry_at(int fd) {
   return fd >= 0 && fd < kEntries ? &g_entries[fd] : nullptr;
 }
 
+// A child of vfork has its parent's memory and descriptors of its own: what it does to them is not told to the parent.
+Entry *own_entry_at(int fd) {
+  return vprof_in_vfork_child ? nullptr : entry_at(fd);
+}
+
 void enter(int fd, const Descriptor &d) {
-  Entry *e = entry_at(fd);
+  Entry *e = own_entry_at(fd);
   if (e == nullptr) return;
   int used = g_used.load(std::memory_order_relaxed);
   while (used <= fd && !g_used.compare_exchange_weak(used, fd + 1, std::memory_order_relaxed)) continue;
   e->in.store(d.in, std::memory_order_relaxed);
   e->out.store(d.out, std::memory_order_relaxed);
-  e->flags.store((d.is_socket ? kSocket : 0) | (d.may_block ? kMayBlock : 0), std::memory_order_relaxed);
+  e->flags.store(d.may_block ? kMayBlock : 0, std::memory_order_relaxed);
   e->kind.store(static_cast<uint32_t>(d.kind), std::memory_order_release);
 }
 
 Descriptor read(const Entry &e) {
   const auto kind = static_cast<DescriptorKind>(e.kind.load(std::memory_order_acquire));
   const uint32_t flags = e.flags.load(std::memory_order_relaxed);
-  return {kind, (flags & kSocket) != 0, (flags & kMayBlock) != 0, e.in.load(std::memory_order_relaxed),
-          e.out.load(std::memory_order_relaxed)};
+  return {kind, (flags & kMayBlock) != 0, e.in.load(std::memory_order_relaxed), e.out.load(std::memory_order_relaxed)};
 }
 
 bool flags_allow_waiting(int fd) {
   return (vprof_raw_syscall(SYS_fcntl, long{fd}, long{F_GETFL}) & O_NONBLOCK) == 0;
 }
 
-constexpr Descriptor kNone = {DescriptorKind::kOther, false, false, 0, 0};
-constexpr Descriptor kNotYet = {DescriptorKind::kUnknown, true, false, 0, 0};
+constexpr Descriptor kNone = {DescriptorKind::kOther, false, 0, 0};
+constexpr Descriptor kNotYet = {DescriptorKind::kUnknown, false, 0, 0};
 
 uint64_t hash_bytes(uint64_t seed, const void *bytes, size_t size) {
   uint64_t hash = memory_identity(seed, size);
@@ -120,7 +125,7 @@ int option(int fd, int name) {
 Descriptor look_at_unix_socket(const struct stat &st) {
   const uint64_t peer = unix_peer(static_cast<uint32_t>(st.st_ino));
   if (peer == 0) return kNotYet;  // accepted later, perhaps
-  return {DescriptorKind::kStream, true, false, memory_identity(kUnixEnd, st.st_ino), memory_identity(kUnixEnd, peer)};
+  return {DescriptorKind::kStream, false, memory_identity(kUnixEnd, st.st_ino), memory_identity(kUnixEnd, peer)};
 }
 
 Descriptor look_at_socket(int fd, const struct stat &st) {
@@ -133,13 +138,13 @@ Descriptor look_at_socket(int fd, const struct stat &st) {
     Internet i;
     const bool is_internet = read_internet(own.get(), own.size, &i);
     const uint64_t name = is_internet ? memory_identity(kPort, i.port) : hash_bytes(kPath, &own.storage, own.size);
-    return {DescriptorKind::kListening, true, false, name, 0};
+    return {DescriptorKind::kListening, false, name, 0};
   }
   if (getpeername(fd, reinterpret_cast<sockaddr *>(&peer.storage), &peer.size) != 0) return kNotYet;
   if (family == AF_UNIX) return look_at_unix_socket(st);
   Internet here, there;
   if (!read_internet(own.get(), own.size, &here) || !read_internet(peer.get(), peer.size, &there)) return kNone;
-  return {DescriptorKind::kStream, true, false, one_way(there, here), one_way(here, there)};
+  return {DescriptorKind::kStream, false, one_way(there, here), one_way(here, there)};
 }
 
 // Of POSIX message queues, which are files of a file system of their own.
@@ -162,7 +167,7 @@ Descriptor look_at(int fd) {
     d = look_at_socket(fd, st);
   } else if (S_ISFIFO(st.st_mode) || is_queue(fd, st)) {
     const uint64_t object = identity_of(st);
-    d = {DescriptorKind::kStream, false, false, object, object};
+    d = {DescriptorKind::kStream, false, object, object};
   } else if (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)) {
     d.kind = DescriptorKind::kFile;
   }
@@ -174,7 +179,7 @@ Descriptor look_at(int fd) {
 
 Descriptor descriptor(int fd) {
   const Entry *e = entry_at(fd);
-  if (e == nullptr || g_stopped.load(std::memory_order_relaxed)) return kNone;
+  if (e == nullptr || is_restricted()) return kNone;
   Descriptor known = read(*e);
   if (known.kind == DescriptorKind::kSignals) known.in = process_target(g_session.pid);  // of who reads it
   if (__builtin_expect(known.kind != DescriptorKind::kUnknown, 1)) return known;
@@ -187,7 +192,7 @@ Descriptor descriptor(int fd) {
 
 Descriptor known_descriptor(int fd) {
   const Entry *e = entry_at(fd);
-  return e != nullptr && !g_stopped.load(std::memory_order_relaxed) ? read(*e) : kNone;
+  return e != nullptr && !is_restricted() ? read(*e) : kNone;
 }
 
 void forget_received(const void *received) {
@@ -203,8 +208,13 @@ void forget_received(const void *received) {
 }
 
 void forget_descriptor(int fd) {
-  Entry *e = entry_at(fd);
+  Entry *e = own_entry_at(fd);
   if (e != nullptr) e->kind.store(static_cast<uint32_t>(DescriptorKind::kUnknown), std::memory_order_release);
+}
+
+void forget_descriptors(unsigned first, unsigned last) {
+  const unsigned used = static_cast<unsigned>(g_used.load(std::memory_order_relaxed));
+  for (unsigned fd = first; fd < used && fd <= last; ++fd) forget_descriptor(static_cast<int>(fd));
 }
 
 void copy_descriptor(int from, int to) {
@@ -213,7 +223,7 @@ void copy_descriptor(int from, int to) {
 }
 
 void set_may_block(int fd, bool may_block) {
-  Entry *e = entry_at(fd);
+  Entry *e = own_entry_at(fd);
   if (e == nullptr) return;
   if (may_block)
     e->flags.fetch_or(kMayBlock, std::memory_order_relaxed);
@@ -222,45 +232,49 @@ void set_may_block(int fd, bool may_block) {
 }
 
 void enter_eventfd(int fd) {
+  if (is_restricted()) return;
   const int saved_errno = errno;
   const uint64_t number = g_session.arena->anonymous_mappings.fetch_add(1, std::memory_order_relaxed);
   const uint64_t object = memory_identity(kDrawn, number);
-  enter(fd, {DescriptorKind::kStream, false, flags_allow_waiting(fd), object, object});
+  enter(fd, {DescriptorKind::kStream, flags_allow_waiting(fd), object, object});
   errno = saved_errno;
 }
 
 void enter_signalfd(int fd) {
+  if (is_restricted()) return;
   const int saved_errno = errno;
   const bool may_block = flags_allow_waiting(fd);
-  enter(fd, {DescriptorKind::kSignals, false, may_block, process_target(g_session.pid), 0});
+  enter(fd, {DescriptorKind::kSignals, may_block, process_target(g_session.pid), 0});
   errno = saved_errno;
 }
 
 void enter_pair(int a, int b) {
+  if (is_restricted()) return;
   const int saved_errno = errno;
   struct stat of_a, of_b;
   if (fstat(a, &of_a) == 0 && fstat(b, &of_b) == 0) {
     const bool may_block = flags_allow_waiting(a);
     const uint64_t to_a = memory_identity(kUnixEnd, of_a.st_ino), to_b = memory_identity(kUnixEnd, of_b.st_ino);
-    enter(a, {DescriptorKind::kStream, true, may_block, to_a, to_b});
-    enter(b, {DescriptorKind::kStream, true, may_block, to_b, to_a});
+    enter(a, {DescriptorKind::kStream, may_block, to_a, to_b});
+    enter(b, {DescriptorKind::kStream, may_block, to_b, to_a});
   }
   errno = saved_errno;
 }
 
 uint64_t enter_locked_file(int fd) {
+  if (is_restricted()) return 0;
   const int saved_errno = errno;
   struct stat st;
   const bool known = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
   errno = saved_errno;
   if (!known) return 0;
-  enter(fd, {DescriptorKind::kLockedFile, false, true, identity_of(st), 0});
+  enter(fd, {DescriptorKind::kLockedFile, true, identity_of(st), 0});
   return identity_of(st);
 }
 
 uint64_t listener_at(const void *address, uint32_t size) {
   const auto *a = static_cast<const sockaddr *>(address);
-  if (a == nullptr || size < sizeof(sa_family_t)) return 0;
+  if (size < sizeof(sa_family_t) || size > sizeof(sockaddr_storage) || !is_readable(a, size)) return 0;
   if (a->sa_family == AF_UNIX) {
     // getsockname of the listener counts the zero behind a path, which connect may leave out, or more than it.
     const auto *u = static_cast<const sockaddr_un *>(address);
@@ -274,10 +288,6 @@ uint64_t listener_at(const void *address, uint32_t size) {
   }
   Internet i;
   return read_internet(a, size, &i) && i.is_loopback() ? memory_identity(kPort, i.port) : 0;
-}
-
-void stop_looking_at_descriptors() {
-  g_stopped.store(true, std::memory_order_relaxed);
 }
 
 void release_closed(const Descriptor &d) {

@@ -12,9 +12,11 @@
 // descriptors always take the time, since those who poll them are not counted as waiters; the system call beside it
 // costs more.
 //
-// Not known: descriptors beyond the first 65,536; eventfds received from another process; those closed or made inside
-// libc (fclose is seen). A program that restricts its system calls (prctl, seccomp) has no more edges of descriptors:
-// looking at them could kill it.
+// Not known: descriptors beyond the first 65,536; eventfds received from another process. A program that restricts its
+// system calls (prctl, seccomp) has no more edges of descriptors: looking at them could kill it.
+//
+// What is remembered may be of another descriptor: some are closed where nobody sees it (inside libc, by direct system
+// calls), and processes share what fcntl sets. It decides what is recorded only; what a call does never depends on it.
 //
 // Thread-safety: any thread, signal handlers; nothing locks or allocates. REQUIRES for all: attached(). errno is kept.
 #ifndef VPROF_DESCRIPTORS_H
@@ -36,7 +38,6 @@ enum class DescriptorKind : uint32_t {
 
 struct Descriptor {
   DescriptorKind kind;
-  bool is_socket;
   bool may_block;  // O_NONBLOCK was not set
   uint64_t in;     // objects; 0: none
   uint64_t out;
@@ -52,6 +53,7 @@ Descriptor known_descriptor(int fd);
 void forget_received(const void *message);
 
 void forget_descriptor(int fd);
+void forget_descriptors(unsigned first, unsigned last);
 void copy_descriptor(int from, int to);
 void set_may_block(int fd, bool may_block);
 
@@ -65,8 +67,6 @@ uint64_t enter_locked_file(int fd);
 
 // Who connects to `address` releases this; 0: not on this machine.
 uint64_t listener_at(const void *address, uint32_t size);
-
-void stop_looking_at_descriptors();
 
 inline uint64_t room(uint64_t object) {
   return ~object;

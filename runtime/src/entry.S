@@ -7,6 +7,9 @@
  * so that its compiler need not know of a call. Only what is used is saved: two registers in enter, four in leave; the
  * vector registers where the slow functions are called, which are compiled.
  *
+ * Slots are shared memory, which others may overwrite: the depth is compared before it is an index, the ring's mask is
+ * the process's own, its place a constant (arena.h).
+ *
  * These are enter_quickly() and leave_quickly() of shadow_stack.h, whose rules for signal handlers fix the order of the
  * stores (that the CPU keeps). The outermost frame is usual as well; all else goes to the slow functions of probe.cpp. */
 #include "entry_offsets.h"
@@ -69,7 +72,7 @@ __vprof_enter_site:
         testl %edx, %edx
         jz .Loutermost
         cmpl $VPROF_MAX_FRAMES, %edx
-        je .Lenter_slowly
+        jae .Lenter_slowly                              /* full; or overwritten */
         leaq (%rcx, %rdx, 2), %rcx                      /* rcx: the new frame's call number */
         shlq $VPROF_FRAME_SHIFT, %rdx                   /* slot + rdx: its frame, but for VPROF_SLOT_FRAMES */
         cmpq %r10, VPROF_SLOT_FRAMES - (1 << VPROF_FRAME_SHIFT) + VPROF_FRAME_ADDRESS(%r11, %rdx)
@@ -89,7 +92,10 @@ __vprof_enter_site:
         movq %r10, VPROF_SLOT_FRAMES + VPROF_FRAME_ADDRESS(%r11)
         movq vprof_switch_word(%rip), %rdx
         cmpq $0, %fs:(%rdx)
-        je .Lenter_switched
+        je .Lenter_looking
+        movq T_THREAD@gottpoff(%rip), %rdx
+        cmpq %fs:VPROF_THREAD_LOOK_BY(%rdx), %rax
+        ja .Lenter_looking
         movq %rcx, %rax
         .cfi_remember_state
         RESTORE %rcx
@@ -103,10 +109,10 @@ __vprof_enter_site:
         jmp .Lfill
 
 /* rcx: the frame's call number. */
-.Lenter_switched:
+.Lenter_looking:
         .cfi_remember_state
         SAVE %rcx
-        CALL_KEEPING_VECTORS vprof_enter_switched
+        CALL_KEEPING_VECTORS vprof_enter_looking
         RESTORE %rax
         RESTORE %rcx
         RESTORE %rdx
@@ -144,6 +150,8 @@ __vprof_leave_frame:
         rdtsc
         shlq $32, %rdx
         orq %rdx, %rax                                  /* rax: now */
+        cmpq %fs:VPROF_THREAD_LOOK_BY(%rcx), %rax       /* time for a look (off_cpu.h) */
+        ja .Lleave_slowly
         movq vprof_switch_word(%rip), %rdx
         cmpq $0, %fs:(%rdx)                             /* switched off the CPU since the last look (off_cpu.h) */
         je .Lleave_slowly
@@ -174,13 +182,11 @@ __vprof_leave_frame:
         movq VPROF_SLOT_TAIL(%r11), %rdx
         cmpq VPROF_SLOT_LIMIT(%r11), %rdx
         jae .Lno_room
-        movq VPROF_SLOT_CAPACITY(%r11), %rsi
-        decq %rsi
+        movq vprof_ring_mask(%rip), %rsi
         andq %rdx, %rsi
         shlq $VPROF_RECORD_SHIFT, %rsi
-        addq VPROF_SLOT_RING_OFFSET(%r11), %rsi
-        movq %rax, VPROF_SLOT_RING(%r11, %rsi)
-        movq %rcx, VPROF_SLOT_RING + 8(%r11, %rsi)
+        movq %rax, VPROF_SLOT_RECORDS(%r11, %rsi)
+        movq %rcx, VPROF_SLOT_RECORDS + 8(%r11, %rsi)
         incq %rdx
         movq %rdx, VPROF_SLOT_TAIL(%r11)                /* publishes: stores are not reordered */
         movq $0, VPROF_SLOT_WRITING(%r11)
@@ -255,5 +261,6 @@ call_keeping_vectors:
         .cfi_endproc
         .size call_keeping_vectors, . - call_keeping_vectors
 
-        .hidden vprof_enter_slowly, vprof_enter_switched, vprof_leave_slowly, vprof_finish_record, vprof_switch_word, vprof_xsave_bytes
+        .hidden vprof_enter_slowly, vprof_enter_looking, vprof_leave_slowly, vprof_finish_record, vprof_ring_mask, vprof_switch_word
+        .hidden vprof_xsave_bytes
         .section .note.GNU-stack, "", @progbits

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <netdb.h>
+#include <stdint.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -16,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "arguments.h"
 #include "children.h"
 #include "descriptor_waits.h"
 #include "raw_syscall.h"
@@ -44,37 +46,17 @@ auto call(Called<site>, Make make, Arguments...) {
 
 // Reading
 
-VPROF_CALL(read, int file, void *data, size_t size) {
-  return read_descriptor(
-      file,
-      [=]() -> ssize_t {
-        if (size != 0 && descriptor(file).is_socket)
-          return vprof_raw_syscall(SYS_recvfrom, long{file}, data, size, long{MSG_DONTWAIT}, nullptr, nullptr);
-        if (is_ready(file, POLLIN)) return make();
-        errno = EAGAIN;
-        return -1;
-      },
-      make);
+VPROF_CALL(read, int file) {
+  return read_descriptor(file, make);
 }
-VPROF_CALL(recv, int socket, void *data, size_t size, int flags) {
-  if (flags & (MSG_DONTWAIT | MSG_ERRQUEUE)) return make();
-  return read_descriptor(
-      socket,
-      [=]() -> ssize_t {
-        if ((flags & MSG_WAITALL) == 0)
-          return vprof_raw_syscall(SYS_recvfrom, long{socket}, data, size, long{flags | MSG_DONTWAIT}, nullptr,
-                                   nullptr);
-        if (is_ready(socket, POLLIN)) return make();
-        errno = EAGAIN;
-        return -1;
-      },
-      make);
+VPROF_CALL(recv, int socket, void *, size_t, int flags) {
+  return flags & (MSG_DONTWAIT | MSG_ERRQUEUE) ? make() : read_descriptor(socket, make);
 }
 VPROF_CALL(recvfrom, int socket, void *, size_t, int flags) {
-  return flags & MSG_DONTWAIT ? make() : read_descriptor(socket, make);
+  return flags & (MSG_DONTWAIT | MSG_ERRQUEUE) ? make() : read_descriptor(socket, make);
 }
 VPROF_CALL(recvmsg, int socket, msghdr *message, int flags) {
-  const auto result = flags & MSG_DONTWAIT ? make() : read_descriptor(socket, make);
+  const auto result = flags & (MSG_DONTWAIT | MSG_ERRQUEUE) ? make() : read_descriptor(socket, make);
   if (result >= 0 && message->msg_controllen != 0) forget_received(message);
   return result;
 }
@@ -94,17 +76,14 @@ VPROF_CALL(accept4, int socket) {
 
 // Writing
 
-inline size_t size_of(const iovec *parts, size_t count) {
-  size_t size = 0;
-  for (size_t i = 0; i < count; ++i) size += parts[i].iov_len;
-  return size;
-}
+// What lies in several parts: only the kernel may read where they are.
+constexpr size_t kUnknownSize = SIZE_MAX;
 
 VPROF_CALL(write, int file, const void *, size_t size) {
   return write_descriptor(file, size, make);
 }
-VPROF_CALL(writev, int file, const iovec *parts, int count) {
-  return write_descriptor(file, size_of(parts, static_cast<size_t>(count)), make);
+VPROF_CALL(writev, int file) {
+  return write_descriptor(file, kUnknownSize, make);
 }
 VPROF_CALL(sendfile, int out, int, off_t *, size_t size) {
   return write_descriptor(out, size, make);
@@ -115,8 +94,8 @@ VPROF_CALL(send, int socket, const void *, size_t size, int flags) {
 VPROF_CALL(sendto, int socket, const void *, size_t size, int flags) {
   return write_descriptor(socket, size, make, (flags & MSG_DONTWAIT) == 0);
 }
-VPROF_CALL(sendmsg, int socket, const msghdr *message, int flags) {
-  return write_descriptor(socket, size_of(message->msg_iov, message->msg_iovlen), make, (flags & MSG_DONTWAIT) == 0);
+VPROF_CALL(sendmsg, int socket, const msghdr *, int flags) {
+  return write_descriptor(socket, kUnknownSize, make, (flags & MSG_DONTWAIT) == 0);
 }
 
 // Descriptors that come and go
@@ -147,8 +126,10 @@ VPROF_CALL(close, int file) {
 
 // Readiness
 
-inline bool is_zero(const timespec *timeout) {
-  return timeout != nullptr && timeout->tv_sec == 0 && timeout->tv_nsec == 0;
+// A time that is none, the real call refuses.
+inline bool may_wait_for(const timespec *timeout) {
+  if (timeout == nullptr) return true;
+  return is_time(timeout) && timeout->tv_sec >= 0 && (timeout->tv_sec != 0 || timeout->tv_nsec != 0);
 }
 constexpr long kKernelMaskBytes = 8;
 
@@ -161,7 +142,7 @@ VPROF_CALL(ppoll, pollfd *files, nfds_t count, const timespec *timeout, const si
     timespec zero = {0, 0};
     return static_cast<int>(vprof_raw_syscall(SYS_ppoll, files, count, &zero, mask, kKernelMaskBytes));
   };
-  return poll_descriptors(files, count, !is_zero(timeout), now, make);
+  return poll_descriptors(files, count, may_wait_for(timeout), now, make);
 }
 
 struct KernelMask {
@@ -176,28 +157,38 @@ inline int select_now(int count, fd_set *in, fd_set *out, fd_set *odd, const sig
 }
 
 VPROF_CALL(select, int count, fd_set *in, fd_set *out, fd_set *odd, timeval *timeout) {
-  const bool may_wait = timeout == nullptr || timeout->tv_sec != 0 || timeout->tv_usec != 0;
+  const bool may_wait = timeout == nullptr || (timeout->tv_sec >= 0 && timeout->tv_usec >= 0 &&
+                                               (timeout->tv_sec != 0 || timeout->tv_usec != 0));
   return select_descriptors(
       count, in, out, odd, may_wait, [=] { return select_now(count, in, out, odd, nullptr); }, make);
 }
 VPROF_CALL(pselect, int count, fd_set *in, fd_set *out, fd_set *odd, const timespec *timeout, const sigset_t *mask) {
   return select_descriptors(
-      count, in, out, odd, !is_zero(timeout), [=] { return select_now(count, in, out, odd, mask); }, make);
+      count, in, out, odd, may_wait_for(timeout), [=] { return select_now(count, in, out, odd, mask); }, make);
 }
 
-inline int epoll_now(int poller, epoll_event *found, int most, const sigset_t *mask) {
-  return static_cast<int>(
-      vprof_raw_syscall(SYS_epoll_pwait, long{poller}, found, long{most}, 0l, mask, kKernelMaskBytes));
-}
+// Each by the system call that the program makes: another one it may have forbidden itself.
 
 VPROF_CALL(epoll_wait, int poller, epoll_event *found, int most, int timeout) {
-  return poll_epoll(poller, found, timeout != 0, [=] { return epoll_now(poller, found, most, nullptr); }, make);
+  const auto now = [=] {
+    return static_cast<int>(vprof_raw_syscall(SYS_epoll_wait, long{poller}, found, long{most}, 0l));
+  };
+  return poll_epoll(poller, found, timeout != 0, now, make);
 }
 VPROF_CALL(epoll_pwait, int poller, epoll_event *found, int most, int timeout, const sigset_t *mask) {
-  return poll_epoll(poller, found, timeout != 0, [=] { return epoll_now(poller, found, most, mask); }, make);
+  const auto now = [=] {
+    return static_cast<int>(
+        vprof_raw_syscall(SYS_epoll_pwait, long{poller}, found, long{most}, 0l, mask, kKernelMaskBytes));
+  };
+  return poll_epoll(poller, found, timeout != 0, now, make);
 }
 VPROF_CALL(epoll_pwait2, int poller, epoll_event *found, int most, const timespec *timeout, const sigset_t *mask) {
-  return poll_epoll(poller, found, !is_zero(timeout), [=] { return epoll_now(poller, found, most, mask); }, make);
+  const auto now = [=] {
+    timespec zero = {0, 0};
+    return static_cast<int>(
+        vprof_raw_syscall(SYS_epoll_pwait2, long{poller}, found, long{most}, &zero, mask, kKernelMaskBytes));
+  };
+  return poll_epoll(poller, found, may_wait_for(timeout), now, make);
 }
 
 // Sleep: a wait for somebody only if a signal ended it.
@@ -255,7 +246,9 @@ VPROF_CALL(flock, int file, int operation) {
   const auto now = [=] {
     return static_cast<int>(vprof_raw_syscall(SYS_flock, long{file}, long{operation | LOCK_NB}));
   };
-  return attempt_or_wait(ObjectClass::kFileLock, object, EWOULDBLOCK, now, make);
+  const int rc = attempt_or_wait(ObjectClass::kFileLock, object, EWOULDBLOCK, now, make);
+  if (rc == 0) begin_hold(ObjectClass::kFileLock, object);
+  return rc;
 }
 
 #undef VPROF_CALL

@@ -6,7 +6,7 @@
 
 namespace vprof {
 
-constexpr uint32_t kTraceVersion = 4;  // section 1.1
+constexpr uint32_t kTraceVersion = 5;  // section 1.1
 
 // Section 2: one record; a thread's event is one to three consecutive records.
 struct Record {
@@ -16,6 +16,7 @@ struct Record {
 static_assert(sizeof(Record) == 16, "TRACE_FORMAT.md section 2");
 
 enum class Kind : uint64_t {
+  kExtended = 0,  // section 2.6: `aux` says which
   kInvocation = 1,
   kLongStart = 2,
   kIntervalBegin = 3,
@@ -50,6 +51,7 @@ enum class ObjectClass : uint32_t {
   kChild = 13,
   kFileLock = 14,
   kMessageQueue = 15,
+  kFiber = 16,
 };
 
 // Section 2.2.
@@ -84,7 +86,13 @@ constexpr uint32_t call_of(uint64_t w1) {
   return static_cast<uint32_t>(w1 >> (32 + kSiteBits));
 }
 
-// Section 2.4: w1 of OBJECT after INTERVAL_BEGIN where the program knew no time.
+// TRACE_FORMAT.md section 2.6: aux of an extended record: which one, and for HELD the object class.
+constexpr uint32_t kHeld = 1 << 8;
+constexpr uint32_t held_aux(ObjectClass cls) {
+  return kHeld | static_cast<uint32_t>(cls);
+}
+
+// TRACE_FORMAT.md section 2.4: w1 of OBJECT after INTERVAL_BEGIN where the program knew no time.
 constexpr int64_t kNotCreated = INT64_MIN;
 
 // aux of INTERVAL_END. `label` is the number of the type, 0 = as at the begin.
@@ -105,7 +113,7 @@ constexpr uint64_t time_of(Record r, uint64_t near) {
   return ahead >> 47 ? near + ahead - (kTimeMask + 1) : near + ahead;
 }
 
-// Section 8, the worked bytes.
+// TRACE_FORMAT.md section 8, the worked bytes.
 static_assert(make_record(Kind::kInvocation, 0x1400, 2, call_tag(7, 3) | 0x400).w0 == 0x1002000000001400);
 static_assert((call_tag(7, 3) | 0x400) == 0x00c0000700000400);
 static_assert(make_record(Kind::kIntervalEnd, 0x1500, 0, 5).w0 == 0x4000000000001500);

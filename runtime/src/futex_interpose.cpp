@@ -4,14 +4,17 @@
 // A wait that finds another value than expected was none. Waiters that are moved to another futex are woken there.
 // Not seen: futexes of libc itself, and of futex_waitv.
 #include <linux/futex.h>
+#include <linux/seccomp.h>
 #include <stdarg.h>
 #include <sys/syscall.h>
 
+#include "arguments.h"
 #include "blocking.h"
 #include "children.h"
 #include "descriptors.h"
 #include "interpose.h"
 #include "raw_syscall.h"
+#include "restriction.h"
 #include "signals.h"
 
 extern "C" __attribute__((visibility("hidden"))) long vprof_failed_syscall(long result) {
@@ -69,9 +72,10 @@ static long wait_on(const FutexCall &call) {
 static long lock(const FutexCall &call) {
   const int saved_errno = errno;
   const long tried = call.make_as(FUTEX_TRYLOCK_PI);
-  if (tried >= 0 || errno != EAGAIN) return tried;
+  if (tried >= 0) return tried;
+  const bool is_taken = errno == EAGAIN;
   errno = saved_errno;
-  return wait_on(call);
+  return is_taken ? wait_on(call) : call.make();
 }
 
 static long wake(const FutexCall &call) {
@@ -95,6 +99,16 @@ static long requeue(const FutexCall &call) {
     from->requeued_at.store(ticks(), std::memory_order_release);
   }
   return wake(call);
+}
+
+// Numbers of descriptors that are others' afterwards.
+static void note_closed(long number, long a, long b) {
+  if (number == SYS_close)
+    forget_descriptor(static_cast<int>(a));
+  else if (number == SYS_dup2 || number == SYS_dup3)
+    forget_descriptor(static_cast<int>(b));
+  else if (number == SYS_close_range)
+    forget_descriptors(static_cast<unsigned>(a), static_cast<unsigned>(b));
 }
 
 static long futex(const FutexCall &call) {
@@ -126,7 +140,9 @@ VPROF_WRAPPER(long, syscall, (long number, long a, long b, long c, long d, long 
   if (__builtin_expect(attached(), 0)) {
     if (number == SYS_futex) return futex({a, b, c, d, e, f});
     if (number == SYS_exit_group) release_parent();
-    if (number == SYS_seccomp) stop_looking_at_descriptors();
+    if (number == SYS_seccomp && (a == SECCOMP_SET_MODE_FILTER || a == SECCOMP_SET_MODE_STRICT))
+      will_restrict(a == SECCOMP_SET_MODE_FILTER, reinterpret_cast<const sock_fprog *>(c));
+    note_closed(number, a, b);
     note_signal_sent(number, a, b);
   }
   return vprof_raw_syscall(number, a, b, c, d, e, f);

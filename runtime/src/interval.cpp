@@ -1,6 +1,9 @@
 // Intervals, tasks and described primitives: the functions of vprof/vprof.h.
 #include <time.h>
 
+#include <algorithm>
+
+#include "described.h"
 #include "off_cpu.h"
 #include "sync.h"
 #include "vprof/vprof.h"
@@ -22,12 +25,14 @@ VPROF_API void vprof_interval_begin(uint64_t id, const char *type) {
   write(Kind::kIntervalBegin, g_session.arena->labels.intern(type), id, Space::kReserved);
 }
 
-// Section 2.4 of TRACE_FORMAT.md. Times beyond 2^63 ns are no times of any clock: the difference says so.
+// Section 2.4 of TRACE_FORMAT.md. No clock reaches 2^63 ns: a larger number, such as a program's UINT64_MAX for
+// "never", is in the future. Its difference modulo 2^64 would be the clock's own time, a believable age until the
+// machine is up for an hour.
 static int64_t age_ns(uint64_t created_ns, int clock) {
   timespec now;
   if (created_ns == 0 || clock_gettime(clock, &now) != 0) return kNotCreated;
-  const uint64_t now_ns = static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
-  return static_cast<int64_t>(now_ns - created_ns);
+  const int64_t now_ns = static_cast<int64_t>(now.tv_sec) * 1000000000 + now.tv_nsec;
+  return now_ns - static_cast<int64_t>(std::min(created_ns, uint64_t{INT64_MAX}));
 }
 
 VPROF_API void vprof_interval_begin_created(uint64_t id, const char *type, uint64_t created_ns, int clock) {
@@ -66,55 +71,43 @@ VPROF_API void vprof_dequeue(uint64_t task) {
   write(Kind::kDequeue, 0, described_id(task), Space::kNormal);
 }
 
-// Waits of one thread nest when a primitive is built of others. Beyond this many the outermost is given up: most likely
-// its function was left by longjmp, without an end.
-constexpr uint32_t kMaxNestedWaits = 4;
-
-struct OpenWaits {
-  Wait waits[kMaxNestedWaits];
-  uint32_t count;
-};
-
-static __thread OpenWaits t_waits;
+__thread Described t_described;
 
 static void give_up_outermost_wait() {
-  end_wait(t_waits.waits[0]);
-  --t_waits.count;
-  for (uint32_t i = 0; i < t_waits.count; ++i) t_waits.waits[i] = t_waits.waits[i + 1];
+  end_wait(t_described.waits[0]);
+  --t_described.count;
+  for (uint32_t i = 0; i < t_described.count; ++i) t_described.waits[i] = t_described.waits[i + 1];
 }
 
 VPROF_API void vprof_wait_begin(uint64_t object) {
   if (!attached()) return;
-  if (t_waits.count == kMaxNestedWaits) give_up_outermost_wait();
-  t_waits.waits[t_waits.count] = begin_wait(ObjectClass::kDescribed, described_id(object));
-  ++t_waits.count;
+  if (t_described.count == kMaxNestedWaits) give_up_outermost_wait();
+  t_described.waits[t_described.count] = begin_wait(ObjectClass::kDescribed, described_id(object));
+  ++t_described.count;
 }
 
 VPROF_API void vprof_wait_end(uint64_t object) {
   if (!attached()) return;
   const uint64_t now = ticks();
   const uint64_t name = described_id(object);
-  uint32_t ours = t_waits.count;
-  while (ours != 0 && t_waits.waits[ours - 1].object != name) --ours;
+  uint32_t ours = t_described.count;
+  while (ours != 0 && t_described.waits[ours - 1].object != name) --ours;
   if (ours == 0) return;
-  const Wait wait = t_waits.waits[ours - 1];
+  const Wait wait = t_described.waits[ours - 1];
   const Peer peer = find_peer(wait, now, Trust::kOnlyDuringWait);
   if (!(peer.flags & kPeerUnknown)) write_blocked(wait, peer, now);
-  for (uint32_t i = ours - 1; i < t_waits.count; ++i)
-    end_wait(t_waits.waits[i]);  // those above were left without an end
-  t_waits.count = ours - 1;
+  for (uint32_t i = ours - 1; i < t_described.count; ++i)
+    end_wait(t_described.waits[i]);  // those above were left without an end
+  t_described.count = ours - 1;
 }
 
-// The release in progress, between wake and wake_done.
-static __thread Release t_release;
-
 VPROF_API void vprof_wake(uint64_t object) {
-  if (attached()) t_release = begin_release(ObjectClass::kDescribed, described_id(object));
+  if (attached()) t_described.release = begin_release(ObjectClass::kDescribed, described_id(object));
 }
 
 VPROF_API void vprof_wake_done(uint64_t object) {
-  if (attached() && t_release.key == table_key(ObjectClass::kDescribed, described_id(object)))
-    finish_release(t_release);
+  if (attached() && t_described.release.key == table_key(ObjectClass::kDescribed, described_id(object)))
+    finish_release(t_described.release);
 }
 
 }  // namespace vprof

@@ -2,6 +2,7 @@
 //
 // Lock-free and safe in signal handlers: a text is written into an entry of its own first and then published by one CAS
 // of the index; the loser of a race finds the winner's equal text and leaves its entry unused. Nothing is ever removed.
+// Whatever others write over the table, a search ends after kIndexSize places and stays within it.
 #ifndef VPROF_LABELS_H
 #define VPROF_LABELS_H
 

@@ -10,27 +10,43 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstddef>
+
+#include "fibers.h"
+#include "memory_limits.h"
 #include "off_cpu.h"
+#include "restriction.h"
 #include "shadow_stack.h"
+#include "stacks.h"
 
 namespace vprof {
 
 Session g_session;
+extern "C" uint64_t vprof_ring_mask = 0;
 
-// Ours: the right kind, our user's, closed to all others.
-static bool is_private(const struct stat &st, mode_t kind) {
-  return (st.st_mode & S_IFMT) == kind && st.st_uid == geteuid() && (st.st_mode & 077) == 0;
+// A file that is our user's, closed to all others.
+static bool is_private_file(const struct stat &st) {
+  return S_ISREG(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 077) == 0;
 }
 
-static void *map_private_file(int directory, const char *name, size_t least, size_t *size) {
+// The session's directory: ours alone; or root's, where only root may change what is in it (`--user`).
+static bool is_session_directory(const struct stat &st) {
+  const mode_t forbidden = st.st_uid == geteuid() ? 077 : 022;
+  return S_ISDIR(st.st_mode) && (st.st_uid == geteuid() || st.st_uid == 0) && (st.st_mode & forbidden) == 0;
+}
+
+// `size` is the file's afterwards; of it the first `most` bytes are mapped.
+static void *map_private_file(int directory, const char *name, size_t least, size_t most, size_t *size) {
   const int fd = openat(directory, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return nullptr;
   struct stat st;
   void *p = MAP_FAILED;
-  if (fstat(fd, &st) == 0 && is_private(st, S_IFREG) && static_cast<size_t>(st.st_size) >= least)
-    p = mmap(nullptr, static_cast<size_t>(st.st_size), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (fstat(fd, &st) == 0 && is_private_file(st) && static_cast<size_t>(st.st_size) >= least)
+    p = mmap(nullptr, std::min(static_cast<size_t>(st.st_size), most), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   close(fd);
   if (p == MAP_FAILED) return nullptr;
   *size = static_cast<size_t>(st.st_size);
@@ -43,27 +59,63 @@ static bool lies_safely(int directory) {
   return fstatat(directory, "..", &st, 0) == 0 && ((st.st_mode & S_IWOTH) == 0 || (st.st_mode & S_ISVTX) != 0);
 }
 
-// Of this version, and whole: reading beyond a file's end would kill the program.
-static bool is_whole(Arena *arena, size_t size) {
-  if (memcmp(arena->magic, kArenaMagic, sizeof kArenaMagic) != 0 || arena->size != size || arena->slot_count == 0 ||
-      arena->slot_stride < sizeof(Slot) ||
-      size != Arena::slots_offset() + size_t{arena->slot_count} * arena->slot_stride)
-    return false;
-  return arena->slot_stride == Arena::stride_for(arena->slot(0)->ring.capacity() * sizeof(Record));
+// Of this version. `layout` is a copy that was checked.
+static bool is_ours(const Arena *arena, Layout *layout) {
+  *layout = {read_once(arena->layout.slots), read_once(arena->layout.ring_records)};
+  return memcmp(arena->magic, kArenaMagic, sizeof kArenaMagic) == 0 && layout->is_possible();
+}
+
+// As much of the arena as the process may map by its limits: its first slots; none if these would be too few.
+static Layout within_limits(Layout layout) {
+  constexpr uint32_t kLeast = 4;
+  const size_t room = room_for_session(), fixed = Arena::slots_offset() + kMaxSites;
+  const size_t fit = room > fixed ? (room - fixed) / (layout.stride() + kMaxFrames * sizeof(uint16_t)) : 0;
+  if (fit < std::min(layout.slots, kLeast)) return {0, layout.ring_records};
+  if (fit < layout.slots) layout.slots = static_cast<uint32_t>(fit);
+  return layout;
+}
+
+// The layout to be mapped. False if there is none, which the session learns where the limits are why.
+static bool find_room(int directory, Layout *mapped) {
+  static_assert(offsetof(Arena, without_room) + sizeof(uint32_t) <= kPage);
+  size_t size;
+  void *page = map_private_file(directory, "arena", Arena::slots_offset(), kPage, &size);
+  if (page == nullptr) return false;
+  Arena *arena = static_cast<Arena *>(page);
+  const bool ours = is_ours(arena, mapped);
+  if (ours) *mapped = within_limits(*mapped);
+  const bool found = ours && mapped->slots != 0;
+  if (ours && !found) arena->without_room.fetch_add(1, std::memory_order_relaxed);
+  munmap(page, kPage);
+  return found;
+}
+
+// Whole, as reading beyond a file's end would kill the program; and `mapped` is a part of it.
+static bool is_whole(const Arena *arena, size_t size, Layout mapped) {
+  Layout whole;
+  return is_ours(arena, &whole) && whole.arena_size() == size && whole.ring_records == mapped.ring_records &&
+         whole.slots >= mapped.slots;
 }
 
 static bool map_session(int directory) {
+  Layout mapped;
+  if (!find_room(directory, &mapped)) return false;
   size_t arena_size = 0, switches_size = 0;
-  Arena *arena = static_cast<Arena *>(map_private_file(directory, "arena", Arena::slots_offset(), &arena_size));
+  Arena *arena = static_cast<Arena *>(
+      map_private_file(directory, "arena", Arena::slots_offset(), mapped.arena_size(), &arena_size));
   if (arena == nullptr) return false;
   void *switches = nullptr;
-  if (is_whole(arena, arena_size)) switches = map_private_file(directory, "switches", kMaxSites, &switches_size);
-  if (switches == nullptr || !renew_call_numbers(arena)) {
-    munmap(arena, arena_size);
+  if (is_whole(arena, arena_size, mapped))
+    switches = map_private_file(directory, "switches", kMaxSites, kMaxSites, &switches_size);
+  if (switches == nullptr || !renew_call_numbers(mapped)) {
+    munmap(arena, mapped.arena_size());
     return false;
   }
+  g_session.layout = mapped;
+  g_session.hold = read_once(arena->hold) != 0;
+  vprof_ring_mask = mapped.ring_records - 1;
   g_session.switches = static_cast<unsigned char *>(switches);
-  g_session.clock = arena->clock;
+  g_session.clock = read_once(arena->clock);
   g_session.pid = static_cast<uint32_t>(getpid());
   g_session.program = program_identity("/proc/self/exe");
   g_session.arena = arena;
@@ -72,9 +124,8 @@ static bool map_session(int directory) {
 
 // exec keeps the pid but not the threads: what an earlier program of this process left live has ended.
 static void end_slots_of_former_program() {
-  Arena *arena = g_session.arena;
-  for (uint32_t i = 0; i < arena->slot_count; ++i) {
-    std::atomic<uint64_t> &owner = arena->slot(i)->owner;
+  for (uint32_t i = 0; i < g_session.layout.slots; ++i) {
+    std::atomic<uint64_t> &owner = g_session.layout.slot(g_session.arena, i)->owner;
     uint64_t live = slot_owner(SlotState::kLive, g_session.pid);
     owner.compare_exchange_strong(live, slot_owner(SlotState::kEnded, g_session.pid));
     uint64_t claimed = slot_owner(SlotState::kClaimed, g_session.pid);
@@ -92,22 +143,24 @@ static void before_fork() {
 // The child's thread takes a slot of its own on its first record; its open frames are those of the parent and are not
 // followed. Without memory for call numbers of its own it goes on with its copy of the parent's.
 static void in_forked_child() {
-  g_session.pid = static_cast<uint32_t>(getpid());
-  renew_call_numbers(g_session.arena);
+  g_session.pid = own_tid();
+  if (!is_restricted()) renew_call_numbers(g_session.layout);
   forget_slot(t_forker);
+  forget_fibers();
 }
 
 bool attach(const char *directory) {
-  const int fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  const int fd = open(directory, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return false;
   struct stat st;
   const bool ok =
-      fstat(fd, &st) == 0 && is_private(st, S_IFDIR) && lies_safely(fd) && prepare_threads() && map_session(fd);
+      fstat(fd, &st) == 0 && is_session_directory(st) && lies_safely(fd) && prepare_threads() && map_session(fd);
   close(fd);
   if (!ok) return false;
   end_slots_of_former_program();
   prepare_off_cpu();
   prepare_entry();
+  if (syscall(SYS_gettid) == getpid()) t_stack = main_stack();
   pthread_atfork(before_fork, nullptr, in_forked_child);
   return true;
 }

@@ -5,6 +5,7 @@
 // Of a mutex whose owner died nobody is the waker.
 #include <threads.h>
 
+#include "arguments.h"
 #include "blocking.h"
 #include "interpose.h"
 
@@ -12,22 +13,28 @@ namespace vprof {
 
 // POSIX mutexes
 
+VPROF_INTERPOSE(int, pthread_mutex_trylock, (pthread_mutex_t * mutex), (mutex)) {
+  return try_to_acquire(ObjectClass::kMutex, mutex, [=] { return real_pthread_mutex_trylock(mutex); });
+}
+
 VPROF_INTERPOSE(int, pthread_mutex_lock, (pthread_mutex_t * mutex), (mutex)) {
   return acquire(
-      ObjectClass::kMutex, mutex, Trust::kAlways, [=] { return pthread_mutex_trylock(mutex); },
+      ObjectClass::kMutex, mutex, Trust::kAlways, [=] { return real_pthread_mutex_trylock(mutex); },
       [=] { return real_pthread_mutex_lock(mutex); });
 }
 
 VPROF_INTERPOSE(int, pthread_mutex_timedlock, (pthread_mutex_t * mutex, const timespec *until), (mutex, until)) {
+  if (!is_time(until)) return real_pthread_mutex_timedlock(mutex, until);
   return acquire(
-      ObjectClass::kMutex, mutex, Trust::kAlways, [=] { return pthread_mutex_trylock(mutex); },
+      ObjectClass::kMutex, mutex, Trust::kAlways, [=] { return real_pthread_mutex_trylock(mutex); },
       [=] { return real_pthread_mutex_timedlock(mutex, until); });
 }
 
 VPROF_INTERPOSE(int, pthread_mutex_clocklock, (pthread_mutex_t * mutex, clockid_t clock, const timespec *until),
                 (mutex, clock, until)) {
+  if (!is_time(clock, until)) return real_pthread_mutex_clocklock(mutex, clock, until);
   return acquire(
-      ObjectClass::kMutex, mutex, Trust::kAlways, [=] { return pthread_mutex_trylock(mutex); },
+      ObjectClass::kMutex, mutex, Trust::kAlways, [=] { return real_pthread_mutex_trylock(mutex); },
       [=] { return real_pthread_mutex_clocklock(mutex, clock, until); });
 }
 
@@ -37,13 +44,22 @@ VPROF_INTERPOSE(int, pthread_mutex_unlock, (pthread_mutex_t * mutex), (mutex)) {
 
 // C11 mutexes
 
+VPROF_INTERPOSE(int, mtx_trylock, (mtx_t * mutex), (mutex)) {
+  const int tried = real_mtx_trylock(mutex);
+  if (tried == thrd_success && attached()) begin_hold(ObjectClass::kMutex, object_id(mutex));
+  return tried;
+}
+
 template <typename Block>
 static int lock_c11(mtx_t *mutex, Block block) {
   if (!attached()) return block();
-  const int tried = mtx_trylock(mutex);
-  if (tried != thrd_busy) return tried;
+  const int tried = real_mtx_trylock(mutex);
+  if (__builtin_expect(tried == thrd_success, 1)) begin_hold(ObjectClass::kMutex, object_id(mutex));
+  if (tried == thrd_success) return tried;
+  if (tried != thrd_busy) return block();
   const Wait wait = begin_wait(ObjectClass::kMutex, object_id(mutex));
   const int rc = block();
+  if (rc == thrd_success) keep_hold(table_key(ObjectClass::kMutex, wait.object), wait.began);
   finish_wait(wait, rc == thrd_success ? 0 : rc == thrd_timedout ? ETIMEDOUT : EINVAL, Trust::kAlways);
   return rc;
 }
@@ -53,6 +69,7 @@ VPROF_INTERPOSE(int, mtx_lock, (mtx_t * mutex), (mutex)) {
 }
 
 VPROF_INTERPOSE(int, mtx_timedlock, (mtx_t * mutex, const timespec *until), (mutex, until)) {
+  if (!is_time(until)) return real_mtx_timedlock(mutex, until);
   return lock_c11(mutex, [=] { return real_mtx_timedlock(mutex, until); });
 }
 
@@ -62,10 +79,15 @@ VPROF_INTERPOSE(int, mtx_unlock, (mtx_t * mutex), (mutex)) {
 
 // Spin locks
 
+VPROF_INTERPOSE(int, pthread_spin_trylock, (pthread_spinlock_t * lock), (lock)) {
+  const void *object = const_cast<const int *>(lock);
+  return try_to_acquire(ObjectClass::kSpinLock, object, [=] { return real_pthread_spin_trylock(lock); });
+}
+
 VPROF_INTERPOSE(int, pthread_spin_lock, (pthread_spinlock_t * lock), (lock)) {
   const void *object = const_cast<const int *>(lock);
   return acquire(
-      ObjectClass::kSpinLock, object, Trust::kAlways, [=] { return pthread_spin_trylock(lock); },
+      ObjectClass::kSpinLock, object, Trust::kAlways, [=] { return real_pthread_spin_trylock(lock); },
       [=] { return real_pthread_spin_lock(lock); });
 }
 
@@ -92,13 +114,31 @@ static Trust trust_of_readers(const pthread_rwlock_t *lock) {
   return lock->__data.__flags == PTHREAD_RWLOCK_PREFER_READER_NP ? Trust::kAlways : Trust::kOnlyDuringWait;
 }
 
+VPROF_INTERPOSE(int, pthread_rwlock_tryrdlock, (pthread_rwlock_t * lock), (lock)) {
+  const int tried = real_pthread_rwlock_tryrdlock(lock);
+  if (tried == 0 && attached()) begin_hold(ObjectClass::kReadWriteLock, read_side(object_id(lock)));
+  return tried;
+}
+
+VPROF_INTERPOSE(int, pthread_rwlock_trywrlock, (pthread_rwlock_t * lock), (lock)) {
+  return try_to_acquire(ObjectClass::kReadWriteLock, lock, [=] { return real_pthread_rwlock_trywrlock(lock); });
+}
+
+// Each side is held by its own threads.
+static void hold_side(uint64_t side, uint64_t since) {
+  keep_hold(table_key(ObjectClass::kReadWriteLock, side), since);
+}
+
 template <typename Block>
 static int lock_for_reading(pthread_rwlock_t *lock, Block block) {
   if (!attached()) return block();
-  const int tried = pthread_rwlock_tryrdlock(lock);
-  if (__builtin_expect(tried != EBUSY, 1)) return tried;
+  const int tried = real_pthread_rwlock_tryrdlock(lock);
+  if (__builtin_expect(tried == 0, 1)) begin_hold(ObjectClass::kReadWriteLock, read_side(object_id(lock)));
+  if (__builtin_expect(tried == 0, 1)) return 0;
+  if (tried != EBUSY) return block();
   const Wait wait = begin_wait(ObjectClass::kReadWriteLock, object_id(lock));
   const int rc = block();
+  if (rc == 0) hold_side(read_side(wait.object), wait.began);
   finish_wait(wait, rc, trust_of_readers(lock));
   return rc;
 }
@@ -118,14 +158,17 @@ static Peer last_out(const Wait &on_writer, const Wait &on_readers, bool writer_
 template <typename Block>
 static int lock_for_writing(pthread_rwlock_t *lock, Block block) {
   if (!attached()) return block();
-  const int tried = pthread_rwlock_trywrlock(lock);
-  if (__builtin_expect(tried != EBUSY, 1)) return tried;
+  const int tried = real_pthread_rwlock_trywrlock(lock);
+  if (__builtin_expect(tried == 0, 1)) begin_hold(ObjectClass::kReadWriteLock, object_id(lock));
+  if (__builtin_expect(tried == 0, 1)) return 0;
+  if (tried != EBUSY) return block();
   const bool writer_has_it = has_writer(lock);
   const uint64_t name = object_id(lock);
   const Wait on_readers = begin_wait(ObjectClass::kReadWriteLock, read_side(name));
   const Wait on_writer = begin_wait(ObjectClass::kReadWriteLock, name);
   const int rc = block();
   const uint64_t resumed = ticks();
+  if (rc == 0) hold_side(name, on_readers.began);
   if (rc == 0)
     write_blocked(on_writer, last_out(on_writer, on_readers, writer_has_it, resumed), resumed);
   else if (rc == ETIMEDOUT)
@@ -140,11 +183,13 @@ VPROF_INTERPOSE(int, pthread_rwlock_rdlock, (pthread_rwlock_t * lock), (lock)) {
 }
 
 VPROF_INTERPOSE(int, pthread_rwlock_timedrdlock, (pthread_rwlock_t * lock, const timespec *until), (lock, until)) {
+  if (!is_time(until)) return real_pthread_rwlock_timedrdlock(lock, until);
   return lock_for_reading(lock, [=] { return real_pthread_rwlock_timedrdlock(lock, until); });
 }
 
 VPROF_INTERPOSE(int, pthread_rwlock_clockrdlock, (pthread_rwlock_t * lock, clockid_t clock, const timespec *until),
                 (lock, clock, until)) {
+  if (!is_time(clock, until)) return real_pthread_rwlock_clockrdlock(lock, clock, until);
   return lock_for_reading(lock, [=] { return real_pthread_rwlock_clockrdlock(lock, clock, until); });
 }
 
@@ -153,11 +198,13 @@ VPROF_INTERPOSE(int, pthread_rwlock_wrlock, (pthread_rwlock_t * lock), (lock)) {
 }
 
 VPROF_INTERPOSE(int, pthread_rwlock_timedwrlock, (pthread_rwlock_t * lock, const timespec *until), (lock, until)) {
+  if (!is_time(until)) return real_pthread_rwlock_timedwrlock(lock, until);
   return lock_for_writing(lock, [=] { return real_pthread_rwlock_timedwrlock(lock, until); });
 }
 
 VPROF_INTERPOSE(int, pthread_rwlock_clockwrlock, (pthread_rwlock_t * lock, clockid_t clock, const timespec *until),
                 (lock, clock, until)) {
+  if (!is_time(clock, until)) return real_pthread_rwlock_clockwrlock(lock, clock, until);
   return lock_for_writing(lock, [=] { return real_pthread_rwlock_clockwrlock(lock, clock, until); });
 }
 

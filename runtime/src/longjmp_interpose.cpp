@@ -1,4 +1,5 @@
-// longjmp and its kin: the C library's functions, wrapped to close the frames that a jump leaves.
+// longjmp and its kin: the C library's functions, wrapped to close the frames and waits that a jump leaves, or to
+// follow it to another stack (fibers.h).
 //
 // Without this the next calls may seem to be made inside such a frame: where a function keeps its frame variable is
 // the compiler's choice, so the address alone does not tell a callee from a sibling that was left (shadow_stack.h). A
@@ -7,9 +8,8 @@
 // Not seen: __builtin_longjmp, a jump of another library's own. Then shadow_stack.h's two rules hold alone.
 #include <setjmp.h>
 
+#include "fibers.h"
 #include "interpose.h"
-#include "off_cpu.h"
-#include "shadow_stack.h"
 
 namespace vprof {
 
@@ -22,7 +22,7 @@ static uint64_t target_stack_pointer(const jmp_buf buffer) {
 }
 
 static void close_left(const jmp_buf buffer) {
-  if (t_thread.slot != nullptr) leave_for(t_thread.slot, target_stack_pointer(buffer), event_ticks(t_thread.slot));
+  go_to(target_stack_pointer(buffer));
 }
 
 VPROF_INTERPOSE(void, longjmp, (jmp_buf buffer, int value), (buffer, value)) {

@@ -18,7 +18,9 @@
 
 #include "interpose.h"
 #include "mappings.h"
+#include "memory_limits.h"
 #include "raw_syscall.h"
+#include "restriction.h"
 #include "session.h"
 
 namespace vprof {
@@ -63,6 +65,7 @@ static void *map(void *address, size_t length, int protection, int flags, int fd
   if (result == -1 || !attached() || !is_writable_and_shared(protection, flags))
     return reinterpret_cast<void *>(result);
   const int saved_errno = errno;
+  if (is_restricted() && (flags & MAP_ANONYMOUS) == 0) return reinterpret_cast<void *>(result);
   const uint64_t identity = flags & MAP_ANONYMOUS ? anonymous_identity() : file_identity(fd);
   g_mappings.enter(static_cast<uint64_t>(result), length, identity + static_cast<uint64_t>(offset));
   errno = saved_errno;
@@ -104,7 +107,8 @@ VPROF_WRAPPER(void *, mremap, (void *old, size_t old_length, size_t length, int 
 
 VPROF_WRAPPER(void *, shmat, (int id, const void *address, int flags), VPROF_LABEL("shmat")) {
   const long result = vprof_raw_syscall(SYS_shmat, id, address, flags);
-  if (result == -1 || !attached() || (flags & SHM_RDONLY) != 0) return reinterpret_cast<void *>(result);
+  if (result == -1 || !attached() || is_restricted() || (flags & SHM_RDONLY) != 0)
+    return reinterpret_cast<void *>(result);
   const int saved_errno = errno;
   shmid_ds segment;
   if (shmctl(id, IPC_STAT, &segment) == 0) {
@@ -121,13 +125,23 @@ VPROF_WRAPPER(int, shmdt, (const void *address), VPROF_LABEL("shmdt")) {
   return static_cast<int>(vprof_raw_syscall(SYS_shmdt, address));
 }
 
+// Without a session's mappings it would lock nothing of them, nor would they count.
+VPROF_WRAPPER(int, mlockall, (int flags), VPROF_LABEL("mlockall")) {
+  const long result = vprof_raw_syscall(SYS_mlockall, long{flags});
+  if (!attached() || is_restricted() || (flags & MCL_CURRENT) == 0) return static_cast<int>(result);
+  if (result != 0) return errno == ENOMEM ? static_cast<int>(lock_around_session(flags)) : -1;
+  unlock_session();
+  return 0;
+}
+
 // Named semaphores: the file of the name (shm_overview(7)) tells which memory it is. The same name gives the same
 // address again, so it is entered once.
 
 VPROF_INTERPOSE(sem_t *, sem_open, (const char *name, int flags, mode_t mode, unsigned value),
                 (name, flags, mode, value)) {
   sem_t *const semaphore = real_sem_open(name, flags, mode, value);
-  if (semaphore == SEM_FAILED || !attached() || g_mappings.find(address_of(semaphore)) != 0) return semaphore;
+  if (semaphore == SEM_FAILED || !attached() || is_restricted() || g_mappings.find(address_of(semaphore)) != 0)
+    return semaphore;
   const int saved_errno = errno;
   char path[300];
   struct stat st;
@@ -140,7 +154,7 @@ VPROF_INTERPOSE(sem_t *, sem_open, (const char *name, int flags, mode_t mode, un
 
 VPROF_INTERPOSE(int, sem_close, (sem_t * semaphore), (semaphore)) {
   const int rc = real_sem_close(semaphore);
-  if (attached() && !is_mapped(semaphore)) g_mappings.forget(address_of(semaphore), sizeof(sem_t));
+  if (attached() && !is_restricted() && !is_mapped(semaphore)) g_mappings.forget(address_of(semaphore), sizeof(sem_t));
   return rc;
 }
 

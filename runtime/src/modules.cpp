@@ -3,6 +3,9 @@
 //
 //     constructor of vprof_begin.o -> __vprof_register -> entry of the module table -> mapping -> wait for `acked`
 //
+// The table is shared memory, which others may overwrite: what is taken from it is checked, and how long a process
+// waits for others is limited for its whole life, whatever they do.
+//
 // The bytes are mapped by duplicating the process's mapping of `switches` (mremap with old size 0), not from a
 // descriptor: a server that closes all its descriptors can still load instrumented libraries.
 #include <errno.h>
@@ -16,13 +19,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "restriction.h"
 #include "session.h"
 
 namespace vprof {
 namespace {
 
 constexpr char kSwitchMagic[8] = {'V', 'P', 'R', 'O', 'F', 'S', 'W', '4'};
-constexpr uint64_t kAckTimeout_ns = 60000000000;
+// Of all waits of this process together.
+constexpr uint64_t kLockPatience_ns = 1000000000;
+constexpr uint64_t kAckPatience_ns = 60000000000;
 constexpr uint64_t kFreshHeartbeat_ns = 5000000000;  // a disk may hold the collector up
 
 // Where the module with `address` lies: fills path and link-time address.
@@ -61,6 +67,7 @@ void describe(unsigned char *start, unsigned char *stop, Module &m) {
   m.state = aligned && memcmp(start, kSwitchMagic, sizeof kSwitchMagic) == 0 ? Module::kMapped : Module::kUnaligned;
 }
 
+// REQUIRES: the table is locked. `b` is ours.
 bool same_module(const Module &a, const Module &b) {
   return a.device == b.device && a.inode == b.inode && a.section_addr == b.section_addr && a.count == b.count &&
          a.changed_ns == b.changed_ns && a.state == b.state && strcmp(a.path, b.path) == 0;
@@ -72,26 +79,55 @@ void pause_ms(long ms) {
   syscall(SYS_nanosleep, &t, nullptr);
 }
 
-// Serializes the processes that append a module; the collector relieves a holder that died. A holder with our own pid
-// is what this process was before exec: libraries are loaded by one thread at a time. False after a second.
-bool lock_table(Arena *arena) {
-  for (int attempt = 0; attempt < 1000; ++attempt) {
-    uint32_t holder = 0;
-    if (arena->module_lock.compare_exchange_strong(holder, g_session.pid, std::memory_order_acquire)) return true;
-    if (holder == g_session.pid) return true;
+// Whether `done()` before *patience_ns is over, which is what all waits share.
+template <typename Done>
+bool wait_until(Done done, uint64_t *patience_ns) {
+  const uint64_t start = monotonic_ns();
+  for (;;) {
+    const bool is_done = done();
+    const uint64_t waited_ns = monotonic_ns() - start;
+    if (is_done || waited_ns >= *patience_ns) {
+      *patience_ns -= waited_ns < *patience_ns ? waited_ns : *patience_ns;
+      return is_done;
+    }
     pause_ms(1);
   }
-  return false;
 }
 
-// REQUIRES: the table is locked. Null if the table or the switch file is full.
-Module *find_or_append(Arena *arena, const Module &described) {
-  const uint32_t count = arena->module_count.load(std::memory_order_relaxed);
-  for (uint32_t i = 0; i < count; ++i)
-    if (same_module(arena->modules[i], described)) return &arena->modules[i];
-  const uint32_t base = arena->sites_used.load(std::memory_order_relaxed);
+// Serializes the processes that append a module; the collector relieves a holder that died. A holder with our own pid
+// is what this process was before exec: libraries are loaded by one thread at a time. False if another holds it until
+// our patience is over: who holds it for ever costs each process a second.
+bool lock_table(Arena *arena) {
+  static uint64_t patience_ns = kLockPatience_ns;
+  const auto lock = [arena] {
+    uint32_t holder = 0;
+    return arena->module_lock.compare_exchange_strong(holder, g_session.pid, std::memory_order_acquire) ||
+           holder == g_session.pid;
+  };
+  return wait_until(lock, &patience_ns);
+}
+
+// A module's entry, and its first site number as it was checked: `bytes` from there on lie in `switches`.
+struct Place {
+  Module *entry;
+  uint32_t base;
+};
+
+bool lies_in_switches(uint32_t base, uint32_t bytes) {
+  return base <= kMaxSites && bytes <= kMaxSites - base;
+}
+
+// REQUIRES: the table is locked. Null if the table or the switch file is full, or overwritten.
+Place find_or_append(Arena *arena, const Module &described) {
   const uint32_t bytes = described.state == Module::kMapped ? described.count : 0;
-  if (count == kMaxModules || bytes > kMaxSites - base) return nullptr;
+  const uint32_t count = arena->module_count.load(std::memory_order_relaxed);
+  for (uint32_t i = 0; i < count && i < kMaxModules; ++i) {
+    if (!same_module(arena->modules[i], described)) continue;
+    const uint32_t base = read_once(arena->modules[i].base);
+    return lies_in_switches(base, bytes) ? Place{&arena->modules[i], base} : Place{};
+  }
+  const uint32_t base = arena->sites_used.load(std::memory_order_relaxed);
+  if (count >= kMaxModules || !lies_in_switches(base, bytes)) return {};
   Module &m = arena->modules[count];
   memcpy(static_cast<void *>(&m), static_cast<const void *>(&described), sizeof m);
   m.base = base;
@@ -101,36 +137,35 @@ Module *find_or_append(Arena *arena, const Module &described) {
   }
   arena->sites_used.store(base + bytes, std::memory_order_relaxed);
   arena->module_count.store(count + 1, std::memory_order_release);
-  return &m;
+  return {&m, base};
 }
 
-// Until the plan is on, at most a minute, and only while the collector is alive.
+// Until the plan is on, and only while the collector is alive.
 void wait_for_ack(Arena *arena, const Module &m) {
-  const uint64_t start = monotonic_ns();
-  while (m.acked.load(std::memory_order_acquire) == 0) {
-    const uint64_t now = monotonic_ns();
-    if (now - start > kAckTimeout_ns) return;
-    if (now - arena->heartbeat_ns.load(std::memory_order_relaxed) > kFreshHeartbeat_ns) return;
-    pause_ms(1);
-  }
+  static uint64_t patience_ns = kAckPatience_ns;
+  const auto may_start = [&] {
+    return m.acked.load(std::memory_order_acquire) != 0 ||
+           monotonic_ns() - arena->heartbeat_ns.load(std::memory_order_relaxed) > kFreshHeartbeat_ns;
+  };
+  wait_until(may_start, &patience_ns);
 }
 
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) void __vprof_register(unsigned char *start, unsigned char *stop) {
-  if (!attached()) return;
+  if (!attached() || is_restricted()) return;
   const int saved_errno = errno;
   Arena *arena = g_session.arena;
   Module described{};
   describe(start, stop, described);
-  Module *m = nullptr;
+  Place place = {};
   if (lock_table(arena)) {
-    m = find_or_append(arena, described);
+    place = find_or_append(arena, described);
     arena->module_lock.store(0, std::memory_order_release);
   }
-  if (m != nullptr && m->state == Module::kMapped) {
-    mremap(g_session.switches + m->base, 0, m->count, MREMAP_MAYMOVE | MREMAP_FIXED, start);
-    if (arena->hold != 0) wait_for_ack(arena, *m);
+  if (place.entry != nullptr && described.state == Module::kMapped) {
+    mremap(g_session.switches + place.base, 0, described.count, MREMAP_MAYMOVE | MREMAP_FIXED, start);
+    if (g_session.hold) wait_for_ack(arena, *place.entry);
   }
   errno = saved_errno;
 }

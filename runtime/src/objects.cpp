@@ -26,13 +26,14 @@ ObjectEntry *ObjectTable::claim(uint64_t key) {
 }
 
 ObjectEntry *ObjectTable::add_waiter(uint64_t key) {
-  for (;;) {
+  for (uint32_t i = 0; i < kTries; ++i) {
     ObjectEntry *e = claim(key);
     if (e == nullptr) return nullptr;
     e->waiters.fetch_add(1, std::memory_order_seq_cst);
     if (e->key.load(std::memory_order_acquire) == key) return e;
     e->waiters.fetch_sub(1, std::memory_order_relaxed);  // evicted before we were counted: again
   }
+  return nullptr;
 }
 
 }  // namespace vprof

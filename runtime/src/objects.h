@@ -4,7 +4,7 @@
 //     releaser:  find(key): absent -> nothing to do, nobody has ever waited; else store stamp, real release, look at
 //     waiters again
 //
-// Source: ALGORITHMS section 7 ("Sync semantics"). Only an object that was contended once has an entry, so releases of
+// Source: docs/algorithms.md section 7. Only an object that was contended once has an entry, so releases of
 // all others only read. A full neighbourhood evicts an entry nobody waits for; a releaser caught exactly between its
 // look at the key and its store can then stamp the newcomer, which is the one known way to a wrong waker (it needs 8
 // contended objects of one hash).
@@ -74,13 +74,15 @@ class ObjectTable {
   }
 
   // The entry of `key`, made if need be, with one more waiter; null if all places are taken by objects somebody waits
-  // for.
+  // for, or the entry is evicted again and again.
   ObjectEntry *add_waiter(uint64_t key);
 
   // The entry of `key`, made if need be; null as above.
   ObjectEntry *claim(uint64_t key);
 
  private:
+  static constexpr uint32_t kTries = 64;  // one is evicted seldom; only who overwrites the table does it ever again
+
   static uint32_t slot_of(uint64_t key) { return static_cast<uint32_t>(key * 0x9E3779B97F4A7C15u >> 40); }
 
   ObjectEntry entries_[kEntries];

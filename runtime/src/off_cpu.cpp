@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "restriction.h"
+
 // The C library's registration (glibc 2.35 and later): where each thread's struct rseq is, and its size, 0 if there is
 // none.
 extern "C" {
@@ -36,10 +38,13 @@ constexpr uint32_t kAbort[2] = {0x53053053, 0};
 const CriticalSection kNowhere = {0, 0, &kNowhere, 1, &kAbort[1]};
 
 struct Sample {
+  uint64_t ticks;
   uint64_t wall_ns;
   uint64_t cpu_ns;
   int64_t preemptions, sleeps, faults, reads;
 };
+
+constexpr uint64_t kNever = ~uint64_t{0};
 
 struct Looks {
   Sample last;
@@ -77,11 +82,12 @@ static uint64_t read_ns(clockid_t clock) {
 
 // The raw clock: NTP does not slew it, nor the CPU clock.
 static Sample read_sample() {
+  const uint64_t now = ticks();
   const uint64_t wall_ns = read_ns(CLOCK_MONOTONIC_RAW);
   const uint64_t cpu_ns = read_ns(CLOCK_THREAD_CPUTIME_ID);
   rusage u;
   if (getrusage(RUSAGE_THREAD, &u) != 0) u = {};
-  return {wall_ns, cpu_ns, u.ru_nivcsw, u.ru_nvcsw, u.ru_majflt, u.ru_inblock};
+  return {now, wall_ns, cpu_ns, u.ru_nivcsw, u.ru_nvcsw, u.ru_majflt, u.ru_inblock};
 }
 
 static uint32_t switches_between(const Sample &a, const Sample &b) {
@@ -103,10 +109,13 @@ struct Finding {
   uint32_t kinds;  // 0: nothing to tell
 };
 
-// The kernel also clears the word without a switch: for a signal, or work it does before it returns to the program.
-// Elapsed time beyond the CPU clock is then a hypervisor's or an interrupt's; so long, and it is told as preemption. A
-// shorter one stays for the next look.
-constexpr uint64_t kLeastTakenNs = 20000;
+// What the kernel counted between two looks. No switch, and elapsed time beyond the CPU clock: the CPU itself was
+// taken, which is told as preemption.
+static uint32_t kinds_between(const Sample &a, const Sample &b, uint64_t off_ns) {
+  const uint32_t switches = switches_between(a, b);
+  if (switches != 0) return switches | faults_between(a, b);
+  return was_taken(off_ns, b.wall_ns - a.wall_ns, b.ticks - a.ticks) ? kOffPreempted : 0;
+}
 
 // Arms first, so that a switch in the midst of reading shows; then it reads again. After some tries it leaves `last` as
 // it is, and the word cleared: the next event looks again.
@@ -118,17 +127,14 @@ static Finding find() {
     arm();
     const uint32_t count = t_looks.count;
     const Sample before = t_looks.last;
-    found.now = ticks();
     const Sample sample = read_sample();
+    found.now = sample.ticks;
     if (was_switched() || t_looks.count != count) continue;
-    const uint64_t off_ns = off_ns_between(before, sample);
-    uint32_t switches = switches_between(before, sample);
-    if (switches == 0 && off_ns >= kLeastTakenNs) switches = kOffPreempted;
-    if (switches == 0 && before.wall_ns != 0) break;
     t_looks.last = sample;
     ++t_looks.count;
-    found.kinds = switches | faults_between(before, sample);
-    found.off_ns = off_ns;
+    t_thread.look_by = sample.ticks + kLookTicks;
+    found.off_ns = off_ns_between(before, sample);
+    found.kinds = kinds_between(before, sample, found.off_ns);
     break;
   }
   errno = saved_errno;
@@ -138,6 +144,11 @@ static Finding find() {
 // A handler that interrupts a record cannot write one: it leaves the look to the next event.
 uint64_t look(Slot *slot, uint32_t cause) {
   if (is_being_written(slot, reinterpret_cast<uint64_t>(__builtin_frame_address(0)))) return ticks();
+  if (!may_look()) {
+    arm();
+    t_thread.look_by = kNever;
+    return ticks();
+  }
   const Finding found = find();
   const uint32_t what = found.kinds & kOffBlocked ? found.kinds | cause : found.kinds;
   if (what != 0 && found.off_ns != 0)
@@ -146,11 +157,12 @@ uint64_t look(Slot *slot, uint32_t cause) {
 }
 
 void look_away() {
-  if (was_switched()) find();
+  if (was_switched() && may_look()) find();
 }
 
 void begin_looking() {
-  if (!off_cpu_is_known()) return;
+  t_thread.look_by = kNever;
+  if (!off_cpu_is_known() || !may_look()) return;
   t_looks = {};
   find();
 }

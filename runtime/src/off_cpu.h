@@ -45,6 +45,24 @@ inline bool was_switched() {
   return __builtin_expect(zero, 0);
 }
 
+// Whether an event at `now` has to look.
+inline bool should_look(uint64_t now) {
+  return was_switched() || now > t_thread.look_by;
+}
+
+// A hypervisor that takes the CPU away switches no thread, so the word does not tell. The kernel does not charge such
+// time to the thread's CPU clock, so the first event more than this after a look looks again (a microsecond; in ticks,
+// half a millisecond at 2 GHz). What was taken meanwhile, if it is as much, was taken after the event before at least
+// in part: that one came too early for a look. If it is less, nobody knows where it belongs, and it counts as
+// execution.
+constexpr uint64_t kLookTicks = uint64_t{1} << 20;
+
+// Of the time between two looks. Also true of time that interrupts take, where the kernel counts that apart.
+constexpr bool was_taken(uint64_t off_ns, uint64_t wall_ns, uint64_t ticks) {
+  return static_cast<double>(off_ns) * static_cast<double>(ticks) >=
+         static_cast<double>(kLookTicks) * static_cast<double>(wall_ns);
+}
+
 // Records the time off the CPU since the last look; what it was blocked for is `cause`, if that is known (0 or
 // kOffStorage). Returns the present time in ticks: no switch before it is left unseen.
 uint64_t look(Slot *slot, uint32_t cause = 0);
@@ -60,7 +78,7 @@ void look_away();
 // The time of an event that ends what the thread did before. `slot` may be null.
 inline uint64_t event_ticks(Slot *slot) {
   const uint64_t now = ticks();
-  return was_switched() && slot != nullptr ? look(slot) : now;
+  return should_look(now) && slot != nullptr ? look(slot) : now;
 }
 
 }  // namespace vprof

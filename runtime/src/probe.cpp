@@ -27,12 +27,12 @@ uint16_t *vprof_enter_slowly(uint32_t site, uint16_t *frame, uint64_t stack_poin
 void vprof_leave_slowly(void *frame, uint64_t tsc) {
   Slot *slot = t_thread.slot;
   if (slot == nullptr) return;
-  const uint64_t now = was_switched() ? look(slot) : tsc != 0 ? tsc : ticks();
-  leave(slot, reinterpret_cast<uint64_t>(frame), now);
+  const uint64_t now = tsc != 0 ? tsc : ticks();
+  leave(slot, reinterpret_cast<uint64_t>(frame), should_look(now) ? look(slot) : now);
 }
 
-// The thread has been off the CPU before the call that it has just entered.
-void vprof_enter_switched() {
+// The thread may have been off the CPU before the call that it has just entered.
+void vprof_enter_looking() {
   look_before_top(t_thread.slot);
 }
 
@@ -56,10 +56,11 @@ void prepare_entry() {
 
 static_assert(offsetof(ThreadState, tsc_slot) == VPROF_THREAD_TSC_SLOT);
 static_assert(offsetof(ThreadState, calls) == VPROF_THREAD_CALLS);
+static_assert(offsetof(ThreadState, look_by) == VPROF_THREAD_LOOK_BY);
 static_assert(offsetof(Slot, writing) == VPROF_SLOT_WRITING);
 static_assert(offsetof(Slot, depth) == VPROF_SLOT_DEPTH);
-static_assert(offsetof(Slot, ring) == VPROF_SLOT_RING);
 static_assert(offsetof(Slot, frames) == VPROF_SLOT_FRAMES);
+static_assert(sizeof(Slot) == VPROF_SLOT_RECORDS);
 static_assert(offsetof(Frame, address) == VPROF_FRAME_ADDRESS);
 static_assert(offsetof(Frame, start) == VPROF_FRAME_START);
 static_assert(offsetof(Frame, tag) == VPROF_FRAME_TAG);
@@ -74,8 +75,6 @@ static_assert(kNoFrame == ~uint64_t{0} && kLongDuration > 0x7fffffff);
 struct EntryOffsets {
   static_assert(offsetof(Slot, ring) + offsetof(Ring, tail_) == VPROF_SLOT_TAIL);
   static_assert(offsetof(Slot, ring) + offsetof(Ring, limit_) == VPROF_SLOT_LIMIT);
-  static_assert(offsetof(Slot, ring) + offsetof(Ring, capacity_) == VPROF_SLOT_CAPACITY);
-  static_assert(offsetof(Slot, ring) + offsetof(Ring, offset_) == VPROF_SLOT_RING_OFFSET);
 };
 
 }  // namespace vprof

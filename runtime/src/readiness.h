@@ -9,9 +9,11 @@
 #define VPROF_READINESS_H
 
 #include <poll.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 
+#include "arguments.h"
 #include "blocking.h"
 #include "descriptors.h"
 
@@ -47,8 +49,11 @@ template <typename Now, typename Make>
 int poll_descriptors(pollfd *files, nfds_t count, bool may_wait, Now now, Make make) {
   if (!may_wait || count == 0) return make();
   pthread_testcancel();  // as the real call does
+  const int saved_errno = errno;
   const int ready = now();
-  if (ready != 0) return ready;
+  if (ready > 0) return ready;
+  errno = saved_errno;
+  if (ready < 0) return make();
   for (nfds_t i = 0; i < count; ++i) watch(files[i].fd, files[i].events & POLLIN, files[i].events & POLLOUT);
   ReadinessWait wait;
   const int result = within(wait.wait(), make);
@@ -65,8 +70,11 @@ template <typename Now, typename Make>
 int poll_epoll(int poller, const epoll_event *found, bool may_wait, Now now, Make make) {
   if (!may_wait) return make();
   pthread_testcancel();  // as the real call does
+  const int saved_errno = errno;
   const int ready = now();
-  if (ready != 0) return ready;
+  if (ready > 0) return ready;
+  errno = saved_errno;
+  if (ready < 0) return make();
   ReadinessWait wait;
   const int result = within(wait.wait(), make);
   const int error = errno;
@@ -76,19 +84,25 @@ int poll_epoll(int poller, const epoll_event *found, bool may_wait, Now now, Mak
   return result;
 }
 
-// `now` and `make` take the sets that they change.
+// `now` and `make` take the sets that they change: as many words as hold `count` bits, the program may have no more.
 template <typename Now, typename Make>
 int select_descriptors(int count, fd_set *in, fd_set *out, fd_set *odd, bool may_wait, Now now, Make make) {
   if (!may_wait || count <= 0 || count > FD_SETSIZE) return make();
   fd_set asked[3];
   fd_set *const sets[3] = {in, out, odd};
+  const size_t bytes = (static_cast<size_t>(count) + NFDBITS - 1) / NFDBITS * sizeof(fd_mask);
+  for (const fd_set *set : sets)
+    if (set != nullptr && !is_readable(set, bytes)) return make();
   for (int k = 0; k < 3; ++k)
-    if (sets[k] != nullptr) asked[k] = *sets[k];
+    if (sets[k] != nullptr) memcpy(&asked[k], sets[k], bytes);
   pthread_testcancel();  // as the real call does
+  const int saved_errno = errno;
   const int ready = now();
-  if (ready != 0) return ready;
+  if (ready > 0) return ready;
+  errno = saved_errno;
+  if (ready < 0) return make();
   for (int k = 0; k < 3; ++k)
-    if (sets[k] != nullptr) *sets[k] = asked[k];
+    if (sets[k] != nullptr) memcpy(sets[k], &asked[k], bytes);
   const auto is_in = [](const fd_set *set, int fd) { return set != nullptr && FD_ISSET(fd, set); };
   for (int fd = 0; fd < count; ++fd)
     if (is_in(in, fd) || is_in(out, fd)) watch(fd, is_in(in, fd), is_in(out, fd));

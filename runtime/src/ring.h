@@ -12,6 +12,10 @@
 // is free, and then writes LOST and COUNT first, so a burst costs one lost range and not thousands. The last sixteenth
 // of the ring is reserved for events of Space::kReserved (intervals): their times survive a flood of invocations.
 //
+// Who may write to the shared memory may write anything over these words, so none of them decides where a side reads or
+// writes: each side says itself where the records lie (Records), out of memory of its own (SESSION.md "Who trusts
+// whom").
+//
 // Thread-safety: push() and flush_loss() by the owning thread only, not re-entered (the caller guards against signal
 // handlers); drop() also by signal handlers that interrupt push(); peek(), consume() by the consumer only.
 #ifndef VPROF_RING_H
@@ -27,15 +31,18 @@ namespace vprof {
 
 enum class Space { kNormal, kReserved };
 
+// Where a ring's records lie, and how many there are: a power of two, at least 64.
+struct Records {
+  Record *first;
+  uint64_t capacity;
+
+  // Of all positions: they go round.
+  Record &at(uint64_t i) const { return first[i & (capacity - 1)]; }
+  uint64_t reserve() const { return capacity / 16; }
+};
+
 class Ring {
  public:
-  // The ring over `capacity` records (a power of two, at least 64) at `offset` bytes after this object. To be followed
-  // by reset().
-  void init(uint64_t capacity, uint64_t offset) {
-    capacity_ = capacity;
-    offset_ = offset;
-  }
-
   // REQUIRES: no producer and no consumer is active.
   void reset() {
     tail_.store(0, std::memory_order_relaxed);
@@ -47,25 +54,25 @@ class Ring {
   }
 
   // Appends one event of n <= 4 records, or drops and counts it. `now` bounds the lost range.
-  bool push(const Record *event, unsigned n, Space space, uint64_t now) {
+  bool push(Records records, const Record *event, unsigned n, Space space, uint64_t now) {
     uint64_t tail = tail_.load(std::memory_order_relaxed);
     if (__builtin_expect(tail + n > limit_.load(std::memory_order_relaxed), 0)) {
-      if (!make_room(n, space, now)) {
+      if (!make_room(records, n, space, now)) {
         drop(n, now);
         return false;
       }
       tail = tail_.load(std::memory_order_relaxed);
     }
-    for (unsigned i = 0; i < n; ++i) at(tail + i) = event[i];
+    for (unsigned i = 0; i < n; ++i) records.at(tail + i) = event[i];
     tail_.store(tail + n, std::memory_order_release);
     return true;
   }
 
   // push() of one record where there is room without a look at the consumer; else false, nothing done.
-  bool push_quickly(Record record) {
+  bool push_quickly(Records records, Record record) {
     const uint64_t tail = tail_.load(std::memory_order_relaxed);
     if (__builtin_expect(tail >= limit_.load(std::memory_order_relaxed), 0)) return false;
-    at(tail) = record;
+    records.at(tail) = record;
     tail_.store(tail + 1, std::memory_order_release);
     return true;
   }
@@ -80,8 +87,8 @@ class Ring {
   }
 
   // Writes a pending LOST if there is room for it at all (a thread's last chance).
-  void flush_loss(uint64_t now) {
-    if (lost_count_.load(std::memory_order_relaxed) != 0 && free_space() >= 2) write_loss(now);
+  void flush_loss(Records records, uint64_t now) {
+    if (lost_count_.load(std::memory_order_relaxed) != 0 && free_space(records) >= 2) write_loss(records, now);
   }
 
   struct Span {
@@ -90,24 +97,17 @@ class Ring {
     uint64_t total() const { return count[0] + count[1]; }
   };
 
-  // The committed records, as one or two pieces; valid until consume().
-  Span peek() const { return peek(records(), capacity_, head_.load(std::memory_order_relaxed)); }
-  void consume(uint64_t n) { consume_to(head_.load(std::memory_order_relaxed) + n); }
-
-  // The same for a consumer that itself knows where the ring lies and how many records it has taken since reset(): it
-  // then reads within the ring whatever a program gone wild writes over the shared words. What cannot be true is taken
-  // for an empty ring.
-  Span peek(const Record *records, uint64_t capacity, uint64_t taken) const {
+  // The committed records, as one or two pieces; valid until consume_to(). `taken` is how many the consumer has taken
+  // since reset(). What cannot be true is taken for an empty ring.
+  Span peek(Records records, uint64_t taken) const {
     uint64_t n = tail_.load(std::memory_order_acquire) - taken;
-    if (n > capacity) n = 0;
-    const uint64_t at = taken & (capacity - 1), to_wrap = capacity - at;
+    if (n > records.capacity) n = 0;
+    const uint64_t at = taken & (records.capacity - 1), to_wrap = records.capacity - at;
     const uint64_t first = n < to_wrap ? n : to_wrap;
-    return {{records + at, records}, {first, n - first}};
+    return {{records.first + at, records.first}, {first, n - first}};
   }
   void consume_to(uint64_t taken) { head_.store(taken, std::memory_order_release); }
 
-  uint64_t capacity() const { return capacity_; }
-  uint64_t reserve() const { return capacity_ / 16; }
   // Records committed since reset; committed() + dropped() is every record the thread wanted to write.
   uint64_t committed() const { return tail_.load(std::memory_order_acquire); }
   uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
@@ -118,38 +118,34 @@ class Ring {
  private:
   friend struct EntryOffsets;  // probe.cpp
 
-  Record *records() const {
-    return reinterpret_cast<Record *>(reinterpret_cast<uintptr_t>(this) + static_cast<uintptr_t>(offset_));
-  }
-  Record &at(uint64_t i) const { return records()[i & (capacity_ - 1)]; }
-
-  uint64_t free_space() const {
-    return capacity_ - (tail_.load(std::memory_order_relaxed) - head_.load(std::memory_order_acquire));
+  uint64_t free_space(Records records) const {
+    return records.capacity - (tail_.load(std::memory_order_relaxed) - head_.load(std::memory_order_acquire));
   }
 
-  uint64_t normal_space() const {
-    const uint64_t free = free_space();
-    return free > reserve() ? free - reserve() : 0;
+  uint64_t normal_space(Records records) const {
+    const uint64_t free = free_space(records);
+    return free > records.reserve() ? free - records.reserve() : 0;
   }
 
-  __attribute__((noinline)) bool make_room(unsigned n, Space space, uint64_t now) {
+  __attribute__((noinline)) bool make_room(Records records, unsigned n, Space space, uint64_t now) {
     const bool recovering = lost_count_.load(std::memory_order_relaxed) != 0;
-    if (recovering && normal_space() < capacity_ / 4) return space == Space::kReserved && free_space() >= n;
-    if (recovering) write_loss(now);
-    const uint64_t limit = tail_.load(std::memory_order_relaxed) + normal_space();
+    if (recovering && normal_space(records) < records.capacity / 4)
+      return space == Space::kReserved && free_space(records) >= n;
+    if (recovering) write_loss(records, now);
+    const uint64_t limit = tail_.load(std::memory_order_relaxed) + normal_space(records);
     limit_.store(limit, std::memory_order_relaxed);
     if (tail_.load(std::memory_order_relaxed) + n <= limit) return true;
-    return space == Space::kReserved && free_space() >= n;
+    return space == Space::kReserved && free_space(records) >= n;
   }
 
   // `lost_from_` is taken first: a handler's drop() in between is then counted here and leaves an early bound, never
   // none.
-  void write_loss(uint64_t now) {
+  void write_loss(Records records, uint64_t now) {
     const uint64_t from = lost_from_.exchange(0, std::memory_order_relaxed);
     const uint64_t count = lost_count_.exchange(0, std::memory_order_relaxed);
     const uint64_t tail = tail_.load(std::memory_order_relaxed);
-    at(tail) = make_record(Kind::kLost, now, 0, from);
-    at(tail + 1) = make_record(Kind::kCount, 0, 0, count);
+    records.at(tail) = make_record(Kind::kLost, now, 0, from);
+    records.at(tail + 1) = make_record(Kind::kCount, 0, 0, count);
     tail_.store(tail + 2, std::memory_order_release);
   }
 
@@ -159,9 +155,6 @@ class Ring {
   std::atomic<uint64_t> dropped_;
   std::atomic<uint64_t> lost_count_;
   std::atomic<uint64_t> lost_from_;
-  // Constant after init().
-  uint64_t capacity_;
-  uint64_t offset_;
   // Written by the consumer.
   alignas(64) std::atomic<uint64_t> head_;
 };

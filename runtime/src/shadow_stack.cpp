@@ -3,12 +3,13 @@
 #include <sys/mman.h>
 
 #include "off_cpu.h"
+#include "stacks.h"
 
 namespace vprof {
 
-bool renew_call_numbers(const Arena *arena) {
-  const size_t bytes = size_t{arena->slot_count} * kMaxFrames * sizeof(uint16_t);
-  void *numbers = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+bool renew_call_numbers(Layout layout) {
+  void *numbers = mmap(nullptr, call_numbers_bytes(layout), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (numbers == MAP_FAILED) return false;
   g_session.call_numbers = static_cast<uint16_t *>(numbers);
   return true;
@@ -37,33 +38,34 @@ static void close_top(Slot *slot, uint32_t depth, uint64_t now, Kind kind) {
 }
 
 void finish_record(Slot *slot, Record r, uint64_t now) {
-  slot->ring.push(&r, 1, Space::kNormal, now);
+  slot->ring.push(records_of(slot), &r, 1, Space::kNormal, now);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   slot->writing.store(0, std::memory_order_relaxed);
 }
 
 static void abandon_down_to(Slot *slot, uint32_t depth, uint64_t now) {
-  for (uint32_t d = slot->depth.load(std::memory_order_relaxed); d > depth; --d)
-    close_top(slot, d - 1, now, Kind::kAbandoned);
+  for (uint32_t d = slot->open_frames(); d > depth; --d) close_top(slot, d - 1, now, Kind::kAbandoned);
 }
 
 void abandon_all(Slot *slot, uint64_t now) {
   abandon_down_to(slot, 0, now);
 }
 
-// Closes the dead frames on top.
+// Closes the dead frames on top. A frame that lies below the new one was left by a jump, or is one of another stack.
 static void abandon_dead(Slot *slot, uint64_t address, uint64_t stack_pointer, uint64_t now) {
-  uint32_t depth = slot->depth.load(std::memory_order_relaxed);
+  uint32_t depth = slot->open_frames();
+  if (depth != 0) note_if_astray(slot, address);
   for (; depth != 0; --depth) {
     const uint64_t open = slot->frames[depth - 1].address.load(std::memory_order_relaxed);
     const bool below = open < stack_pointer && frame_is_dead(open, stack_pointer);
+    if (open <= address) note_if_astray(slot, open);
     if (open > address || (open != address && !below)) break;
     close_top(slot, depth - 1, now, Kind::kAbandoned);
   }
 }
 
 void leave_for(Slot *slot, uint64_t stack_pointer, uint64_t now) {
-  uint32_t depth = slot->depth.load(std::memory_order_relaxed);
+  uint32_t depth = slot->open_frames();
   for (; depth != 0; --depth) {
     const uint64_t open = slot->frames[depth - 1].address.load(std::memory_order_relaxed);
     if (open != kNoFrame && !frame_is_dead(open, stack_pointer)) break;
@@ -73,31 +75,42 @@ void leave_for(Slot *slot, uint64_t stack_pointer, uint64_t now) {
 
 void look_before_top(Slot *slot) {
   look(slot);
-  Frame &top = slot->frames[slot->depth.load(std::memory_order_relaxed) - 1];
-  top.start.store(ticks(), std::memory_order_relaxed);
+  const uint32_t depth = slot->open_frames();
+  if (depth != 0) slot->frames[depth - 1].start.store(ticks(), std::memory_order_relaxed);
 }
 
 uint16_t *enter(Slot *slot, uint32_t site, uint64_t address, uint64_t stack_pointer) {
   uint16_t *call = nullptr;
   if (!enter_quickly(slot, site, address, ticks, &call)) {
     abandon_dead(slot, address, stack_pointer, ticks());
-    const uint32_t depth = slot->depth.load(std::memory_order_relaxed);
+    const uint32_t depth = slot->open_frames();
     if (depth != kMaxFrames) call = push_frame(slot, depth, site, address, ticks);
   }
   if (call == nullptr)
     slot->ring.drop(1, ticks());
-  else if (was_switched())
+  else if (should_look(ticks()))
     look_before_top(slot);
   return call;
 }
 
+// The calls above the one that is left have no exit: a jump left them, or they are open on another stack.
+static void note_if_left_astray(Slot *slot, uint32_t depth, uint64_t address) {
+  const uint32_t open = slot->open_frames();
+  if (depth < open) note_if_astray(slot, address);
+  for (uint32_t d = depth; d < open; ++d) {
+    const uint64_t above = slot->frames[d].address.load(std::memory_order_relaxed);
+    if (above != kNoFrame) note_if_astray(slot, above);
+  }
+}
+
 void leave(Slot *slot, uint64_t address, uint64_t now) {
   if (leave_quickly(slot, address, now)) return;
-  uint32_t depth = slot->depth.load(std::memory_order_relaxed);
+  uint32_t depth = slot->open_frames();
   // A full stack means calls that were not pushed: their exits, deeper than the top, need no search.
   if (depth == kMaxFrames && address < slot->frames[depth - 1].address.load(std::memory_order_relaxed)) return;
   while (depth != 0 && slot->frames[depth - 1].address.load(std::memory_order_relaxed) != address) --depth;
   if (depth == 0) return;
+  note_if_left_astray(slot, depth, address);
   abandon_down_to(slot, depth, now);
   close_top(slot, depth - 1, now, Kind::kInvocation);
 }

@@ -11,6 +11,9 @@
 // then takes for an open frame high up, and fills it after, its address last. An entry that a handler's siglongjmp left
 // unfilled is dropped silently later: that call never began.
 //
+// The frames lie in shared memory: the depth is checked wherever it is used as an index (arena.h), what stands in a
+// frame only goes into records and comparisons.
+//
 // Call numbers (PROBE_ABI.md): t_thread.calls[d] belongs to frame d, is written by the program through what enter
 // returned, and is 0 above `depth`. They lie in memory of the process's own, not in the session's: a forked child still
 // stores through the pointers it has inherited, and must not reach its parent's frames, nor those of the slot's next
@@ -23,7 +26,10 @@
 namespace vprof {
 
 // New call numbers for the process, all 0. False: no memory, nothing has changed.
-bool renew_call_numbers(const Arena *arena);
+bool renew_call_numbers(Layout layout);
+inline size_t call_numbers_bytes(Layout layout) {
+  return size_t{layout.slots} * kMaxFrames * sizeof(uint16_t);
+}
 
 // The complete functions. `address` is the frame of PROBE_ABI.md, `stack_pointer` the caller's. enter() returns the
 // place of the frame's call number; null: too deep, not recorded.
@@ -69,9 +75,9 @@ inline uint16_t *push_frame(Slot *slot, uint32_t depth, uint32_t site, uint64_t 
 template <typename Now>
 inline bool enter_quickly(Slot *slot, uint32_t site, uint64_t address, Now now, uint16_t **call) {
   const uint32_t depth = slot->depth.load(std::memory_order_relaxed);
+  if (__builtin_expect(depth >= kMaxFrames, 0)) return false;
   if (depth != 0 && __builtin_expect(slot->frames[depth - 1].address.load(std::memory_order_relaxed) <= address, 0))
     return false;
-  if (__builtin_expect(depth == kMaxFrames, 0)) return false;
   *call = push_frame(slot, depth, site, address, now);
   return true;
 }
@@ -92,7 +98,7 @@ inline bool leave_quickly(Slot *slot, uint64_t address, uint64_t now) {
   f.address.store(kNoFrame, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   slot->depth.store(depth, std::memory_order_relaxed);
-  if (__builtin_expect(!slot->ring.push_quickly(r), 0)) {
+  if (__builtin_expect(!slot->ring.push_quickly(records_of(slot), r), 0)) {
     finish_record(slot, r, now);
     return true;
   }

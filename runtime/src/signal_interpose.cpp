@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "arguments.h"
 #include "blocking.h"
 #include "interpose.h"
 #include "signals.h"
@@ -58,6 +59,7 @@ static int wait_for_signal(Block block, bool (*failed)(int rc)) {
 
 static bool is_pending(const sigset_t *blocked) {
   sigset_t pending;
+  if (is_restricted()) return false;
   if (sigpending(&pending) != 0) return false;
   for (int signal = 1; signal < NSIG; ++signal)
     if (sigismember(&pending, signal) == 1 && sigismember(blocked, signal) != 1) return true;
@@ -81,15 +83,14 @@ static bool take_pending(const sigset_t *signals, siginfo_t *info, int *taken, B
   const int saved_errno = errno;
   const timespec now = {0, 0};
   *taken = real_attempt(signals, info, &now);
-  const bool is_over = *taken > 0 || errno != EAGAIN;
-  if (!is_over || *taken > 0) errno = saved_errno;
-  return is_over;
+  errno = saved_errno;
+  return *taken > 0;
 }
 
 VPROF_INTERPOSE(int, sigtimedwait, (const sigset_t *signals, siginfo_t *info, const timespec *timeout),
                 (signals, info, timeout)) {
   int taken;
-  const bool may_wait = timeout == nullptr || timeout->tv_sec != 0 || timeout->tv_nsec != 0;
+  const bool may_wait = timeout == nullptr || (is_time(timeout) && (timeout->tv_sec != 0 || timeout->tv_nsec != 0));
   if (!may_wait || !attached()) return real_sigtimedwait(signals, info, timeout);
   if (take_pending(signals, info, &taken, real_sigtimedwait)) return taken;
   return wait_for_signal([=] { return real_sigtimedwait(signals, info, timeout); }, [](int rc) { return rc < 0; });
@@ -105,7 +106,7 @@ VPROF_INTERPOSE(int, sigwaitinfo, (const sigset_t *signals, siginfo_t *info), (s
 VPROF_INTERPOSE(int, sigwait, (const sigset_t *signals, int *signal), (signals, signal)) {
   int taken;
   if (!attached()) return real_sigwait(signals, signal);
-  if (take_pending(signals, nullptr, &taken, real_sigtimedwait) && taken > 0) {
+  if (take_pending(signals, nullptr, &taken, real_sigtimedwait)) {
     *signal = taken;
     return 0;
   }

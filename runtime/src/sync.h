@@ -3,7 +3,7 @@
 //     waiter:    w = begin_wait; block; peer = find_peer(w); write_blocked(w, peer); end_wait(w)
 //     releaser:  r = begin_release; the real release; finish_release(r)
 //
-// Source: ALGORITHMS section 7 ("Sync semantics"); records: TRACE_FORMAT.md BLOCKED, OBJECT, PEER. The time of a
+// Source: docs/algorithms.md section 7; records: TRACE_FORMAT.md section 2, BLOCKED, OBJECT, PEER. The time of a
 // wake-up is taken just before the real release and only if somebody waits then; who comes between that look and the
 // release is seen by finish_release, whose time is used if it is not after the waiter's resume, else flagged as
 // unknown.
@@ -13,8 +13,8 @@
 #ifndef VPROF_SYNC_H
 #define VPROF_SYNC_H
 
+#include "holds.h"
 #include "mappings.h"
-#include "thread.h"
 
 namespace vprof {
 
@@ -27,10 +27,13 @@ struct Wait {
 };
 
 struct Release {
+  ObjectClass cls;
+  uint64_t object;
   uint64_t key;
   const std::atomic<uint64_t> *home;  // 0 there: still nobody has waited
   uint64_t stamp;
   ObjectEntry *entry;  // null: nobody had ever waited
+  EndedHold hold;
 };
 
 struct Peer {
@@ -70,6 +73,27 @@ void end_wait(const Wait &wait);
 // waits that no release ended. Other errors were no waits.
 void finish_wait(const Wait &wait, int error, Trust trust);
 
+// A wait that a call is in. Its thread may never come back: it is cancelled there, or a signal handler jumps out. So
+// the thread keeps it, and a jump or the thread's end closes it. Nothing of it hangs in the C library, whose list of
+// cleanup handlers would lead to a dead frame after the jump. A few at a time, for waits of signal handlers within
+// waits; what is beyond that is not kept.
+struct OpenWait {
+  Wait wait;
+  uint64_t frame;  // where the call is; 0: nothing (yet)
+};
+constexpr uint32_t kOpenWaits = 4;
+struct OpenWaits {
+  OpenWait at[kOpenWaits];
+  uint32_t count;  // signal handlers may come between any two instructions, and leave it as they found it
+};
+extern __thread OpenWaits t_waits __attribute__((tls_model("initial-exec")));
+uint32_t open_wait(const Wait &wait);  // returns its place
+void close_wait(uint32_t place);       // errno is kept
+
+// The thread is about to jump to where the stack pointer is `stack_pointer`, or ends.
+void leave_waits(uint64_t stack_pointer);
+constexpr uint64_t kThreadEnd = ~uint64_t{0};
+
 // Who stamped the object, with the time, from `began` to `resumed`; not the calling thread.
 Peer released_within(ObjectClass cls, uint64_t object, uint64_t began, uint64_t resumed);
 
@@ -86,15 +110,16 @@ inline uint64_t table_key(ObjectClass cls, uint64_t object) {
   return key != 0 ? key : 1;
 }
 
-Release begin_release_of_waited(uint64_t key, const std::atomic<uint64_t> *home);
+Release begin_release_of_waited(ObjectClass cls, uint64_t object, uint64_t key, const std::atomic<uint64_t> *home);
 void finish_release_of_waited(const Release &release);
 
 // Of an object that nobody has ever waited for: a look at its place in the table, before and after.
 inline Release begin_release(ObjectClass cls, uint64_t object) {
   const uint64_t key = table_key(cls, object);
   const std::atomic<uint64_t> *home = &g_session.arena->objects.home(key)->key;
-  if (__builtin_expect(home->load(std::memory_order_acquire) == 0, 1)) return {key, home, 0, nullptr};
-  return begin_release_of_waited(key, home);
+  if (__builtin_expect(home->load(std::memory_order_acquire) == 0, 1))
+    return {cls, object, key, home, 0, nullptr, {0, false}};
+  return begin_release_of_waited(cls, object, key, home);
 }
 inline void finish_release(const Release &release) {
   if (__builtin_expect(release.home->load(std::memory_order_acquire) == 0, 1)) return;
@@ -109,13 +134,21 @@ auto release_by(ObjectClass cls, uint64_t object, End end) {
   if (__builtin_expect(home->load(std::memory_order_acquire) == 0, 1)) {
     const auto result = end();
     if (__builtin_expect(home->load(std::memory_order_acquire) != 0, 0))
-      finish_release_of_waited({key, home, 0, nullptr});
+      finish_release_of_waited({cls, object, key, home, 0, nullptr, {0, false}});
     return result;
   }
-  const Release release = begin_release_of_waited(key, home);
+  const Release release = begin_release_of_waited(cls, object, key, home);
   const auto result = end();
   finish_release(release);
   return result;
+}
+
+// The thread has the object of a class that is_held, without having waited for it.
+void begin_hold_of_waited(uint64_t key);
+inline void begin_hold(ObjectClass cls, uint64_t object) {
+  const uint64_t key = table_key(cls, object);
+  if (__builtin_expect(g_session.arena->objects.home(key)->key.load(std::memory_order_acquire) == 0, 1)) return;
+  begin_hold_of_waited(key);
 }
 
 // A release on a slow path: always takes the time. `remember`: also for an object nobody has waited for yet.

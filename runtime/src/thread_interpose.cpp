@@ -1,54 +1,93 @@
 // Threads and what they meet at: creation, join, once, barriers. std::thread, std::call_once and <threads.h> are made
 // of these; the variables in functions that C++ initialises once, of futexes (futex_interpose.cpp).
-#include <stdlib.h>
 #include <threads.h>
 
+#include <atomic>
+
+#include "arguments.h"
 #include "blocking.h"
 #include "interpose.h"
+#include "stacks.h"
 
 namespace vprof {
 
 // Creation
 
-template <typename Result>
+// What a new thread takes with it. Not from malloc: the thread's first use of that, to free it, would reserve 64 MB of
+// addresses for the thread.
 struct ThreadStart {
-  Result (*routine)(void *);
+  std::atomic<bool> taken;
+  void (*routine)();
   void *argument;
   Creator creator;
+  size_t stack_bytes;
 };
+
+constexpr uint32_t kStarts = 1024;  // threads that were made and have not begun yet; further ones go without
+static ThreadStart g_starts[kStarts];
+
+static ThreadStart *take_start() {
+  static std::atomic<uint32_t> hint;
+  const uint32_t first = hint.fetch_add(1, std::memory_order_relaxed);
+  for (uint32_t i = 0; i < kStarts; ++i) {
+    ThreadStart &start = g_starts[(first + i) % kStarts];
+    if (!start.taken.load(std::memory_order_relaxed) && !start.taken.exchange(true, std::memory_order_acquire))
+      return &start;
+  }
+  return nullptr;
+}
 
 template <typename Result>
 static Result start_thread(void *p) {
-  const ThreadStart<Result> start = *static_cast<ThreadStart<Result> *>(p);
-  free(p);
-  t_thread.creator = start.creator;
+  ThreadStart *start = static_cast<ThreadStart *>(p);
+  const auto routine = reinterpret_cast<Result (*)(void *)>(start->routine);
+  void *const argument = start->argument;
+  t_thread.creator = start->creator;
+  t_stack = thread_stack(start->stack_bytes);
+  start->taken.store(false, std::memory_order_release);
   current_slot();  // also a thread without probes has an end, which wakes who joins it
-  return start.routine(start.argument);
+  return routine(argument);
+}
+
+// Of a thread that is made with these attributes, null: the usual ones.
+static size_t stack_bytes(const pthread_attr_t *attributes) {
+  size_t bytes = 0;
+  pthread_attr_t usual;
+  if (attributes != nullptr) {
+    pthread_attr_getstacksize(attributes, &bytes);
+  } else if (pthread_attr_init(&usual) == 0) {
+    pthread_attr_getstacksize(&usual, &bytes);
+    pthread_attr_destroy(&usual);
+  }
+  return bytes;
 }
 
 // `create` makes a thread that runs a routine with an argument; 0 if it could.
 template <typename Result, typename Create>
-static int create_thread(Result (*routine)(void *), void *argument, Create create) {
+static int create_thread(Result (*routine)(void *), void *argument, size_t bytes, Create create) {
   const Slot *slot = attached() ? current_slot() : nullptr;
-  void *place = slot != nullptr ? malloc(sizeof(ThreadStart<Result>)) : nullptr;
-  if (place == nullptr) return create(routine, argument);
-  *static_cast<ThreadStart<Result> *>(place) = {routine, argument, {slot->uid, ticks()}};
-  const int rc = create(start_thread<Result>, place);
-  if (rc != 0) free(place);
+  ThreadStart *start = slot != nullptr ? take_start() : nullptr;
+  if (start == nullptr) return create(routine, argument);
+  start->routine = reinterpret_cast<void (*)()>(routine);
+  start->argument = argument;
+  start->creator = {slot->uid, ticks()};
+  start->stack_bytes = bytes;
+  const int rc = create(start_thread<Result>, start);
+  if (rc != 0) start->taken.store(false, std::memory_order_release);
   return rc;
 }
 
 VPROF_INTERPOSE(int, pthread_create,
                 (pthread_t * thread, const pthread_attr_t *attributes, void *(*routine)(void *), void *argument),
                 (thread, attributes, routine, argument)) {
-  return create_thread(routine, argument, [=](void *(*start)(void *), void *with) {
+  return create_thread(routine, argument, stack_bytes(attributes), [=](void *(*start)(void *), void *with) {
     return real_pthread_create(thread, attributes, start, with);
   });
 }
 
 VPROF_INTERPOSE(int, thrd_create, (thrd_t * thread, thrd_start_t routine, void *argument),
                 (thread, routine, argument)) {
-  return create_thread(routine, argument,
+  return create_thread(routine, argument, stack_bytes(nullptr),
                        [=](thrd_start_t start, void *with) { return real_thrd_create(thread, start, with); });
 }
 
@@ -62,7 +101,8 @@ template <typename Block>
 static int join(pthread_t thread, void **result, Block block) {
   if (!attached()) return block();
   const int rc = pthread_tryjoin_np(thread, result);
-  if (rc != EBUSY) return rc;
+  if (rc == 0) return 0;
+  if (rc != EBUSY) return block();
   const Wait wait = begin_wait(ObjectClass::kJoin, name_of(thread));
   const int joined = within(wait, block);
   finish_wait(wait, joined, Trust::kAlways);
@@ -80,11 +120,13 @@ VPROF_INTERPOSE(int, pthread_join, (pthread_t thread, void **result), (thread, r
 
 VPROF_INTERPOSE(int, pthread_timedjoin_np, (pthread_t thread, void **result, const timespec *until),
                 (thread, result, until)) {
+  if (until != nullptr && !is_time(until)) return real_pthread_timedjoin_np(thread, result, until);
   return join(thread, result, [=] { return real_pthread_timedjoin_np(thread, result, until); });
 }
 
 VPROF_INTERPOSE(int, pthread_clockjoin_np, (pthread_t thread, void **result, clockid_t clock, const timespec *until),
                 (thread, result, clock, until)) {
+  if (until != nullptr && !is_time(clock, until)) return real_pthread_clockjoin_np(thread, result, clock, until);
   return join(thread, result, [=] { return real_pthread_clockjoin_np(thread, result, clock, until); });
 }
 
@@ -98,7 +140,8 @@ VPROF_INTERPOSE(int, thrd_join, (thrd_t thread, int *result), (thread, result)) 
   if (!attached()) return real_thrd_join(thread, result);
   // By its name it may be a sanitizer's, which does not know the thread and ends the program.
   const int rc = real_pthread_tryjoin_np(thread, &number);
-  if (rc != EBUSY) return rc == 0 ? done() : thrd_error;
+  if (rc == 0) return done();
+  if (rc != EBUSY) return real_thrd_join(thread, result);
   const Wait wait = begin_wait(ObjectClass::kJoin, name_of(thread));
   const int joined = within(wait, [=] { return real_thrd_join(thread, result); });
   finish_wait(wait, joined == thrd_success ? 0 : EINVAL, Trust::kAlways);
