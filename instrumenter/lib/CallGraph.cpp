@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "CallWays.h"
 #include "Calls.h"
 #include "Effort.h"
 #include "Emitted.h"
@@ -190,9 +191,10 @@ class Finder : public clang::RecursiveASTVisitor<Finder> {
 /// Fills in what the bodies contain.
 class Describer {
  public:
-  Describer(Finder &found, const clang::ASTContext &context)
+  Describer(Finder &found, const CallWays &ways, const clang::ASTContext &context)
       : context_(context),
         sources_(context.getSourceManager()),
+        ways_(ways),
         library_(context),
         effort_(context, library_, canonical(found.taken)),
         functions_at_(found.functions_at),
@@ -250,10 +252,22 @@ class Describer {
     if (!is_instance) {
       function.effort = effort_.of(decl);
       function.is_small = effort_.isSmall(decl);
+      function.is_decided = ways_.isDecided(decl);
     }
     walkPart(decl->getBody(), /*counts=*/!is_instance, is_instance);
     if (const auto *destructor = llvm::dyn_cast<clang::CXXDestructorDecl>(decl))
       for (const Callee &callee : impliedCallees(*destructor)) add(callee, function.line, /*counts=*/false);
+    if (!is_instance) noteAlwaysCalled(function);
+  }
+
+  void noteAlwaysCalled(Function &function) {
+    const std::set<const clang::FunctionDecl *> &always = ways_.alwaysCalled(function.decl);
+    for (const auto &[symbol, line] : function.calls)
+      if (always.count(unit_.symbols[symbol].decl)) function.always_called.push_back(symbol);
+    function.always_calls_out = llvm::any_of(always, [&](const clang::FunctionDecl *callee) {
+      const clang::FunctionDecl *code = library_.definitionOf(callee);
+      return code ? library_.reach(code).takes_long : mayTakeLong(*callee, context_);
+    });
   }
 
   /// `counts`: the code is under the probe, and makes its function eligible for one.
@@ -339,6 +353,7 @@ class Describer {
 
   const clang::ASTContext &context_;
   const clang::SourceManager &sources_;
+  const CallWays &ways_;
   Library library_;
   Effort effort_;
   const std::map<unsigned, size_t> &functions_at_;
@@ -355,8 +370,10 @@ class Describer {
 Unit collectUnit(clang::ASTContext &context, bool by_clang) {
   Finder finder(context);
   finder.TraverseDecl(context.getTranslationUnitDecl());
+  CallWays ways(context);
+  for (const Function &function : finder.functions) ways.add(function.decl);
   if (by_clang && !makesCodeOfAll(context)) finder.dropWithoutCode();
-  Unit unit = Describer(finder, context).describe();
+  Unit unit = Describer(finder, ways, context).describe();
   const clang::SourceManager &sources = context.getSourceManager();
   unit.file = placeOf(sources, sources.getLocForStartOfFile(sources.getMainFileID())).first;
   return unit;

@@ -1,5 +1,5 @@
 // Unit with sites -> numbers for the calls that must be told apart: those of one callee at two or more places of a
-// function with a probe (runtime/PROBE_ABI.md "Call numbers").
+// function with a probe (runtime/abi/PROBE_ABI.md "Call numbers").
 //
 // A function is numbered at all of its places or at none, since a call without a number carries that of an earlier one;
 // methods that override one another count as one function. Left out are functions that operators, macros, bounds of

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "FunctionRewriter.h"
 #include "clang/Basic/FileManager.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"

@@ -12,6 +12,7 @@
 #include <tuple>
 #include <vector>
 
+#include "Insertions.h"
 #include "Types.h"
 #include "clang/Basic/SourceManager.h"
 

@@ -6,6 +6,7 @@
 #include "Library.h"
 #include "Names.h"
 #include "clang/AST/ASTContext.h"
+#include "clang/AST/Attr.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/StmtCXX.h"
 #include "clang/Basic/Builtins.h"
@@ -14,10 +15,10 @@
 namespace vprof {
 namespace {
 
-/// Chosen by measurement (bench/README.md): with more probes they cost more, with fewer PostgreSQL executes less than
-/// 90 % of its instructions in probed functions. A probe in a function that compilers would expand in its callers costs
-/// more than its tests, and virtual functions are made to be called often: comparisons, an iterator's steps. But a loop
-/// may turn out long.
+/// Chosen by measurement (docs/design/which-functions-get-a-probe.md): with more probes they cost more, with fewer
+/// a large server executes less than 90 % of its instructions in probed functions. A probe in a function that compilers
+/// would expand in its callers costs more than its tests, and virtual functions are made to be called often:
+/// comparisons, an iterator's steps. But a loop may turn out long.
 constexpr double kLeastEffort = 10;
 constexpr double kLeastEffortOfSteps = 30;
 
@@ -46,13 +47,6 @@ bool isOperation(const clang::Stmt &statement) {
                    clang::CXXUnresolvedConstructExpr>(statement);
 }
 
-/// True if the statement, as a branch, leaves the block that it is in.
-bool leaves(const clang::Stmt *statement) {
-  if (const auto *block = llvm::dyn_cast_or_null<clang::CompoundStmt>(statement))
-    return !block->body_empty() && leaves(block->body_back());
-  return statement && llvm::isa<clang::ReturnStmt, clang::GotoStmt, clang::BreakStmt, clang::ContinueStmt>(statement);
-}
-
 /// A loop whose body nothing delimits.
 bool isJumpBack(const clang::Stmt &statement, const clang::ASTContext &context) {
   if (llvm::isa<clang::IndirectGotoStmt>(statement)) return true;
@@ -64,11 +58,6 @@ bool isJumpBack(const clang::Stmt &statement, const clang::ASTContext &context) 
 bool isVirtual(const clang::FunctionDecl *decl) {
   const auto *method = llvm::dyn_cast<clang::CXXMethodDecl>(decl);
   return method && method->isVirtual();
-}
-
-const clang::Stmt *withoutLabels(const clang::Stmt *statement) {
-  while (const auto *label = llvm::dyn_cast_or_null<clang::LabelStmt>(statement)) statement = label->getSubStmt();
-  return statement;
 }
 
 }  // namespace
@@ -92,6 +81,7 @@ bool Effort::isSmall(const clang::FunctionDecl *definition) {
 /// True if compilers see definition and calls together, and are free to expand them.
 bool Effort::mayBeExpanded(const clang::FunctionDecl *decl) const {
   if (isVirtual(decl) || taken_.count(patternOf(decl)->getCanonicalDecl())) return false;
+  if (decl->hasAttr<clang::NoInlineAttr>()) return false;
   return decl->isInlined() || decl->isTemplated() || decl->isTemplateInstantiation() || !decl->isExternallyVisible();
 }
 
@@ -125,21 +115,14 @@ double Effort::ofBlock(const clang::Stmt &block) {
   double sum = 0, share = 1;
   for (const clang::Stmt *part : block.children()) {
     sum += share * of(part);
-    share *= shareBehind(*part);
+    if (part && branches_.maySkipTheRest(*part)) share *= kBranch;
   }
   return sum;
 }
 
-double Effort::shareBehind(const clang::Stmt &statement) const {
-  const auto *branch = llvm::dyn_cast_or_null<clang::IfStmt>(withoutLabels(&statement));
-  if (!branch || isUnlikely(branch->getCond())) return 1;
-  const bool one = leaves(branch->getThen()), other = leaves(branch->getElse());
-  return one != other ? kBranch : 1;
-}
-
 double Effort::ofIf(const clang::IfStmt &branch) {
-  const bool skips_then = isUnlikely(branch.getCond()) || neverGoesOn(branch.getThen());
-  const bool skips_else = neverGoesOn(branch.getElse());
+  const bool skips_then = branches_.isUnlikely(branch.getCond()) || branches_.neverGoesOn(branch.getThen());
+  const bool skips_else = branches_.neverGoesOn(branch.getElse());
   const double then_part = skips_then ? 0 : of(branch.getThen()), else_part = skips_else ? 0 : of(branch.getElse());
   const double share = skips_then || skips_else ? 1 : kBranch;
   return of(branch.getInit()) + of(branch.getCond()) + 1 + share * (then_part + else_part);
@@ -177,43 +160,10 @@ double Effort::ofCallee(const clang::FunctionDecl *callee) {
 /// How often the parts of a statement are executed: 0 for what is no loop, 1 for `do { } while (0)`.
 double Effort::roundsOf(const clang::Stmt &statement) {
   const auto *loop = llvm::dyn_cast<clang::DoStmt>(&statement);
-  if (loop && isAlways(loop->getCond(), false)) return 1;
+  if (loop && branches_.isAlways(loop->getCond(), false)) return 1;
   if (!llvm::isa<clang::DoStmt, clang::ForStmt, clang::WhileStmt, clang::CXXForRangeStmt>(statement)) return 0;
   loops_ = true;
   return kRounds;
-}
-
-bool Effort::isUnlikely(const clang::Expr *condition) const {
-  if (!condition) return false;  // `if consteval`
-  const auto *call = llvm::dyn_cast<clang::CallExpr>(condition->IgnoreParenCasts());
-  const clang::FunctionDecl *callee = call ? call->getDirectCallee() : nullptr;
-  if (!callee || callee->getBuiltinID() != clang::Builtin::BI__builtin_expect) return false;
-  return isAlways(call->getArg(1), false);
-}
-
-bool Effort::isAlways(const clang::Expr *condition, bool wanted) const {
-  bool value = !wanted;
-  return condition && !condition->isValueDependent() && condition->EvaluateAsBooleanCondition(value, context_) &&
-         value == wanted;
-}
-
-/// True if the statement ends in a call that does not return, or a throw.
-bool Effort::neverGoesOn(const clang::Stmt *statement) const {
-  if (!statement) return false;
-  if (const auto *block = llvm::dyn_cast<clang::CompoundStmt>(statement))
-    return llvm::any_of(block->body(), [&](const clang::Stmt *part) { return neverGoesOn(part); });
-  if (const auto *loop = llvm::dyn_cast<clang::DoStmt>(statement)) return neverGoesOn(loop->getBody());
-  if (const auto *branch = llvm::dyn_cast<clang::IfStmt>(statement))
-    return isAlways(branch->getCond(), true) && neverGoesOn(branch->getThen());
-  const auto *expression = llvm::dyn_cast<clang::Expr>(statement);
-  if (!expression) return false;
-  expression = expression->IgnoreParenCasts();
-  if (const auto *cleanups = llvm::dyn_cast<clang::ExprWithCleanups>(expression))
-    expression = cleanups->getSubExpr()->IgnoreParenCasts();
-  if (llvm::isa<clang::CXXThrowExpr>(expression)) return true;
-  const auto *call = llvm::dyn_cast<clang::CallExpr>(expression);
-  const clang::FunctionDecl *callee = call ? call->getDirectCallee() : nullptr;
-  return callee && (callee->isNoReturn() || callee->getBuiltinID() == clang::Builtin::BI__builtin_unreachable);
 }
 
 }  // namespace vprof

@@ -9,6 +9,8 @@
 #include <map>
 #include <set>
 
+#include "Branches.h"
+
 namespace clang {
 class ASTContext;
 class CallExpr;
@@ -27,7 +29,7 @@ class Effort {
  public:
   /// `taken`: functions whose address is taken, as written (canonical patterns).
   Effort(const clang::ASTContext &context, const Library &library, std::set<const clang::FunctionDecl *> taken)
-      : context_(context), library_(library), taken_(std::move(taken)) {}
+      : context_(context), branches_(context), library_(library), taken_(std::move(taken)) {}
 
   /// Expected operations of the body. Callees that call back are worth a call. REQUIRES: a definition.
   double of(const clang::FunctionDecl *definition) { return know(definition).effort; }
@@ -51,12 +53,9 @@ class Effort {
   double ofCallee(const clang::FunctionDecl *callee);
   bool mayBeExpanded(const clang::FunctionDecl *decl) const;
   double roundsOf(const clang::Stmt &statement);
-  double shareBehind(const clang::Stmt &statement) const;
-  bool neverGoesOn(const clang::Stmt *statement) const;
-  bool isUnlikely(const clang::Expr *condition) const;
-  bool isAlways(const clang::Expr *condition, bool wanted) const;
 
   const clang::ASTContext &context_;
+  const Branches branches_;
   const Library &library_;
   const std::set<const clang::FunctionDecl *> taken_;
   std::map<const clang::FunctionDecl *, Known> known_;  ///< those in progress as a call

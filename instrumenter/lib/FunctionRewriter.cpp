@@ -9,7 +9,6 @@
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/Expr.h"
 #include "clang/AST/StmtCXX.h"
-#include "clang/Basic/CharInfo.h"
 #include "clang/Basic/SourceManager.h"
 #include "clang/Lex/Lexer.h"
 
@@ -45,17 +44,6 @@ class Placer {
   Edits &edits_;
   clang::ASTContext &context_;
 };
-
-bool areOneWord(char left, char right) {
-  return clang::isAsciiIdentifierContinue(left, /*AllowDollar=*/true) &&
-         clang::isAsciiIdentifierContinue(right, /*AllowDollar=*/true);
-}
-
-/// Adds text that begins a token of its own.
-void append(std::string &text, llvm::StringRef next) {
-  if (!text.empty() && !next.empty() && areOneWord(text.back(), next.front())) text += ' ';
-  text += next;
-}
 
 /// Handlers of a function-try-block belong to the function, so that it becomes a block in a body of its own. Those of
 /// constructors and destructors cannot: they catch what members and bases throw as well.
@@ -176,18 +164,6 @@ llvm::Expected<Edits> placeEdits(Unit &unit, const std::map<size_t, std::string>
     if (llvm::Error error = placeInFunction(unit.functions[i], *hooks, unit.matched, placer)) return std::move(error);
   }
   return edits;
-}
-
-std::string withInsertions(llvm::StringRef original, const std::map<unsigned, Insertion> &insertions) {
-  std::string text;
-  size_t done = 0;
-  for (const auto &[offset, inserted] : insertions) {
-    for (const llvm::StringRef next : {original.slice(done, offset), {inserted.behind}, {inserted.before}})
-      append(text, next);
-    done = offset;
-  }
-  append(text, original.substr(done));
-  return text;
 }
 
 std::map<std::string, std::string> applyEdits(const Edits &edits, clang::ASTContext &context) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "Descriptor.h"
+#include "Insertions.h"
 #include "Types.h"
 #include "llvm/Support/Error.h"
 
@@ -20,9 +21,6 @@ namespace vprof {
 /// Also records the applied entries in `unit.matched`. The error names an entry whose function cannot be rewritten.
 llvm::Expected<Edits> placeEdits(Unit &unit, const std::map<size_t, std::string> &untouchable,
                                  const Descriptor &descriptor, clang::ASTContext &context);
-
-/// The text with insertions by offset; a blank keeps words apart that would become one.
-std::string withInsertions(llvm::StringRef original, const std::map<unsigned, Insertion> &insertions);
 
 /// The text of each file with its insertions, by the file's name.
 std::map<std::string, std::string> applyEdits(const Edits &edits, clang::ASTContext &context);

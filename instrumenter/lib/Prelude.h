@@ -1,7 +1,7 @@
 // Unit -> the text that goes before it: its switch bytes, its metadata chunk, and the fixed vprof_prelude.h.
 //
 // The bytes and the chunk are top-level assembly, so that they have their sections and alignment whatever the options
-// (-fPIC, -flto, -g, -O0), and so that one symbol per unit works from inline functions too (runtime/PROBE_ABI.md).
+// (-fPIC, -flto, -g, -O0), and so that one symbol per unit works from inline functions too (runtime/abi/PROBE_ABI.md).
 #pragma once
 
 #include <string>

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "CompilerText.h"
+#include "Names.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/Decl.h"
@@ -73,6 +74,61 @@ bool isSmall(const Function &function) {
   return function.is_small && !function.calls_out && !function.decl->isMain();
 }
 
+bool isInMainFile(const Function &function) {
+  const clang::SourceManager &sources = function.decl->getASTContext().getSourceManager();
+  return sources.isWrittenInMainFile(sources.getExpansionLoc(function.decl->getBody()->getBeginLoc()));
+}
+
+/// Small functions, by index, that get a probe all the same: since their callers' work would hide them.
+///
+/// One is what a condition decides about and always leads to a function with a probe, or to one that the unit does not
+/// define: that one's time would be the caller's without a word of the decision. The other is what always leads to a
+/// call that may take long, which two tests cannot make longer. What a function of a header calls in the main file
+/// counts as not defined, as other units see it.
+class Spared {
+ public:
+  explicit Spared(const Unit &unit) : unit_(unit) {
+    for (size_t i = 0; i < unit.functions.size(); ++i) defined_[unit.functions[i].id] = i;
+    leading_ = closed([&](const Function &function) { return !isSmall(function); }, /*foreign=*/true);
+    waiting_ = closed([&](const Function &function) { return function.always_calls_out; }, /*foreign=*/false);
+  }
+
+  bool has(size_t index) const {
+    return waiting_.count(index) || (leading_.count(index) && unit_.functions[index].is_decided);
+  }
+
+ private:
+  /// The functions for which `is_one` holds, and those that always call one; `foreign`: what is not defined is one.
+  template <typename Predicate>
+  std::set<size_t> closed(const Predicate &is_one, bool foreign) const {
+    std::set<size_t> found;
+    for (size_t i = 0; i < unit_.functions.size(); ++i)
+      if (is_one(unit_.functions[i])) found.insert(i);
+    for (size_t before = unit_.functions.size() + 1; before != found.size();) {
+      before = found.size();
+      for (size_t i = 0; i < unit_.functions.size(); ++i)
+        if (llvm::any_of(unit_.functions[i].always_called,
+                         [&](unsigned symbol) { return leadsTo(found, foreign, unit_.functions[i], symbol); }))
+          found.insert(i);
+    }
+    return found;
+  }
+
+  bool leadsTo(const std::set<size_t> &found, bool foreign, const Function &caller, unsigned symbol) const {
+    const Symbol &callee = unit_.symbols[symbol];
+    const clang::SourceManager &sources = callee.decl->getASTContext().getSourceManager();
+    const auto place = defined_.find(callee.id);
+    if (callee.noreturn || (place == defined_.end() && isSystem(sources, callee.decl->getLocation()))) return false;
+    if (place == defined_.end() || (isInMainFile(unit_.functions[place->second]) && !isInMainFile(caller)))
+      return foreign;
+    return found.count(place->second);
+  }
+
+  const Unit &unit_;
+  std::map<std::string, size_t> defined_;
+  std::set<size_t> leading_, waiting_;
+};
+
 /// A file included several times makes several functions of one text, which cannot carry different probes.
 std::string placeOfText(const clang::FunctionDecl &decl, const clang::SourceManager &sources) {
   const auto [file, offset] = sources.getDecomposedExpansionLoc(decl.getBody()->getBeginLoc());
@@ -116,6 +172,7 @@ void addUntouchableByGcc(const Unit &unit, const CompilerText &text, std::map<si
 }
 
 void assignSites(Unit &unit, const std::map<size_t, std::string> &untouchable, const Descriptor &descriptor) {
+  const Spared spared(unit);
   for (size_t i = 0; i < unit.functions.size(); ++i) {
     Function &function = unit.functions[i];
     const auto reason = untouchable.find(i);
@@ -123,7 +180,7 @@ void assignSites(Unit &unit, const std::map<size_t, std::string> &untouchable, c
       function.left = reason->second;
     else if (descriptor.excludes(function.name))
       function.left = "excluded";
-    else if (isSmall(function) && !descriptor.probes(function.name))
+    else if (isSmall(function) && !spared.has(i) && !descriptor.probes(function.name))
       function.left = "small";
     else if (!descriptor.plans(function.name))
       function.left = "unplanned";

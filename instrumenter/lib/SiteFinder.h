@@ -1,7 +1,8 @@
 // Unit -> Unit with sites: which functions carry a probe, and why the others do not.
 //
 // A function is eligible if it does enough (Effort.h), or calls what is outside of the program and may take long
-// (Library.h), or if it is main, or the descriptor asks for it. It must also be safe to probe, and not excluded by the
+// (Library.h), or always leads to such a call, or is called by a decision that leads to a probe (CallWays.h), or if it
+// is main, or the descriptor asks for it. It must also be safe to probe, and not excluded by the
 // descriptor. Sites are numbered from 0 in source order, so the same text gives the same numbers. The reasons are
 // listed in UNIT_METADATA.md.
 #pragma once

@@ -40,9 +40,11 @@ struct Function {
   unsigned line = 0;
   std::optional<unsigned> site;
   std::string left;
-  double effort = 0;       ///< Effort.h
-  bool is_small = false;   ///< by its effort
-  bool calls_out = false;  ///< of the library, what may take long (Library.h)
+  double effort = 0;              ///< Effort.h
+  bool is_small = false;          ///< by its effort
+  bool calls_out = false;         ///< of the library, what may take long (Library.h)
+  bool always_calls_out = false;  ///< on every way through it
+  bool is_decided = false;        ///< its call is, by a condition (CallWays.h)
   bool has_musttail = false;
   bool is_lambda = false;
   bool is_constexpr = false;  ///< as written, consteval included
@@ -50,6 +52,7 @@ struct Function {
   std::vector<std::pair<unsigned, unsigned>> calls;        ///< index of the symbol, line; each once
   std::vector<std::pair<std::string, unsigned>> indirect;  ///< canonical type of the callee, line
   std::vector<std::pair<unsigned, unsigned>> virtuals;     ///< as calls: the method named by a virtual call
+  std::vector<unsigned> always_called;                     ///< symbols of `calls` (CallWays.h)
   std::vector<NumberedCall> numbered;
   std::vector<const clang::Expr *> unplaced;  ///< calls that must not carry the number of an earlier one, and have none
 };
@@ -67,14 +70,5 @@ struct Unit {
   std::vector<std::string> ignore_for_height;            ///< the descriptor's globs, as they are
   unsigned sites = 0;
 };
-
-/// Text between two tokens: what belongs to the token before comes first. It never contains a newline, so lines stay.
-struct Insertion {
-  std::string behind;  ///< behind the token that ends here
-  std::string before;  ///< before the token that begins here
-};
-
-/// Insertions by file (as the compiler names it) and offset.
-using Edits = std::map<std::string, std::map<unsigned, Insertion>>;
 
 }  // namespace vprof

@@ -112,6 +112,23 @@ Result build(const CommandLine &line, const Tools &tools) {
   return run(command(tools, linkArguments(line, line.withObjects(objects), tools)), Capture::kNothing);
 }
 
+/// What the wrapper adds; the real compiler's own help follows.
+void printHelp(const Tools &tools) {
+  std::string compiler;
+  for (const std::string &word : tools.compiler) compiler += (compiler.empty() ? "" : " ") + word;
+  std::printf(
+      "vprof-%s: the compiler below, with vprof's probes in what it compiles (off until `vprof record` or `vprof\n"
+      "drill` switches them on). Your sources stay as they are. It takes the compiler's options, and:\n"
+      "  --emit-tree DIR                also write the rewritten sources there, for reading\n"
+      "Environment:\n"
+      "  VPROF_REAL_CC, VPROF_REAL_CXX  the real compiler (now: %s)\n"
+      "  VPROF_DESCRIPTOR               JSON file of the target's descriptor (`vprof instrument` sets it)\n"
+      "  VPROF_EMIT_TREE                as --emit-tree\n"
+      "  VPROF_DISABLE=1                compile without vprof\n\n",
+      kCxx ? "c++" : "cc", compiler.c_str());
+  std::fflush(stdout);
+}
+
 }  // namespace
 
 int main(int argc, char **argv) {
@@ -120,6 +137,7 @@ int main(int argc, char **argv) {
   takeEmitTree(arguments, tools);
   const char *disable = std::getenv("VPROF_DISABLE");
   if (disable && std::string(disable) == "1") return replaceProcess(command(tools, arguments));
+  if (arguments == Arguments{"--help"}) printHelp(tools);
   const CommandLine line = parseCommandLine(arguments, kCxx);
   if (line.mode == Mode::kPassThrough || isInputMissing(line)) return replaceProcess(command(tools, arguments));
   if (line.sources.empty()) return replaceProcess(command(tools, linkArguments(line, arguments, tools)));
