@@ -9,8 +9,8 @@ import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from vprof.analysis import AnalysisOptions
     from vprof.api import Run
+    from vprof.variance.analysis import AnalysisOptions
 
 __version__ = "0.1.0"
 

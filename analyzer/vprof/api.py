@@ -22,15 +22,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from vprof.analysis import Analysis, AnalysisOptions, rows_of
-from vprof.columns import i32
-from vprof.critical_path import PIECE_NAMES
 from vprof.errors import VprofError
-from vprof.explain import Explanation, explain
-from vprof.model import NONE, Int8, Int32, Trace
-from vprof.parts import Part
-from vprof.stream import analyze_traces
+from vprof.path.parts import Part
+from vprof.tables.columns import i32
+from vprof.tables.kinds import PIECE_NAMES
+from vprof.tables.model import NONE, Int8, Int32, Trace
+from vprof.terminal import Printed
+from vprof.trace.usable import rows_of
 from vprof.tree_node import Node
+from vprof.variance.analysis import Analysis, AnalysisOptions
+from vprof.variance.explain import Explanation, explain
+from vprof.variance.stream import analyze_traces
 
 
 def load_run(paths: Sequence[str | os.PathLike[str]], root: str | None, options: AnalysisOptions | None) -> Run:
@@ -168,7 +170,7 @@ class Run:
 
     def to_csv(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Writes intervals.csv, pieces.csv, factors.csv and nodes.csv; makes the folder."""
-        return self._written(folder, "csv", lambda table, file: table.to_csv(file))
+        return self._written(folder, "csv", _to_csv)
 
     def _written(
         self, folder: str | os.PathLike[str], ending: str, write: Callable[[pd.DataFrame, Path], None]
@@ -196,6 +198,11 @@ _FACTOR_COLUMNS = [
     "ci95_high",
     "first",
 ]
+
+
+def _to_csv(table: pd.DataFrame, file: Path) -> None:
+    with Printed(file.open("wb"), "utf-8", newline="") as out:
+        table.to_csv(out)
 
 
 def _pieces(part: Part) -> tuple[NDArray[Any], ...]:

@@ -15,6 +15,7 @@ import click
 
 from vprof import __version__, commands
 from vprof.errors import VprofError
+from vprof.terminal import guard, one_line
 
 
 class Verbs(click.Group):
@@ -53,6 +54,7 @@ def root() -> None:
 
 def main() -> None:
     """Entry point of the `vprof` script; never prints a traceback for a foreseen failure."""
+    guard()
     try:
         root.main(standalone_mode=False)
     except VprofError as error:
@@ -76,5 +78,5 @@ def main() -> None:
 
 
 def _fail(message: str, exit_code: int) -> None:
-    print(f"vprof: {message}", file=sys.stderr)
+    print(f"vprof: {one_line(message)}", file=sys.stderr)
     sys.exit(exit_code)

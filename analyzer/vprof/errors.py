@@ -17,5 +17,13 @@ class TraceError(VprofError):
     """A trace cannot be read at all (foreign, empty, a newer version)."""
 
 
+class NoIntervalError(VprofError):
+    """A trace holds no interval that can be analyzed; `began`: some were there, but cannot be used."""
+
+    def __init__(self, why: str, began: bool, exit_code: int = 1) -> None:
+        super().__init__(why)
+        self.began, self.exit_code = began, exit_code
+
+
 class InvariantError(VprofError):
     """A result contradicts what the analysis guarantees: a bug of vprof, never of the user."""

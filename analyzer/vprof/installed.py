@@ -47,8 +47,12 @@ def target_names() -> list[str]:
 
 
 def target_file(name: str) -> Path:
-    """The descriptor of a target: a known name, or the path of a folder or target.toml. Raises UsageError."""
-    for path in (_data("targets") / name / "target.toml", Path(name) / "target.toml", Path(name)):
+    """The descriptor of a target: a known name, or the path of a folder or target.toml. Raises UsageError.
+
+    What has a slash is a path, also if its last folder is called like a target of ours.
+    """
+    known_file = [] if "/" in name else [_data("targets") / name / "target.toml"]
+    for path in (*known_file, Path(name) / "target.toml", Path(name)):
         if path.is_file():
             return path
     known = ", ".join(target_names()) or "none"

@@ -1,29 +1,89 @@
-"""Options that several commands have."""
+"""Options that several commands have, and what options take."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import click
+
+_LEAST_BYTES = 1 << 20
+
+
+class Size(click.ParamType):  # type: ignore[type-arg]
+    """Bytes: a number with K, M, G or T after it, powers of 1024, or without."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        match = re.fullmatch(r"(\d+)([KMGT]?)B?", value, re.IGNORECASE)
+        if not match:
+            self.fail(f"'{value}' is no size: give one such as 512M or 2G", param, ctx)
+        size = int(match[1]) << 10 * " KMGT".index(match[2].upper() or " ")
+        if size < _LEAST_BYTES:
+            self.fail(f"{value} is too small: at least {_LEAST_BYTES >> 20}M", param, ctx)
+        return size
+
+
+class RingSize(click.ParamType):  # type: ignore[type-arg]
+    """Bytes as a power of two: a number with K, M or G after it, or without."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        match = re.fullmatch(r"(\d{1,10})([KMG]?)B?", str(value), re.IGNORECASE)
+        size = int(match[1]) << 10 * " KMG".index(match[2].upper() or " ") if match else 0
+        if not 4096 <= size <= 1 << 30 or size & (size - 1):
+            self.fail(f"'{value}' is no power of two from 4K to 1G", param, ctx)
+        return size
+
 
 server_options_option = click.option(
     "--server-options",
     default="",
     metavar="OPTIONS",
-    help="For the command that starts a target's server, such as '-c work_mem=1MB'.",
+    help="Options for the command that starts a target's server, such as '-c work_mem=1MB'.",
+)
+
+preload_option = click.option(
+    "--preload",
+    is_flag=True,
+    help="Load libvprof first (LD_PRELOAD), for a program built without vprof that loads an instrumented library.",
 )
 
 source_option = click.option(
     "--source",
     type=click.Path(exists=True, file_okay=False, resolve_path=True, path_type=Path),
     metavar="DIR",
-    help="Your own tree, in place of the descriptor's source.",
+    help="Build your own source tree instead of the descriptor's source.",
 )
 source_version_option = click.option(
-    "--source-version", metavar="V", help="Its version, for entries that are for some versions only."
+    "--source-version", metavar="V", help="The version of that tree, for entries that apply to some versions only."
 )
 interval_option = click.option(
     "--interval",
     metavar="KIND",
     help="The descriptor's intervals of this kind, such as statement. [default: the usual]",
+)
+
+root_option = click.option(
+    "--root", metavar="F", help="Each outermost call of function F is an interval, instead of annotated ones."
+)
+own_option = click.option(
+    "--own", is_flag=True, help="Do not look into waits: count them for the functions that wait, not for their wakers."
+)
+tail_option = click.option(
+    "--tail",
+    default=0.99,
+    show_default=True,
+    type=click.FloatRange(0.5, 1, max_open=True),
+    help="Quantile beyond which an interval is in the tail; a lower one if fewer than 100 intervals would be there.",
+)
+force_option = click.option(
+    "--force",
+    is_flag=True,
+    help="Rank the factors even if more than 10 % of the intervals were lost, or calls of fibers are mixed.",
 )

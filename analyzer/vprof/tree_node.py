@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from vprof.model import Int64
-from vprof.naming import without_place
 from vprof.report import dot
-from vprof.single_times import SingleTimes
-from vprof.variance_tree import VarianceTree
+from vprof.tables.model import Int64
+from vprof.tables.naming import without_place
+from vprof.variance.single_times import SingleTimes
+from vprof.variance.variance_tree import VarianceTree
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Node:
 
     def _called(self) -> set[str]:
         """The name with and without the call site, and without the place that tells overloads apart."""
-        function = self.name.rpartition("@")[0] if self.tree.paths.site[self.x] >= 0 else self.name
+        function = self.name.rpartition("@")[0] if self.tree.paths.call_site[self.x] >= 0 else self.name
         return {self.name, function, without_place(function)}
 
     def to_dot(self) -> str:

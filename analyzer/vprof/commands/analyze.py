@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from vprof.errors import UsageError, VprofError
+from vprof.options import force_option, own_option, root_option, tail_option
+from vprof.terminal import printable
+
+if TYPE_CHECKING:
+    from vprof.path.interval_path import IntervalPath
+    from vprof.variance.analysis import Analysis
 
 FORMATS = ("text", "json", "dot", "svg")
 
 
 @click.command(name="analyze")
 @click.argument("traces", nargs=-1, required=True, metavar="TRACE...", type=click.Path(path_type=Path))
-@click.option(
-    "--root", metavar="F", help="Each outermost call of function F is an interval, instead of annotated ones."
-)
+@root_option
 @click.option("-k", default=3, show_default=True, type=click.IntRange(1), help="How many factors to choose.")
 @click.option(
     "--min-share",
     default=0.05,
     show_default=True,
     type=float,
-    help="Smallest share of the variance of a factor (0.05 = 5 %).",
+    help="Minimum share of the variance that a factor must hold (0.05 = 5 %).",
 )
 @click.option(
     "--specificity-exp",
@@ -39,22 +44,14 @@ FORMATS = ("text", "json", "dot", "svg")
     "--explain", metavar="FACTOR", help="Show where one factor comes from instead: f, [queue] or a|b (text, json)."
 )
 @click.option("--by-type", is_flag=True, help="Split the variance by type of interval, and add a tree for each type.")
-@click.option(
-    "--own", is_flag=True, help="Do not look into waits: they count for the functions that wait, not for the wakers."
-)
-@click.option(
-    "--tail",
-    default=0.99,
-    show_default=True,
-    type=click.FloatRange(0.5, 1, max_open=True),
-    help="Quantile beyond which an interval is in the tail; lower where fewer than 100 would be.",
-)
+@own_option
+@tail_option
 @click.option("--top", metavar="N", type=click.IntRange(1), help="Show about N nodes of each tree, N rows of a list.")
 @click.option(
     "--format", "fmt", default="text", show_default=True, type=click.Choice(FORMATS), help="Form of the report."
 )
 @click.option("-o", "--output", metavar="OUT", type=click.Path(path_type=Path), help="Write the report to a file.")
-@click.option("--force", is_flag=True, help="Rank even if more than 10 % of the intervals were lost.")
+@force_option
 def command(
     traces: tuple[Path, ...],
     root: str | None,
@@ -85,10 +82,10 @@ def command(
       vprof analyze run.trace --explain fsync
       vprof analyze run.trace --path slowest
     """
-    from vprof.analysis import AnalysisOptions
-    from vprof.chosen_paths import one_path
+    from vprof.path.chosen import one_path
     from vprof.report.text import print_analysis
-    from vprof.stream import analyze_files
+    from vprof.variance.analysis import AnalysisOptions
+    from vprof.variance.stream import analyze_files
 
     _check(fmt, {"--intervals": intervals}, {"--path": path, "--explain": explain})
     if path is not None:
@@ -118,22 +115,22 @@ def _check(fmt: str, only_json: dict[str, bool], instead: dict[str, str | None])
         raise UsageError(f"{given[0]} needs --format text or json")
 
 
-def _render(analysis, fmt: str) -> str:  # type: ignore[no-untyped-def]
+def _render(analysis: Analysis, fmt: str) -> str:
     from vprof.report import dot, json, text
 
     renderers = {"text": text.render, "json": json.render, "dot": dot.render, "svg": dot.render_svg}
     return renderers[fmt](analysis)
 
 
-def _rendered_path(found, fmt: str) -> str:  # type: ignore[no-untyped-def]
+def _rendered_path(found: IntervalPath, fmt: str) -> str:
     from vprof.report import path
 
     return path.render_json(found) if fmt == "json" else path.render(found)
 
 
-def _explain(analysis, factor: str, fmt: str, output: Path | None) -> None:  # type: ignore[no-untyped-def]
-    from vprof.explain import explain
+def _explain(analysis: Analysis, factor: str, fmt: str, output: Path | None) -> None:
     from vprof.report import explain as report
+    from vprof.variance.explain import explain
 
     found, top = explain(analysis, factor), analysis.options.top
     if fmt == "text" and output is None:
@@ -147,6 +144,6 @@ def _write(report: str, output: Path | None) -> None:
         click.echo(report, nl=False)
         return
     try:
-        output.write_text(report, encoding="utf-8")
+        output.write_text(printable(report), encoding="utf-8")
     except OSError as e:
         raise UsageError(f"cannot write {output}: {e.strerror}") from e

@@ -24,10 +24,10 @@ def command(
 ) -> None:
     """Show the call graph of programs built with vprof-cc, or of those in traces.
 
-    Of a function: its height and the chain of calls that makes it, its recursive group, why it has no probe, the
-    children that a drill switches on, its callees and callers. Without --function: the graph in short. Calls that a
-    trace has seen and that no direct call explains are shown as observed; functions that a pointer or virtual call may
-    mean are shown as candidates, they do not count for heights.
+    For each function of --function: its height and the chain of calls that makes it, its recursive group, why it has no
+    probe, the children that a drill-down switches on, its callees and its callers. Without --function: a summary of
+    the graph. A call that a trace has seen, and that no direct call explains, is marked as observed. Functions that a
+    pointer or virtual call may mean are marked as candidates; they do not count for heights.
 
     \b
     Examples:
@@ -35,8 +35,8 @@ def command(
       vprof callgraph run.trace --function 'handle_*' --root main
       vprof callgraph --target minidb --function wal_flush
     """
-    from vprof.inspection import Inspection, Knowledge, describe, summarize
     from vprof.report.callgraph import render
+    from vprof.report.inspection import Inspection, Knowledge, describe, summarize
 
     if not paths and not name:
         raise UsageError("nothing to show: give a program built with CC=vprof-cc, a trace, or --target NAME")
@@ -45,7 +45,7 @@ def command(
         raise UsageError("--function is empty: give names or globs with commas between")
     knowledge, roots = Knowledge(), [root] if root else []
     if name:
-        from vprof.target import Target
+        from vprof.target.target import Target
 
         target = Target.load(name, folder)
         knowledge.add_units(target.units())

@@ -8,9 +8,10 @@ from typing import Any
 
 import click
 
-from vprof.control import Control
 from vprof.errors import UsageError, VprofError
-from vprof.plan import Plan, Switched
+from vprof.session.control import Control
+from vprof.session.plan import Plan, Switched
+from vprof.terminal import one_line
 
 _SCHEMA = "vprof-ctl/1"
 
@@ -24,7 +25,7 @@ _SCHEMA = "vprof-ctl/1"
     envvar="VPROF_SESSION",
     show_envvar=True,
     type=click.Path(path_type=Path),
-    help="The session's directory, where several run. [default: the one that runs]",
+    help="The session's directory, if several run. [default: the one that runs]",
 )
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(action: str, names: tuple[str, ...], directory: Path | None, form: str) -> None:
@@ -33,12 +34,12 @@ def command(action: str, names: tuple[str, ...], directory: Path | None, form: s
     NAMES are functions, globs in quotes, `all`, or a plan file.
 
     \b
-      on, off   switch these functions, there and in what joins later
+      on, off   switch these functions, in programs that join later too
       list      the functions that are on; with NAMES those, on and off
       status    threads, records, file, functions on
 
-    What is switched lies on top of the plan of `vprof record`. The steps of `vprof drill` switch probes themselves:
-    there only list and status work.
+    What you switch adds to the plan of `vprof record`. The steps of `vprof drill` switch the probes themselves: during
+    a drill-down, only list and status work.
 
     \b
     Examples:
@@ -46,7 +47,7 @@ def command(action: str, names: tuple[str, ...], directory: Path | None, form: s
       vprof ctl on 'wal_*' lock_wait
       vprof ctl list 'wal_*'
     """
-    from vprof.sessions import find
+    from vprof.session.running import find
 
     plan = Plan.of(pattern for name in names for pattern in Plan.parse(name).patterns)
     if action in ("on", "off") and not names:
@@ -63,14 +64,16 @@ def command(action: str, names: tuple[str, ...], directory: Path | None, form: s
     if form == "json":
         click.echo(json.dumps({"schema": _SCHEMA, "session": str(session.directory), **report}))
     else:
-        click.echo("\n".join(_TEXT[action](report)))
+        click.echo("\n".join(map(one_line, _TEXT[action](report))))
 
 
 def _switch(session: Control, plan: Plan, action: str) -> dict[str, Any]:
     with session.alone():
         note = session.note()
         if note.owner:
-            raise VprofError(f"{note.owner} switches the probes of this session: it would measure something else")
+            raise VprofError(
+                f"{one_line(note.owner)} switches the probes of this session: it would measure something else"
+            )
         session.join()
         _check(session, plan)
         numbers = session.sites.numbers(plan)

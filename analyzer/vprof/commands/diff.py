@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from vprof.errors import UsageError
+from vprof.options import root_option
 
 METRICS = ("variance", "mean", "cv", "p50", "p99", "p99.9", "max", "l2", "throughput")
 VERDICTS = ("better", "worse", "traded", "no-difference", "no-verdict")
@@ -34,16 +35,14 @@ class _TwoSides(click.Command):
 @click.option(
     "--metric", default="variance", show_default=True, type=click.Choice(METRICS), help="The metric that decides."
 )
-@click.option(
-    "--root", metavar="F", help="Each outermost call of function F is an interval, instead of annotated ones."
-)
+@root_option
 @click.option("--no-factors", is_flag=True, help="Compare latencies only, which is faster.")
 @click.option(
     "--min-share",
     default=0.05,
     show_default=True,
     type=float,
-    help="Smallest share of the variance, on one side, of a factor.",
+    help="Minimum share of the variance that a factor must hold on one side.",
 )
 @click.option(
     "--fail-on",
@@ -72,12 +71,13 @@ def command(
 ) -> None:
     """Compare runs before a change with runs after it: did the fix work?
 
-    One trace is one run. What differs between runs of the same program is the measure of what counts as a difference,
-    so a verdict needs three runs of each side. Alternate the sides when recording: a drift of the machine then hits
-    both.
+    Each trace is one run. vprof calls a difference real only if it is larger than what runs of the same program differ
+    by, so it needs at least three runs of each side. Alternate the sides when you record: then a drift of the machine
+    affects both.
 
-    One metric decides, with 5 % false alarms: better, worse or no-difference; the others are corrected for their
-    number. Better becomes traded where mean latency or throughput got worse: what only pads latencies is no fix.
+    One metric decides, with 5 % false alarms: better, worse or no-difference. The other metrics are corrected for their
+    number. The verdict is traded instead of better if mean latency or throughput got worse: a change that only pads
+    latencies is no fix.
 
     \b
     Examples:
@@ -85,8 +85,8 @@ def command(
       vprof diff before*.trace -- after*.trace --metric p99 --no-factors
       vprof diff main*.trace -- branch*.trace --fail-on worse --fail-on traded
     """
-    from vprof.diff import diff
-    from vprof.load_runs import load_runs
+    from vprof.compare.diff import diff
+    from vprof.compare.load_runs import load_runs
     from vprof.report import diff as report
 
     count = ctx.meta.get(_BEFORE, 0)

@@ -13,21 +13,24 @@ from pathlib import Path
 
 import click
 
-from vprof.chunks import TraceFile, read_chunks
 from vprof.errors import TraceError
-from vprof.paths import native
-from vprof.session import NEEDED_BYTES
-from vprof.sessions import SHARED_MEMORY
+from vprof.installed import native
+from vprof.session.interposition import look
+from vprof.session.owned import NEEDED_BYTES
+from vprof.session.running import SHARED_MEMORY
+from vprof.trace.chunks import TraceFile, read_chunks
 
 _PROGRAM = """\
-static int work(int n) { while (n > 9) n /= 2; return n; }
+int work(int n) { while (n > 9) n /= 2; return n; }
 int main(void) { return work(0); }
 """
+_HOST = "import ctypes; library = ctypes.CDLL('./library.so'); library.work(0)"
+"""A program without vprof that loads an instrumented library: Python."""
 _ON_DISK = "sessions lie in the temporary folder, and probes wait for its disk"
 
 
 @dataclass(frozen=True)
-class Finding:
+class Check:
     """`ok` is None where something is missing that vprof can do without."""
 
     name: str
@@ -36,91 +39,117 @@ class Finding:
 
 
 @click.command()
+@click.argument("program", required=False, type=click.Path(path_type=Path))
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def command(form: str) -> None:
+def command(program: Path | None, form: str) -> None:
     """Check compilers, clock, time off the CPU and shared memory of this machine.
 
-    A small program is built with each compiler, run and recorded, under the limits of this shell. Exit code 1 if vprof
-    cannot work here.
+    vprof builds a small program with each compiler, runs it and records it, under the limits of this shell. The exit
+    code is 1 if vprof cannot work here. With PROGRAM, vprof also reports whether it can see that program's waits, or
+    needs `vprof record --preload` for that; PROGRAM is not started.
 
     \b
     Examples:
       vprof doctor
+      vprof doctor ./server
       vprof doctor --format json
     """
     findings = [*_compilers(), *_recording(), _shared_memory()]
+    if program:
+        findings.append(Check(str(program), *look(program)))
     if form == "json":
         click.echo(json.dumps({"schema": "vprof-doctor/1", "findings": [asdict(f) for f in findings]}, indent=1))
     else:
         for f in findings:
-            click.echo(f"{ {True: 'ok', None: 'lacking', False: 'FAILS'}[f.ok]:<8} {f.name}: {f.text}")
+            click.echo(f"{ {True: 'ok', None: 'missing', False: 'FAILS'}[f.ok]:<8} {f.name}: {f.text}")
     if any(f.ok is False for f in findings):
         sys.exit(1)
 
 
-def _compilers() -> list[Finding]:
+def _compilers() -> list[Check]:
     """clang has to work; gcc may be missing."""
     found = []
     for name, real in (("vprof-cc", os.environ.get("VPROF_REAL_CC", "")), ("vprof-cc with gcc", "gcc")):
         if real == "gcc" and shutil.which("gcc") is None:
-            found.append(Finding(name, None, "gcc is not installed"))
+            found.append(Check(name, None, "gcc is not installed"))
             continue
         with tempfile.TemporaryDirectory(prefix="vprof-doctor-") as folder:
             error = _build(Path(folder), real)
-        found.append(Finding(name, not error, error or "builds a program"))
+        found.append(Check(name, not error, error or "builds a program"))
     return found
 
 
-def _build(folder: Path, real: str = "") -> str:
-    """Makes `folder`/program; returns what went wrong, in one line, or ""."""
+def _build(folder: Path, real: str = "", *options: str, output: str = "program") -> str:
+    """Makes `folder`/`output`; returns what went wrong, in one line, or ""."""
     (folder / "program.c").write_text(_PROGRAM, encoding="utf-8")
-    command = [str(native("bin/vprof-cc")), "-O1", "program.c", "-o", "program"]
+    command = [str(native("bin/vprof-cc")), "-O1", *options, "program.c", "-o", output]
     environment = os.environ | ({"VPROF_REAL_CC": real} if real else {})
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
-    return "" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["failed without a word"])[0]
+    return "" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["failed and printed nothing"])[0]
 
 
-def _recording() -> list[Finding]:
+def _recording() -> list[Check]:
     with tempfile.TemporaryDirectory(prefix="vprof-doctor-") as name:
         folder = Path(name)
         if _build(folder):
             return []  # said already
-        vprof = [sys.executable, "-c", "from vprof.cli import main; main()"]
-        command = [*vprof, "record", "--sites", "all", "-o", "run.trace", "--", "./program"]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-        try:
-            trace = read_chunks(folder / "run.trace")
-        except (TraceError, OSError):
-            lines = done.stderr.strip().splitlines() or ["no trace"]
-            return [Finding("recording", False, lines[-1])]
+        trace = _record(folder, "./program")
+        if isinstance(trace, str):
+            return [Check("recording", False, trace)]
+        preloading = _preloading(folder)
     records = sum(len(chunk.words) for chunk in trace.chunks)
     if records == 0:
-        return [Finding("recording", False, "the program ran, but no probe was recorded")]
-    return [Finding("recording", True, f"{records} records of a small program"), _clock(trace), _off_cpu(trace)]
+        return [Check("recording", False, "the program ran, but no probe was recorded")]
+    recording = Check("recording", True, f"{records} records of a small program")
+    return [recording, _clock(trace), _off_cpu(trace), preloading]
 
 
-def _clock(trace: TraceFile) -> Finding:
+def _record(folder: Path, *command: str) -> TraceFile | str:
+    """The trace of a command, or why there is none."""
+    vprof = [sys.executable, "-c", "from vprof.cli import main; main()"]
+    given = [*vprof, "record", "--sites", "all", "-o", "run.trace", *command]
+    done = subprocess.run(given, cwd=folder, capture_output=True, text=True)
+    try:
+        return read_chunks(folder / "run.trace")
+    except (TraceError, OSError):
+        return (done.stderr.strip().splitlines() or ["no trace"])[-1]
+
+
+def _preloading(folder: Path) -> Check:
+    """Whether --preload makes the waits of a program without vprof seen."""
+    name = "waits of programs built without vprof"
+    failed = _build(folder, "", "-shared", "-fPIC", output="library.so")
+    trace = failed or _record(folder, "--preload", "--", sys.executable, "-c", _HOST)
+    if isinstance(trace, str):
+        return Check(name, None, f"not seen: {trace}")
+    threads = trace.of("thread")
+    if not threads or not all(thread["interposed"] for thread in threads):
+        return Check(name, None, "not seen: the dynamic linker does not follow LD_PRELOAD here")
+    return Check(name, True, "seen with `vprof record --preload`, where they load an instrumented library")
+
+
+def _clock(trace: TraceFile) -> Check:
     if trace.of("session")[0]["clock"] == "tsc":
-        return Finding("clock", True, "time stamp counter of the CPU")
-    return Finding("clock", None, "the CPU's counter is not invariant: clock_gettime, which makes probes dearer")
+        return Check("clock", True, "time stamp counter of the CPU")
+    return Check("clock", None, "the CPU's counter is not invariant: clock_gettime, so probes cost more")
 
 
-def _off_cpu(trace: TraceFile) -> Finding:
+def _off_cpu(trace: TraceFile) -> Check:
     if all(thread.get("off_cpu") == "rseq" for thread in trace.of("thread")):
-        return Finding("time off the CPU", True, "known by rseq")
-    return Finding(
+        return Check("time off the CPU", True, "measured with rseq")
+    return Check(
         "time off the CPU",
         None,
-        "not known, it counts as execution: the C library registers no rseq (glibc before 2.35, GLIBC_TUNABLES) "
-        "or the kernel does not keep it",
+        "not measured, so it counts as execution: the C library does not register rseq (glibc before 2.35, "
+        "GLIBC_TUNABLES), or the kernel does not support it",
     )
 
 
-def _shared_memory() -> Finding:
+def _shared_memory() -> Check:
     name = "shared memory"
     try:
         free = shutil.disk_usage(SHARED_MEMORY).free
     except OSError:
-        return Finding(name, None, f"there is no {SHARED_MEMORY}: {_ON_DISK}")
+        return Check(name, None, f"there is no {SHARED_MEMORY}: {_ON_DISK}")
     text = f"{free >> 20} MB free in {SHARED_MEMORY}"
-    return Finding(name, True, text) if free > NEEDED_BYTES else Finding(name, None, f"{text}: {_ON_DISK}")
+    return Check(name, True, text) if free > NEEDED_BYTES else Check(name, None, f"{text}: {_ON_DISK}")

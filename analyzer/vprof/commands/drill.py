@@ -6,13 +6,21 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
+from vprof.drill.settings import CHANGEABLE, DrillSettings
 from vprof.errors import UsageError, VprofError
-from vprof.options import server_options_option
+from vprof.options import preload_option, server_options_option
+
+if TYPE_CHECKING:
+    from vprof.drill.file import DrillFile
+    from vprof.drill.live import LiveProgram
+    from vprof.drill.run import Rebuilder
+    from vprof.variance.analysis import AnalysisOptions
 
 _FILE = "session.json"
 
@@ -22,7 +30,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg]
 
     name = "duration"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
         if isinstance(value, float):
             return value
         match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", value)
@@ -33,7 +41,14 @@ class Duration(click.ParamType):  # type: ignore[type-arg]
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.option("--target", "name", help="A target built by `vprof instrument`.")
-@click.option("--root", metavar="F", help="Without a target: each outermost call of function F is an interval.")
+@click.option(
+    "--root",
+    "roots",
+    metavar="F",
+    multiple=True,
+    help="Without a target: each outermost call of function F is an interval. Given again: functions of other threads, "
+    "which stay on from the start.",
+)
 @click.option(
     "--session", "directory", type=click.Path(path_type=Path), help="Drill in this running session; start nothing."
 )
@@ -55,115 +70,143 @@ class Duration(click.ParamType):  # type: ignore[type-arg]
     type=click.FloatRange(min=0.1),
     default=3.0,
     show_default=True,
-    help="Least length of a measurement; up to four times as long while the shares are not known well.",
+    help="Minimum length of a measurement. One is up to four times as long while the shares are uncertain.",
 )
-@click.option("--max-steps", default=20, show_default=True, help="Stop expanding after so many measurements.")
+@click.option("--max-steps", default=20, show_default=True, help="Stop expanding after this many measurements.")
 @click.option("--budget", type=Duration(), default="0", help="Stop expanding when this much time, such as 5m, is used.")
 @click.option(
     "--max-distortion",
     type=click.FloatRange(min=0, min_open=True),
     default=0.03,
     show_default=True,
-    help="Most of the intervals' time that probes may take, by their calls and what one costs; the others stay off.",
+    help="Maximum part of the intervals' time that probes may take, estimated from their calls and the cost of one. "
+    "Functions beyond it stay off.",
 )
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--svg", "svg_file", type=click.Path(path_type=Path), help="Also draw the tree of the confirmation.")
+@preload_option
 @server_options_option
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
-def command(context: click.Context, /, **given: Any) -> None:
+def command(
+    context: click.Context,
+    name: str | None,
+    roots: tuple[str, ...],
+    directory: Path | None,
+    rebuild: bool,
+    auto: bool,
+    resume: bool,
+    show: bool,
+    folder: Path | None,
+    k: int,
+    min_share: float,
+    step_seconds: float,
+    max_steps: int,
+    budget: float,
+    max_distortion: float,
+    form: str,
+    svg_file: Path | None,
+    preload: bool,
+    server_options: str,
+    program: tuple[str, ...],
+) -> None:
     """Drill down in a running program to the functions that cause its variance.
 
-    Each step switches on the children of the factors that matter, in the running program, and measures again. It asks
-    which to expand (Enter: the best), or decides itself with --auto. A last, longer measurement on fresh data
-    confirms the findings.
+    Each step switches on the children of the factors that matter, in the running program, and measures again. vprof
+    asks you which factors to expand (Enter: the best), or decides itself with --auto. A last, longer measurement
+    checks the findings on fresh data.
 
-    PROGRAM is options for a target's own load, after `--`; with --root instead of a target, a command. The steps and
-    the result, and the steps' traces, stay in the work folder, below `drill/`.
+    With --target, PROGRAM is options for the target's own load, after `--`. With --root, it is a command. A program
+    without requests is waited for, up to ten minutes or the --budget: put load on it. vprof keeps the steps, their traces and the result
+    in the work folder, below `drill/`.
 
     \b
     Examples:
       vprof drill --target minidb -- --pathology wal --seed 7
       vprof drill --auto --budget 5m --target postgres
       vprof drill --auto --root handle_request -- ./server --bench
+      vprof drill --auto --root handle_request --root checkpoint -- ./server --bench
       vprof drill --resume --target postgres
       vprof drill --show --target postgres
     """
-    from vprof.drill_file import DrillFile
+    from vprof.drill.file import DrillFile
 
-    folder = _folder(given)
-    path = folder / "drill" / _FILE
-    if given["show"]:
-        _show(DrillFile.load(path), given["form"])
+    work = _work_folder(name, folder)
+    path = work / "drill" / _FILE
+    if show:
+        _show(DrillFile.load(path), form)
         return
-    settings = {key: _plain(value) for key, value in given.items() if key in _SETTINGS}
-    if given["resume"]:
-        file = DrillFile.load(path)
-        if file.outcome:
-            raise UsageError("this drill-down is done: --show shows it; without --resume a new one begins")
-        changed = {key: given[key] for key in _CHANGEABLE if _was_given(context, key)}
-        file.settings = settings | file.settings | changed  # an older vprof knew fewer
-    else:
-        file = DrillFile(path, settings)
-        _check(file.settings)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if path.exists():
-            path.replace(path.with_suffix(".old.json"))
-    _drill(file, folder, bool(given["auto"]), given["form"], given["svg_file"])
+    settings = DrillSettings(
+        name=name,
+        roots=list(roots),
+        directory=str(directory) if directory else None,
+        rebuild=rebuild,
+        k=k,
+        min_share=min_share,
+        step_seconds=step_seconds,
+        max_steps=max_steps,
+        budget=budget,
+        max_distortion=max_distortion,
+        preload=preload,
+        server_options=server_options,
+        program=list(program),
+    )
+    file = _resumed(path, settings, context) if resume else _new(path, settings)
+    _drill(file, work, auto, form, svg_file)
 
 
-_CHANGEABLE = ("k", "min_share", "step_seconds", "max_steps", "budget", "max_distortion")
-"""A drill-down may go on with other values of these."""
-_SETTINGS = ("name", "root", "directory", "rebuild", *_CHANGEABLE, "server_options", "program")
+def _resumed(path: Path, settings: DrillSettings, context: click.Context) -> DrillFile:
+    """The drill-down that goes on, with those settings that may change and were given."""
+    from vprof.drill.file import DrillFile
+
+    file = DrillFile.load(path)
+    if file.outcome:
+        raise UsageError("this drill-down is done: --show shows it; without --resume a new one begins")
+    given = [key for key in CHANGEABLE if context.get_parameter_source(key) is click.core.ParameterSource.COMMANDLINE]
+    file.settings = replace(file.settings, **{key: getattr(settings, key) for key in given})
+    return file
 
 
-def _plain(value: Any) -> Any:
-    return str(value) if isinstance(value, Path) else list(value) if isinstance(value, tuple) else value
+def _new(path: Path, settings: DrillSettings) -> DrillFile:
+    """The file of a new one; the last one's is kept beside it."""
+    from vprof.drill.file import DrillFile
+
+    settings.check()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists():
+        path.replace(path.with_suffix(".old.json"))
+    return DrillFile(path, settings)
 
 
-def _was_given(context: click.Context, key: str) -> bool:
-    return context.get_parameter_source(key) is click.core.ParameterSource.COMMANDLINE
+def _work_folder(target: str | None, folder: Path | None) -> Path:
+    """Raises UsageError when the target is unknown."""
+    from vprof.target.target import Target
+
+    if target:
+        return Target.load(target, folder).folder
+    return Path(folder or Path(".vprof") / "program").resolve()
 
 
-def _folder(given: dict[str, Any]) -> Path:
-    """The work folder. Raises UsageError when the target is unknown."""
-    from vprof.target import Target
-
-    if given["name"]:
-        return Target.load(given["name"], given["folder"]).folder
-    return Path(given["folder"] or Path(".vprof") / "program").resolve()
-
-
-def _check(settings: dict[str, Any]) -> None:
-    if settings["name"] and settings["root"]:
-        raise UsageError("give --target or --root, not both: a target's descriptor names its intervals")
-    if not settings["name"] and not settings["root"]:
-        raise UsageError("nothing to drill into: give --target NAME, or --root F and a command after `--`")
-    if settings["rebuild"] and (settings["directory"] or not settings["name"]):
-        raise UsageError("--rebuild builds a target and runs it: give --target, and no --session")
-    if settings["directory"] and (settings["program"] or settings["server_options"]):
-        raise UsageError("with --session nothing is started: leave out --server-options, and what is behind `--`")
-    if settings["root"] and not settings["directory"] and not settings["program"]:
-        raise UsageError("nothing to run: give a command after `--`, or --session DIR")
-
-
-def _drill(file: Any, folder: Path, auto: bool, form: str, svg_file: Path | None) -> None:
-    from vprof.analysis import AnalysisOptions
-    from vprof.cpu_view import cpu_share
-    from vprof.drill import Drill, DrillOptions, automatic
-    from vprof.drill_ask import LeaveError, ask
-    from vprof.findings import confirm
+def _drill(file: DrillFile, folder: Path, auto: bool, form: str, svg_file: Path | None) -> None:
+    from vprof.drill.cpu_places import heaviest_place
+    from vprof.drill.findings import confirm
+    from vprof.drill.loop import Drill, DrillOptions, automatic
     from vprof.report import dot, text
     from vprof.report import drill as report
+    from vprof.report.drill_ask import LeaveError, ask
     from vprof.report.json import analysis_json
+    from vprof.variance.analysis import AnalysisOptions
+    from vprof.variance.cpu_share import cpu_share
 
     settings = file.settings
-    analysis = AnalysisOptions(k=settings["k"], min_share=settings["min_share"], cpu_apart=True)
+    analysis = AnalysisOptions(k=settings.k, min_share=settings.min_share, cpu_apart=True)
     options = DrillOptions(
-        settings["step_seconds"], settings["max_steps"], settings["budget"], settings["max_distortion"], analysis
+        settings.step_seconds, settings.max_steps, settings.budget, settings.max_distortion, analysis
     )
     with _kept(file), _running(settings, folder, analysis) as program:
         program.count = len(file.steps)
+        if settings.budget:
+            program.first_seconds = min(program.first_seconds, settings.budget)
         drill = Drill(frozenset(program.plan.patterns), program.measure, options, automatic if auto else ask)
         drill.done, drill.ended = file.steps, file.ended
         file.save()
@@ -180,8 +223,11 @@ def _drill(file: Any, folder: Path, auto: bool, form: str, svg_file: Path | None
         if form == "text":
             report.print_end(drill)
         fresh, findings = confirm(drill)
-    rows = [report.finding_json(finding) for finding in findings]
-    file.outcome = {"confirmation": analysis_json(fresh), "findings": rows, "cpu_wait": cpu_share(fresh.tree)}
+    rows = [report.finding_json(finding, fresh.explained) for finding in findings]
+    cpu_wait = cpu_share(fresh.tree)
+    place = heaviest_place(fresh)
+    file.outcome = {"confirmation": analysis_json(fresh), "findings": rows, "cpu_wait": cpu_wait}
+    file.outcome["cpu_place"] = asdict(place) if place else None
     file.save()
     if svg_file:
         dot.write_svg(fresh, svg_file)
@@ -189,11 +235,11 @@ def _drill(file: Any, folder: Path, auto: bool, form: str, svg_file: Path | None
         print(json.dumps(file.as_json(), indent=1))
         return
     text.print_analysis(fresh)
-    report.print_findings(rows, file.outcome["cpu_wait"])
+    report.print_findings(rows, cpu_wait, file.outcome["cpu_place"])
 
 
 @contextmanager
-def _kept(file: Any) -> Iterator[None]:
+def _kept(file: DrillFile) -> Iterator[None]:
     """Says with an error that ended a drill-down how to go on."""
     try:
         yield
@@ -204,28 +250,32 @@ def _kept(file: Any) -> Iterator[None]:
         raise
 
 
-def _running(settings: dict[str, Any], folder: Path, analysis: Any) -> AbstractContextManager[Any]:
+def _running(
+    settings: DrillSettings, folder: Path, analysis: AnalysisOptions
+) -> AbstractContextManager[LiveProgram | Rebuilder]:
     """The program to drill in, as the settings say."""
-    from vprof import drill_run
-    from vprof.server import check_server_options
-    from vprof.target import Target
+    from vprof.drill import run as drill_run
+    from vprof.target.server import check_server_options
+    from vprof.target.target import Target
 
-    traces = folder / "drill"
-    target = Target.load(settings["name"], folder) if settings["name"] else None
-    check_server_options(settings["server_options"], target)
-    if target and settings["rebuild"]:
-        return drill_run.rebuilding(target, settings["program"], settings["server_options"], traces, analysis)
+    traces, load, preload = folder / "drill", settings.program, settings.preload
+    target = Target.load(settings.name, folder) if settings.name else None
+    check_server_options(settings.server_options, target)
+    run = drill_run.TargetRun(target, load, settings.server_options, traces, analysis, preload) if target else None
+    if run and settings.rebuild:
+        return drill_run.rebuilding(run)
     if target:
         target.check(target.units())
-    if settings["directory"]:
-        roots = list(target.descriptor.roots) if target else [settings["root"]]
-        return drill_run.attached(Path(settings["directory"]), roots, settings["root"], traces, analysis)
-    if target:
-        return drill_run.target_running(target, settings["program"], settings["server_options"], traces, analysis)
-    return drill_run.program_running(settings["program"], settings["root"], traces, analysis)
+    if settings.directory:
+        roots = list(target.descriptor.roots) if target else settings.roots
+        calls_of = None if target else roots[0]
+        return drill_run.attached(Path(settings.directory), roots, calls_of, traces, analysis)
+    if run:
+        return drill_run.target_running(run)
+    return drill_run.program_running(load, settings.roots, traces, analysis, preload)
 
 
-def _show(file: Any, form: str) -> None:
+def _show(file: DrillFile, form: str) -> None:
     from vprof.report import drill as report
 
     if form == "json":
@@ -234,6 +284,10 @@ def _show(file: Any, form: str) -> None:
     for step in file.steps:
         report.print_step(step)
     if file.outcome:
-        report.print_findings(file.outcome["findings"], file.outcome.get("cpu_wait", {}))
+        try:
+            outcome = file.outcome
+            report.print_findings(outcome["findings"], outcome.get("cpu_wait", {}), outcome.get("cpu_place"))
+        except (LookupError, TypeError, ValueError, AttributeError):
+            raise VprofError(f"{file.path}: a finding is not as a drill-down writes it") from None
     else:
         print("not finished: --resume goes on" if file.steps else "no step was finished")

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from vprof.errors import UsageError
+from vprof.options import root_option
+
+if TYPE_CHECKING:
+    from vprof.tables.model import Trace
 
 FORMS = ("perfetto", "folded", "csv", "parquet")
 OUTPUTS = {"perfetto": "run.pftrace", "folded": "run.folded", "csv": "tables", "parquet": "tables"}
@@ -15,9 +20,7 @@ OUTPUTS = {"perfetto": "run.pftrace", "folded": "run.folded", "csv": "tables", "
 @click.command(name="export")
 @click.argument("traces", nargs=-1, required=True, metavar="TRACE...", type=click.Path(path_type=Path))
 @click.option("--to", "form", required=True, type=click.Choice(FORMS), help="What to write.")
-@click.option(
-    "--root", metavar="F", help="Each outermost call of function F is an interval, instead of annotated ones."
-)
+@root_option
 @click.option("--interval", "chosen", multiple=True, metavar="ID", help="perfetto: this interval; several times.")
 @click.option("--all", "everything", is_flag=True, help="perfetto: all intervals (viewers are slow with large files).")
 @click.option(
@@ -50,8 +53,8 @@ def command(
       vprof export run.trace --to folded -o run.folded
       vprof export run.trace --root handle_request --to csv -o tables
     """
-    from vprof.loading import load_trace
-    from vprof.merge import merge
+    from vprof.trace.loading import load_trace
+    from vprof.trace.merge import merge
 
     if form != "perfetto" and (chosen or everything):
         raise UsageError("--interval and --all are for --to perfetto: the other forms hold all intervals")
@@ -71,19 +74,19 @@ def command(
 
 
 def _folded(traces: tuple[Path, ...], root: str | None, output: Path) -> None:
-    from vprof.analysis import AnalysisOptions
     from vprof.export.folded import folded
-    from vprof.stream import analyze_files
+    from vprof.variance.analysis import AnalysisOptions
+    from vprof.variance.stream import analyze_files
 
     lines = folded(analyze_files(traces, root, AnalysisOptions()))
     with output.open("w", encoding="utf-8") as file:
         file.writelines(f"{line}\n" for line in lines)
 
 
-def _perfetto(trace, chosen: tuple[str, ...], everything: bool, output: Path) -> None:  # type: ignore[no-untyped-def]
-    from vprof.analysis import rows_of
-    from vprof.exemplars import exemplars
+def _perfetto(trace: Trace, chosen: tuple[str, ...], everything: bool, output: Path) -> None:
     from vprof.export.perfetto import export
+    from vprof.path.exemplars import exemplars
+    from vprof.trace.usable import rows_of
 
     known = {trace.interval_ids[row] for row in rows_of(trace)}
     for sid in chosen:

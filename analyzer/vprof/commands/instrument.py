@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
-from vprof.build_choices import BuildChoices, UserSource
 from vprof.errors import UsageError
-from vprof.metadata import Unit
 from vprof.options import interval_option, source_option, source_version_option
-from vprof.target import Target
+from vprof.program.metadata import Unit
+from vprof.target.build_choices import BuildChoices, UserSource
+from vprof.target.target import Target
+from vprof.terminal import console
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -37,13 +37,13 @@ def command(
 ) -> None:
     """Build a target with probes in place, all of them off.
 
-    Fetches the source if the descriptor says from where; it stays as it is. Every entry of the descriptor must match a
-    function of the program. The output of the build is in `build.log` of the work folder.
+    vprof fetches the source if the descriptor says where it is, and never changes it. Every entry of the descriptor
+    must match a function of the program. The output of the build is in `build.log` in the work folder.
 
-    BUILD is the command that builds your own tree, after `--`, in place of the descriptor's steps. It runs in DIR, with
-    CC and CXX set to the compilers that instrument; {source}, {build}, {install}, {cc}, {cxx} and {jobs} in it are
-    replaced as in steps. It need not leave anything in DIR: {build} and {install} are in the work folder. Its build
-    system does not see when the descriptor changes: clean before, or build in {build}, which is emptied then.
+    BUILD, after `--`, is a command that builds your own tree (--source DIR) instead of the descriptor's steps. It runs
+    in DIR, with CC and CXX set to the compilers that instrument. vprof replaces {source}, {build}, {install}, {cc},
+    {cxx} and {jobs} in it, as in steps; {build} and {install} lie in the work folder. Your build system does not notice
+    when the descriptor changes: clean your tree first, or build in {build}, which vprof then empties.
 
     \b
     Examples:
@@ -52,22 +52,23 @@ def command(
       vprof instrument --target minidb --source ~/minidb -- make OUT={build} -j{jobs}
     """
     target = Target.of(name, folder, BuildChoices(_user(source, source_version, build), interval))
-    console = Console(stderr=True)
     if target.may_be_stale():
         print(
-            "vprof: the descriptor, the command or vprof changed: what is not compiled anew keeps its old probes",
+            "vprof: the descriptor, the command or vprof changed: files that are not compiled again keep old probes",
             file=sys.stderr,
         )
-    with console.status(f"building {target.descriptor.name}") as status:
-        target.build(lambda step: status.update(f"{target.descriptor.name}: {step}"))
+    with console(stderr=True).status(f"building {target.descriptor.name}") as status:
+        target = target.build(lambda step: status.update(f"{target.descriptor.name}: {step}"))
     units = target.units()
     target.check(units)
     summary = summarize(units)
     if form == "json":
-        print(json.dumps({"schema": "vprof-instrument/1", "build": str(target.build_dir), **summary}))
+        where = {"build": str(target.build_dir), "built_from": target.built_from}
+        print(json.dumps({"schema": "vprof-instrument/1", **where, **summary}))
         return
     left = ", ".join(f"{count} {reason}" for reason, count in summary["left"].items()) or "none"
-    print(f"{target.descriptor.name}: built in {target.build_dir}")
+    of = f" from {target.built_from}" if target.built_from else ""
+    print(f"{target.descriptor.name}: built{of} in {target.build_dir}")
     print(f"units     {summary['instrumented']} instrumented, {summary['unchanged']} compiled unchanged")
     print(f"sites     {summary['sites']} of {summary['functions']} functions; left alone: {left}")
     print(f"matched   {summary['matched']} descriptor entries, all of them")
@@ -85,7 +86,7 @@ def _user(source: Path | None, version: str | None, build: tuple[str, ...]) -> U
 def summarize(units: list[Unit]) -> dict[str, Any]:
     """Counts of units, functions, sites and reasons, as printed and as JSON; a header's function counts once."""
     functions = {function.id: function for unit in units for function in unit.functions}.values()
-    left = Counter(function.left for function in functions if function.left)
+    left = Counter(function.no_site for function in functions if function.no_site)
     return {
         "instrumented": sum(unit.status == "instrumented" for unit in units),
         "unchanged": sum(unit.status != "instrumented" for unit in units),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import math
 import signal
 import subprocess
 import sys
@@ -15,40 +15,25 @@ from typing import Any
 
 import click
 
-from vprof.alternation import Alternation
-from vprof.calibration import probe_ns
-from vprof.control import Note
 from vprof.errors import UsageError, VprofError
-from vprof.kernel_check import check, render
-from vprof.kernel_sched import kernel_events
-from vprof.options import server_options_option
-from vprof.plan import Plan
-from vprof.server import Server, check_server_options
-from vprof.session import Limit, Session
-from vprof.target import Target
+from vprof.options import RingSize, Size, preload_option, server_options_option
+from vprof.session.alternation import Alternation
+from vprof.session.calibration import probe_ns
+from vprof.session.control import Note
+from vprof.session.owned import Arena, Limit, Session, usual_arena
+from vprof.session.plan import Plan
+from vprof.target.server import Server, check_server_options
+from vprof.target.target import Target
+from vprof.trace.kernel_check import check, render
+from vprof.trace.kernel_sched import kernel_events
+from vprof.trace.unseen_waits import warning
 
 _POLL_SECONDS, _LONGEST_POLL_SECONDS = 0.01, 0.05
 _STATS_SECONDS = 0.5
+_TARGET_SECONDS = 10
+_TERM_SECONDS = 10
 _SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 _LEAST_NEWEST_BYTES = 64 << 20
-_LEAST_BYTES = 1 << 20
-
-
-class Size(click.ParamType):  # type: ignore[type-arg]
-    """Bytes: a number with K, M, G or T after it, powers of 1024, or without."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
-        match = re.fullmatch(r"(\d+)([KMGT]?)B?", value, re.IGNORECASE)
-        if not match:
-            self.fail(f"'{value}' is no size: give one such as 512M or 2G", param, ctx)
-        size = int(match[1]) << 10 * " KMGT".index(match[2].upper() or " ")
-        if size < _LEAST_BYTES:
-            self.fail(f"{value} is too small: at least {_LEAST_BYTES >> 20}M", param, ctx)
-        return size
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -61,7 +46,11 @@ class Size(click.ParamType):  # type: ignore[type-arg]
     help="Probes to switch on: all, names and globs with commas ('f (file.c:12)' is one of several f), or a plan file. "
     "[default: the target's roots]",
 )
-@click.option("--seconds", type=click.IntRange(min=1), default=10, show_default=True, help="How long a target runs.")
+@click.option(
+    "--seconds",
+    type=click.IntRange(min=1),
+    help="How long a target runs [default: 10], or after how long PROGRAM gets a SIGTERM. [default: it ends by itself]",
+)
 @click.option("-o", "--output", type=click.Path(path_type=Path), default="run.trace", show_default=True)
 @click.option(
     "--max-size",
@@ -69,7 +58,7 @@ class Size(click.ParamType):  # type: ignore[type-arg]
     type=Size(),
     default=0,
     metavar="SIZE",
-    help="Greatest size of the trace, such as 512M or 2G: when it is full the program goes on unrecorded.",
+    help="Maximum size of the trace, such as 512M or 2G. When it is full, the program goes on unrecorded.",
 )
 @click.option(
     "--keep",
@@ -79,46 +68,72 @@ class Size(click.ParamType):  # type: ignore[type-arg]
 @click.option(
     "--check-kernel",
     is_flag=True,
-    help="Also print how far the trace agrees with the kernel's scheduler: who woke whom, time off the CPU. For root.",
+    help="Also compare the trace with the kernel's scheduler events: who woke whom, and time off the CPU. Needs root.",
 )
 @click.option(
     "--measure-distortion",
     is_flag=True,
-    help="Switch the probes off half of the time, slice by slice: `vprof analyze` tells what they do to the latencies.",
+    help="Switch the probes off half of the time, slice by slice. `vprof analyze` then reports what they change.",
 )
+@click.option(
+    "--slots",
+    type=click.IntRange(1, 65536),
+    metavar="N",
+    help="Maximum number of threads recorded at one time. [default: 256, or 96 where shared memory is scarce]",
+)
+@click.option(
+    "--ring-size",
+    "ring_bytes",
+    type=RingSize(),
+    metavar="SIZE",
+    help="Size of each thread's buffer, a power of two such as 64K. [default: 1M, or 512K]",
+)
+@preload_option
 @server_options_option
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
 def command(
     name: str | None,
     folder: Path | None,
     sites: str | None,
-    seconds: int,
+    seconds: int | None,
     output: Path,
     max_bytes: int,
     keep: str | None,
     check_kernel: bool,
     measure_distortion: bool,
+    slots: int | None,
+    ring_bytes: int | None,
+    preload: bool,
     server_options: str,
     program: tuple[str, ...],
 ) -> None:
     """Run a program and record it.
 
-    PROGRAM is a command after `--`; with --target it is options for the target's own command or load. The exit code is
-    the program's. A target's server is set up when it runs first, and stopped at the end. `vprof ctl` shows and
-    switches the probes meanwhile.
+    PROGRAM is a command after `--`; with --target it is options for the target's own command or load. vprof exits with
+    the program's exit code. It sets a target's server up before its first run, and stops it at the end. Meanwhile,
+    `vprof ctl` shows and switches the probes.
+
+    If a program built without vprof loads an instrumented library (a plugin, a JNI library, an extension of Python),
+    record it with --preload: otherwise vprof does not see who ends its waits, and warns you. What LD_PRELOAD already
+    holds stays first. --preload has no effect on set-uid programs, nor where the environment is cleared (env -i,
+    sudo); such programs join no session. Static programs do not need it.
 
     \b
     Examples:
       vprof record --sites all -o run.trace -- ./prog
+      vprof record --sites all --seconds 30 -o run.trace -- ./server --port 8080
       vprof record --target minidb -o run.trace -- --pathology wal
       vprof record --target postgres --seconds 30 -o run.trace -- -S
       vprof record --target httpd --server-options='-D prefork' -o run.trace
       vprof record --sites all --max-size 2G --keep newest -o run.trace -- ./server
+      vprof record --sites all --slots 8 --ring-size 64K -o run.trace -- prlimit --as=100000000 ./prog
       vprof record --target postgres --check-kernel -o run.trace
+      vprof record --preload --sites all -o run.trace -- java -cp classes Main
       vprof analyze run.trace.0*
     """
     arguments = list(program)
     limit = _limit(max_bytes, keep, output)
+    arena = usual_arena().with_sizes(slots, ring_bytes)
     if keep and check_kernel:
         raise UsageError("--check-kernel compares one file: leave out --keep")
     target = Target.load(name, folder) if name else None
@@ -129,9 +144,19 @@ def command(
         if target.descriptor.server:
             server = Server.of(target, server_options)
             with _compared(check_kernel, output.resolve()):
-                _record_server(server, plan, seconds, arguments, output.resolve(), limit, measure_distortion)
+                _record_server(
+                    server,
+                    plan,
+                    seconds or _TARGET_SECONDS,
+                    arguments,
+                    output.resolve(),
+                    limit,
+                    arena,
+                    measure_distortion,
+                    preload,
+                )
             return
-        arguments = target.command(seconds, arguments)
+        arguments = target.command(seconds or _TARGET_SECONDS, arguments)
     elif not arguments:
         raise UsageError("nothing to run: give a command after `--`, or --target NAME")
     elif not sites:
@@ -139,13 +164,25 @@ def command(
     else:
         plan = Plan.parse(sites)
 
-    with _compared(check_kernel, output), Session.start(output, limit=limit, probe_ns=probe_ns()) as session:
-        status = _run(session, plan, lambda: _start(session, arguments), measure_distortion)
-        totals = session.stop()
-        _report(session, plan, totals)
+    of = target.built_from if target else ""
+    with (
+        _compared(check_kernel, output),
+        Session.start(output, limit=limit, probe_ns=probe_ns(), arena=arena, built_from=of, preload=preload) as session,
+    ):
+        status = record_program(session, plan, arguments, None if target else seconds, measure_distortion)
     if status:
         print(f"vprof: the program ended with status {status}", file=sys.stderr)
         sys.exit(status)
+
+
+def record_program(
+    session: Session, plan: Plan, arguments: list[str], seconds: int | None = None, compared: bool = False
+) -> int:
+    """Runs a program in a session, to its end or so long, and returns its shell-like status. Raises VprofError with a
+    diagnosis when nothing was recorded. `compared`: its probes are switched off and on in turn."""
+    status = _run(session, plan, lambda: _start(session, arguments), compared, seconds)
+    _report(session, plan, session.stop())
+    return status
 
 
 @contextmanager
@@ -162,10 +199,22 @@ def _compared(wanted: bool, output: Path) -> Iterator[None]:
 
 
 def _record_server(
-    server: Server, plan: Plan, seconds: int, options: list[str], output: Path, limit: Limit, compared: bool
+    server: Server,
+    plan: Plan,
+    seconds: int,
+    options: list[str],
+    output: Path,
+    limit: Limit,
+    arena: Arena,
+    compared: bool,
+    preload: bool,
 ) -> None:
     """The trace holds the load: the server is ready before, and stopped after it."""
-    with Session.start(None, server.account.name, limit, probe_ns()) as session, server.running(session, plan):
+    of = server.target.built_from
+    with (
+        Session.start(None, server.account.name, limit, probe_ns(), arena, of, preload) as session,
+        server.running(session, plan),
+    ):
         session.rotate(output)
         status = _run(session, plan, lambda: server.load(seconds, options, _unblock_signals), compared)
         totals = session.rotate(None)
@@ -183,9 +232,15 @@ def _start(session: Session, arguments: list[str]) -> subprocess.Popen[bytes]:
         raise UsageError(f"{arguments[0]}: not executable") from None
 
 
-def _run(session: Session, plan: Plan, start: Callable[[], subprocess.Popen[bytes]], compared: bool) -> int:
-    """Runs a program to its end and returns its shell-like status. Raises VprofError then, if the collector died.
-    `compared`: its probes are switched off and on in turn.
+def _run(
+    session: Session,
+    plan: Plan,
+    start: Callable[[], subprocess.Popen[bytes]],
+    compared: bool,
+    seconds: int | None = None,
+) -> int:
+    """Runs a program to its end, or until we end it after so many seconds, and returns its shell-like status. Raises
+    VprofError then, if the collector died. `compared`: its probes are switched off and on in turn.
 
     A signal that would end us is the program's. It has had a Ctrl-C from the terminal itself.
     """
@@ -193,7 +248,9 @@ def _run(session: Session, plan: Plan, start: Callable[[], subprocess.Popen[byte
     watch = _Watch(session, plan, compared)
     try:
         process = start()
+        end = _End(process, seconds)
         while process.poll() is None:
+            end.look()
             got = signal.sigtimedwait(_SIGNALS, watch.look())
             if got and not (got.si_signo == signal.SIGINT and got.si_code > 0):
                 process.send_signal(got.si_signo)
@@ -202,7 +259,32 @@ def _run(session: Session, plan: Plan, start: Callable[[], subprocess.Popen[byte
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     if watch.failure:
         raise watch.failure
-    return process.returncode if process.returncode >= 0 else 128 - process.returncode
+    status = process.returncode if process.returncode >= 0 else 128 - process.returncode
+    return 0 if status in end.expected else status
+
+
+class _End:
+    """Ends a program after some seconds, if they are given: by SIGTERM, and when that does not help, by SIGKILL.
+
+    `expected`: shell-like statuses that are our doing; another one, as that of a crash on the way out, is its own."""
+
+    def __init__(self, process: subprocess.Popen[bytes], seconds: int | None) -> None:
+        self.expected: set[int] = set()
+        self._process = process
+        self._at = time.monotonic() + seconds if seconds else math.inf
+
+    def look(self) -> None:
+        if time.monotonic() < self._at:
+            return
+        if self.expected:
+            print(f"vprof: the program did not end within {_TERM_SECONDS} s of SIGTERM: killed", file=sys.stderr)
+            self._process.kill()
+            self.expected.add(128 + signal.SIGKILL)
+            self._at = math.inf
+        else:
+            self.expected.add(128 + signal.SIGTERM)
+            self._process.terminate()
+            self._at = time.monotonic() + _TERM_SECONDS
 
 
 def _unblock_signals() -> None:
@@ -270,9 +352,18 @@ def _limit(max_bytes: int, keep: str | None, output: Path) -> Limit:
 
 
 def _report(session: Session, plan: Plan, totals: dict[str, Any]) -> None:
-    """One line about the trace. Raises VprofError with a diagnosis when it is empty."""
+    """One line about the trace, and what is wrong with it. Raises VprofError with a diagnosis when it is empty."""
     unmatched = session.sites.unmatched(plan)
+    if totals["without_room"]:
+        stay = "es stay" if totals["without_room"] > 1 else " stays"
+        print(
+            f"vprof: {totals['without_room']} process{stay} unrecorded: the limit of address space (RLIMIT_AS) leaves "
+            "too little room; raise it, or record with a smaller --ring-size",
+            file=sys.stderr,
+        )
     if not totals["records"]:
+        if totals["without_room"] and not session.programs:
+            raise VprofError("no records: no program has room for a session")
         if not session.programs:
             raise VprofError(
                 "no records: no program built by vprof-cc joined; build it with CC=vprof-cc (and link with it)"
@@ -285,6 +376,9 @@ def _report(session: Session, plan: Plan, totals: dict[str, Any]) -> None:
         raise VprofError("no records: the program ran, but no function whose probe was on returned")
     for line in unmatched:
         print(f"vprof: {line}", file=sys.stderr)
+    unseen = [(process["pid"], process["name"]) for process in totals["uninterposed"]]
+    if unseen:
+        print(f"vprof: {warning(unseen)}", file=sys.stderr)
     print(f"{_files(totals)}: {totals['records']} records, {totals['dropped']} dropped{_rest(totals)}", file=sys.stderr)
 
 

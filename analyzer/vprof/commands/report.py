@@ -9,34 +9,25 @@ from typing import Any
 import click
 
 from vprof.errors import UsageError, VprofError
+from vprof.options import force_option, own_option, root_option, tail_option
 
 
 @click.command(name="report")
 @click.argument("traces", nargs=-1, required=True, metavar="TRACE...", type=click.Path(path_type=Path))
-@click.option(
-    "--root", metavar="F", help="Each outermost call of function F is an interval, instead of annotated ones."
-)
+@root_option
 @click.option("-k", default=10, show_default=True, type=click.IntRange(1), help="How many factors to show.")
 @click.option(
     "--min-share",
     default=0.01,
     show_default=True,
     type=float,
-    help="Smallest share of the variance of a factor (0.01 = 1 %).",
+    help="Minimum share of the variance that a factor must hold (0.01 = 1 %).",
 )
-@click.option(
-    "--own", is_flag=True, help="Do not look into waits: they count for the functions that wait, not for the wakers."
-)
-@click.option(
-    "--tail",
-    default=0.99,
-    show_default=True,
-    type=click.FloatRange(0.5, 1, max_open=True),
-    help="Quantile beyond which an interval is in the tail; lower where fewer than 100 would be.",
-)
+@own_option
+@tail_option
 @click.option("--drill", metavar="FILE", type=click.Path(path_type=Path), help="Add the history of a drill-down.")
 @click.option("--title", default="", help="Heading of the page. [default: the names of the traces]")
-@click.option("--force", is_flag=True, help="Rank even if more than 10 % of the intervals were lost.")
+@force_option
 @click.option(
     "-o", "--output", default="report.html", show_default=True, metavar="OUT", type=click.Path(path_type=Path)
 )
@@ -64,12 +55,12 @@ def command(
       vprof report run.trace --root handle_request -o handle_request.html
       vprof report run.trace --drill .vprof/minidb/drill/session.json
     """
-    from vprof.analysis import AnalysisOptions
-    from vprof.report.page.data import Source, page_data
+    from vprof.report.page.data import PageSource, page_data
     from vprof.report.page.html import render
+    from vprof.variance.analysis import AnalysisOptions
 
     options = AnalysisOptions(k=k, min_share=min_share, tail=tail, own=own, force=force)
-    page = render(page_data(Source(list(traces), root, _history(drill), title), options))
+    page = render(page_data(PageSource(list(traces), root, _history(drill), title), options))
     try:
         output.write_text(page, encoding="utf-8")
     except OSError as e:
@@ -78,7 +69,7 @@ def command(
 
 
 def _history(path: Path | None) -> dict[str, Any] | None:
-    from vprof.drill_file import DrillFile
+    from vprof.drill.file import DrillFile
 
     if path is None:
         return None

@@ -9,29 +9,30 @@ from typing import Any
 
 import click
 
-from vprof import callgraph
-from vprof.callgraph import CallGraph
-from vprof.chunks import is_trace, read_chunks
 from vprof.errors import VprofError
-from vprof.metadata import Function, Unit, parse_units, read_program
+from vprof.program import callgraph
+from vprof.program.callgraph import CallGraph
+from vprof.program.metadata import Function, Unit, parse_units, read_program
+from vprof.terminal import one_line
+from vprof.trace.chunks import is_trace, read_chunks
 
 
 @click.command()
 @click.argument("path", metavar="PROGRAM|TRACE", type=click.Path(path_type=Path))
-@click.option("--left", is_flag=True, help="List the functions without a site, not only how many.")
+@click.option("--left", is_flag=True, help="List the functions without a site, not only their number.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(path: Path, left: bool, form: str) -> None:
     """Show the sites of a program built with vprof-cc, or of those in a trace.
 
-    A site is a function that can be probed. Functions without one are counted by reason; a unit that could not be
-    rewritten is compiled unchanged and listed with its reason.
+    A site is a function that can be probed. vprof counts the functions without a site by reason. It lists the units
+    that it could not rewrite, and that were compiled unchanged, with the reason.
 
     \b
     Example:
       vprof sites --left ./prog
     """
     report = describe(read_units(path), left)
-    click.echo(json.dumps(report) if form == "json" else "\n".join(text(path, report)))
+    click.echo(json.dumps(report) if form == "json" else "\n".join(map(one_line, text(path, report))))
 
 
 def read_units(path: Path) -> list[Unit]:
@@ -59,14 +60,14 @@ def describe(units: list[Unit], left: bool) -> dict[str, Any]:
         "schema": "vprof-sites/1",
         "units": [_unit(unit) for unit in units],
         "sites": [_place(function) for function in sites],
-        "left": dict(Counter(str(function.left) for function in without).most_common()),
+        "left": dict(Counter(str(function.no_site) for function in without).most_common()),
         "functions": len(functions),
         "external": len(graph.names) - len(functions),
         "largest_recursive_group": largest if largest > 1 else 0,
         "call_paths": _call_paths(graph),
     }
     if left:
-        report["left_functions"] = [{**_place(function), "reason": function.left} for function in without]
+        report["left_functions"] = [{**_place(function), "reason": function.no_site} for function in without]
     return report
 
 

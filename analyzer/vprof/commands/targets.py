@@ -8,16 +8,16 @@ from pathlib import Path
 
 import click
 
-from vprof import descriptor as descriptors
-from vprof import entries
-from vprof.build_choices import BuildChoices, UserSource
-from vprof.entries import Entry
 from vprof.errors import UsageError
-from vprof.metadata import Function, Unit
+from vprof.installed import target_file, target_names
 from vprof.options import interval_option, source_option, source_version_option
-from vprof.paths import target_file, target_names
-from vprof.scaffold import folder_for, scaffold
-from vprof.target import Target, callees_of
+from vprof.program.metadata import Function, Unit
+from vprof.target import descriptor as descriptors
+from vprof.target import entries
+from vprof.target.build_choices import BuildChoices, UserSource
+from vprof.target.entries import Entry
+from vprof.target.scaffold import folder_for, scaffold
+from vprof.target.target import Target, callees_of
 
 
 @click.group(invoke_without_command=True)
@@ -48,10 +48,10 @@ def check(
 ) -> None:
     """Show where each entry of a target's descriptor applies in its build, and which are left out.
 
-    An entry that matches no function or call of the program is an error that names near misses.
+    If an entry matches no function or call of the program, vprof fails and names similar functions.
 
-    With --source nothing is built: functions and calls are searched in the text of a tree, without expanding macros or
-    choosing a side of an #if. Whether an expression compiles there only a build tells.
+    With --source, vprof builds nothing: it searches the text of a tree for functions and calls, without expanding
+    macros or choosing a side of an #if. Only a build shows whether an expression compiles there.
 
     \b
     Examples:
@@ -126,7 +126,7 @@ def places(target: Target, units: list[Unit]) -> list[dict[str, str | list[str]]
 
 
 def _units_of_text(source: Path, target: Target) -> list[Unit]:
-    from vprof.source_text import read_tree  # all other commands do without its grammar
+    from vprof.target.source_text import read_tree  # all other commands do without its grammar
 
     return read_tree(source, target.descriptor)
 

@@ -2,8 +2,8 @@
 
 What varies inside a run, its autocorrelation and its number of intervals are in the spread between runs; nothing is
 assumed of them. Welch's t test keeps its level here with equal numbers of runs from three on, however skewed their
-values; with 3 runs against 10 it raises 4 to 11 false alarms in 100 instead of 5 (bench/README.md, Diff). So with
-unequal numbers the permutation test of the same statistic has to agree.
+values; with 3 runs against 10 it raises 4 to 11 false alarms in 100 instead of 5 (docs/design/tests-of-diff.md).
+So with unequal numbers the permutation test of the same statistic has to agree.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from vprof.variance_tree import Float
+from vprof.tables.model import Float
 
 LEAST_RUNS = 3
 """Of each side. Fewer have no verdict: two leave one degree of freedom."""

@@ -9,15 +9,15 @@ metric: a fix may not worsen mean latency or throughput, so what only pads laten
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
-from vprof.across_runs import ALPHA, LEAST_RUNS, difference, holm
-from vprof.diff_factors import FactorChange, compare_factors
-from vprof.run_metrics import METRICS, Metric, Run, measure, of_equal_length
+from vprof.compare.across_runs import ALPHA, LEAST_RUNS, difference, holm
+from vprof.compare.diff_factors import FactorChange, compare_factors
+from vprof.compare.run_metrics import METRICS, MeasuredRun, Metric, measure, of_equal_length
 
 BETTER, WORSE, TRADED, NO_DIFFERENCE, NO_VERDICT = "better", "worse", "traded", "no-difference", "no-verdict"
 VERDICTS = (BETTER, WORSE, TRADED, NO_DIFFERENCE, NO_VERDICT)
@@ -26,7 +26,7 @@ GUARDED = ("mean", "throughput")
 _MUCH_LOST = 0.01
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Change:
     """A metric before and after: geometric means over the runs, their ratio and its 95 % interval.
 
@@ -76,7 +76,9 @@ class Diff:
     remarks: list[str]
 
 
-def diff(before: Sequence[Run], after: Sequence[Run], metric: str = "variance", min_share: float = 0.05) -> Diff:
+def diff(
+    before: Sequence[MeasuredRun], after: Sequence[MeasuredRun], metric: str = "variance", min_share: float = 0.05
+) -> Diff:
     """`metric` decides. Factors are compared if all runs have their contributions: those of at least `min_share`."""
     runs, cut = of_equal_length([*before, *after])
     sides = _side(runs[: len(before)]), _side(runs[len(before) :])
@@ -101,7 +103,7 @@ def diff(before: Sequence[Run], after: Sequence[Run], metric: str = "variance", 
     )
 
 
-def _side(runs: Sequence[Run]) -> Side:
+def _side(runs: Sequence[MeasuredRun]) -> Side:
     return Side([r.path for r in runs], [r.count for r in runs], [r.excluded for r in runs], [measure(r) for r in runs])
 
 
@@ -116,14 +118,14 @@ def _change(metric: Metric, before: Side, after: Side) -> Change:
         return _unknown(metric, f"{metric.name} is 0 in a run: there is no ratio")
     old, new = (float(np.exp(np.log(v).mean())) for v in values)
     change = difference(np.log(values[0]), np.log(values[1]))
+    reason = "" if change else f"{_runs(len(values[0]))} against {len(values[1])}, {LEAST_RUNS} of each side needed"
+    unjudged = replace(_unknown(metric, reason), before=old, after=new, ratio=new / old)
     if change is None:
-        reason = f"{_runs(len(values[0]))} against {len(values[1])}, {LEAST_RUNS} of each side needed"
-        return Change(metric, old, new, new / old, None, None, None, "", reason)
+        return unjudged
     found = ""
     if change.p < ALPHA:
         found = BETTER if (change.by > 0) == metric.more_is_better else WORSE
-    interval = (float(np.exp(change.low)), float(np.exp(change.high)))
-    return Change(metric, old, new, new / old, interval, change.p, None, found, "")
+    return replace(unjudged, ci95=(float(np.exp(change.low)), float(np.exp(change.high))), p=change.p, found=found)
 
 
 def _why_unknown(metric: Metric, side: Side) -> str:
@@ -134,7 +136,9 @@ def _why_unknown(metric: Metric, side: Side) -> str:
 
 
 def _unknown(metric: Metric, reason: str) -> Change:
-    return Change(metric, None, None, None, None, None, None, "", reason)
+    return Change(
+        metric=metric, before=None, after=None, ratio=None, ci95=None, p=None, p_holm=None, found="", reason=reason
+    )
 
 
 def _corrected(changes: list[Change]) -> list[Change]:
@@ -145,7 +149,7 @@ def _corrected(changes: list[Change]) -> list[Change]:
     for c in changes:
         p = p_holm.get(c.metric.name)
         found = c.found if p is not None and p < ALPHA else ""
-        result.append(Change(c.metric, c.before, c.after, c.ratio, c.ci95, c.p, p, found, c.reason))
+        result.append(replace(c, p_holm=p, found=found))
     return result
 
 
@@ -183,7 +187,7 @@ def _runs(n: int) -> str:
     return f"{n} run{'s' * (n != 1)}"
 
 
-def _order(before: Sequence[Run], after: Sequence[Run]) -> str:
+def _order(before: Sequence[MeasuredRun], after: Sequence[MeasuredRun]) -> str:
     """Traces of one boot share a clock. Where runs overlap by it, it says nothing of their order."""
     runs = sorted((*before, *after), key=lambda r: r.begin_ns[0])
     if len(runs) < 4 or any(a.end_ns > b.begin_ns[0] for a, b in pairwise(runs)):
@@ -197,7 +201,7 @@ def _order(before: Sequence[Run], after: Sequence[Run]) -> str:
     )
 
 
-def _losses(runs: Sequence[Run]) -> list[str]:
+def _losses(runs: Sequence[MeasuredRun]) -> list[str]:
     return [
         f"{r.path}: {len(r.lost_ns)} of {r.count} intervals touch lost records: their latencies count, "
         "their factors are unknown"

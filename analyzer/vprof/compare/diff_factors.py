@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vprof.across_runs import ALPHA, difference, holm
-from vprof.analysis import Analysis
-from vprof.naming import without_place
-from vprof.variance_tree import Float
+from vprof.compare.across_runs import ALPHA, difference, holm
+from vprof.tables.model import Float
+from vprof.tables.naming import without_place
+from vprof.variance.analysis import Analysis
 
 Key = tuple[str, tuple[str, ...]]
 """Kind and functions."""
@@ -32,7 +32,7 @@ class Contributions:
     reason: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class FactorChange:
     """Means over runs. `change` is after less before, as a part of the variance before, with its 95 % interval (None:
     too few runs). `found`: gained, lost, or ""; Holm's correction over all factors compared."""
@@ -103,5 +103,14 @@ def _found(change: _Change, p_holm: float | None, total_ns2: float) -> FactorCha
     if p_holm is not None and p_holm < ALPHA:
         found = "gained" if new > old else "lost"
     return FactorChange(
-        kind, list(functions), old * total_ns2, new * total_ns2, old, new, new - old, interval, p_holm, found
+        kind=kind,
+        functions=list(functions),
+        before_ns2=old * total_ns2,
+        after_ns2=new * total_ns2,
+        before=old,
+        after=new,
+        change=new - old,
+        ci95=interval,
+        p_holm=p_holm,
+        found=found,
     )

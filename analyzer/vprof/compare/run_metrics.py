@@ -1,9 +1,9 @@
 """One run in numbers, to be compared with other runs.
 
-    trace -> Run (its latencies) -> the same length for all -> RunMetrics, one number per metric
+    trace -> MeasuredRun (its latencies) -> the same length for all -> RunMetrics, one number per metric
 
 Intervals that touch lost records count here: their latencies are known, and leaving out the long ones would flatter a
-run (ALGORITHMS section 8).
+run (docs/algorithms.md section 8).
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from vprof.analysis import diagnose
-from vprof.diff_factors import Contributions
+from vprof.compare.diff_factors import Contributions
 from vprof.errors import VprofError
-from vprof.model import Int64, Trace
+from vprof.tables.model import Int64, Trace
+from vprof.trace.usable import diagnose
 
 UNEQUAL = 1.25
 """Runs whose lengths and whose numbers of intervals both differ by more than this factor are cut."""
@@ -47,7 +47,7 @@ METRICS = (
 
 
 @dataclass(frozen=True)
-class Run:
+class MeasuredRun:
     """The latencies of one trace, by begin; `lost_ns`: of intervals whose begin is not kept. `contributions`: of its
     factors, if they are to be compared."""
 
@@ -72,17 +72,17 @@ class Run:
         return int(self.begin_ns[0]) + self.length_ns
 
 
-def run_of(path: Path, trace: Trace, contributions: Contributions | None) -> Run:
+def run_of(path: Path, trace: Trace, contributions: Contributions | None) -> MeasuredRun:
     """Raises VprofError with a diagnosis when the trace has no interval."""
     iv = trace.intervals
     rows = np.flatnonzero(~iv.ignore)
     if not len(rows):
-        raise VprofError(diagnose(trace.excluded))
+        raise VprofError(diagnose(trace))
     begin = iv.begin[rows]
-    return Run(path, begin, iv.end[rows] - begin, trace.excluded_latencies, dict(trace.excluded), contributions)
+    return MeasuredRun(path, begin, iv.end[rows] - begin, trace.excluded_latencies, dict(trace.excluded), contributions)
 
 
-def of_equal_length(runs: Sequence[Run]) -> tuple[list[Run], str]:
+def of_equal_length(runs: Sequence[MeasuredRun]) -> tuple[list[MeasuredRun], str]:
     """The runs, and what was done to them in one sentence or "".
 
     Runs of one length, or of one number of intervals, stay as they are. Others are cut to the first part of each, as
@@ -100,7 +100,7 @@ def of_equal_length(runs: Sequence[Run]) -> tuple[list[Run], str]:
     )
 
 
-def _first_part(run: Run, length_ns: int) -> Run:
+def _first_part(run: MeasuredRun, length_ns: int) -> MeasuredRun:
     if run.length_ns <= length_ns:
         return run
     kept = run.begin_ns + run.latency_ns <= run.begin_ns[0] + length_ns
@@ -108,7 +108,7 @@ def _first_part(run: Run, length_ns: int) -> Run:
     return replace(run, begin_ns=run.begin_ns[kept], latency_ns=run.latency_ns[kept], lost_ns=run.lost_ns[:0])
 
 
-def measure(run: Run) -> dict[str, float | None]:
+def measure(run: MeasuredRun) -> dict[str, float | None]:
     """Every metric by name; None where the run has too few intervals for it, or it is not defined."""
     ns = np.concatenate((run.latency_ns, run.lost_ns)).astype(np.float64)
     mean, variance = float(ns.mean()), float(ns.var())

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from vprof.drill import Step
+from vprof.drill.loop import Step
+from vprof.drill.settings import DrillSettings
 from vprof.errors import VprofError
+from vprof.shapes import ANYTHING, FLAG, NUMBER, TEXT, list_of, mapping_of, optional, table_of, whole
 
 SCHEMA = "vprof-drill/1"
 
@@ -24,7 +26,7 @@ class DrillFile:
     then. `ended`: why the exploration ended, "" while it goes on."""
 
     path: Path
-    settings: dict[str, Any]
+    settings: DrillSettings
     steps: list[Step] = field(default_factory=list)
     ended: str = ""
     outcome: dict[str, Any] = field(default_factory=dict)
@@ -36,14 +38,16 @@ class DrillFile:
             raw = json.loads(path.read_text(encoding="utf-8"))
             if raw["schema"] != SCHEMA:
                 raise VprofError(f"{path}: written as {raw['schema']}, this vprof reads {SCHEMA}")
+            if said := _FILE.wrong(raw):
+                raise ValueError(said)
             steps = [_step(row) for row in raw["steps"]]
-            outcome = {key: raw[key] for key in ("confirmation", "findings", "cpu_wait") if key in raw}
-            return cls(path, dict(raw["settings"]), steps, str(raw["ended"]), outcome)
+            outcome = {key: raw[key] for key in ("confirmation", "findings", "cpu_wait", "cpu_place") if key in raw}
+            return cls(path, DrillSettings.read(raw["settings"]), steps, str(raw["ended"]), outcome)
         except FileNotFoundError:
             raise VprofError(f"no drill-down to go on with: {path} does not exist") from None
         except OSError as error:
             raise VprofError(f"cannot read {path}: {error.strerror}") from None
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise VprofError(f"{path}: not the file of a drill-down") from None
 
     def save(self) -> None:
@@ -60,14 +64,45 @@ class DrillFile:
 
     def as_json(self) -> dict[str, Any]:
         """`steps` as measured; `confirmation` as `vprof-analysis/1`, `findings` best first,
-        `cpu_wait` the share of the variance by kind of wait for a CPU, once it was done."""
+        `cpu_wait` the share of the variance by kind of wait for a CPU, `cpu_place` where most of that is
+        (cpu_places.CpuPlace; null if it is little), once it was done."""
         return {
             "schema": SCHEMA,
-            "settings": self.settings,
+            "settings": asdict(self.settings),
             "steps": [_row(step) for step in self.steps],
             "ended": self.ended,
             **self.outcome,
         }
+
+
+_SHAPES = {
+    "int": whole(0, (1 << 62) - 1),
+    "float": NUMBER,
+    "str": TEXT,
+    "bool": FLAG,
+    "list[str]": list_of(TEXT),
+    "frozenset[str]": list_of(TEXT),
+    "dict[str, float]": mapping_of(NUMBER),
+    "dict[str, list[str]]": mapping_of(list_of(TEXT)),
+}
+"""By the types that the fields of a step have."""
+_STEP = {("on" if one.name == "plan" else one.name): _SHAPES.get(str(one.type), ANYTHING) for one in fields(Step)}
+_SETTINGS = {
+    **dict.fromkeys(("k", "max_steps"), whole(1, (1 << 31) - 1)),
+    **dict.fromkeys(("min_share", "step_seconds", "budget", "max_distortion"), NUMBER),
+    **dict.fromkeys(("name", "directory", "root"), optional(TEXT)),
+    **dict.fromkeys(("rebuild", "preload"), FLAG),
+    **dict.fromkeys(("roots", "program"), list_of(TEXT)),
+    "server_options": TEXT,
+}
+_FILE = table_of(
+    {"settings": table_of({}, may=_SETTINGS), "steps": list_of(table_of({}, may=_STEP)), "ended": TEXT},
+    may={
+        "findings": list_of(mapping_of(ANYTHING)),
+        "cpu_wait": mapping_of(NUMBER),
+        "cpu_place": optional(table_of({"path": list_of(TEXT), "share": NUMBER, "thread": TEXT})),
+    },
+)
 
 
 def _row(step: Step) -> dict[str, Any]:

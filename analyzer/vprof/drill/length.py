@@ -2,16 +2,16 @@
 
     a step's Analysis -> intervals that the shares need -> seconds of the confirmation, known before it begins
 
-A confirmation that stopped when it looks good would confirm too much (ALGORITHMS section 6): so its length comes from
-the step before it, and from nothing that it measures itself.
+A confirmation that stopped when it looks good would confirm too much (docs/algorithms.md section 6): so its length
+comes from the step before it, and from nothing that it measures itself.
 """
 
 from __future__ import annotations
 
 import math
 
-from vprof import statistics
-from vprof.analysis import Analysis
+from vprof.variance import statistics
+from vprof.variance.analysis import Analysis
 
 WIDE = 0.10
 """A share is known well when its 95 % interval reaches no further than this to either side."""
@@ -28,15 +28,20 @@ _AMPLE = 2.0
 
 def known_well(analysis: Analysis) -> bool:
     """Whether measuring longer would not help to choose: the best shares are surely above the threshold, or known, or a
-    few events make them up. While nearly all is waiting for a CPU, a quieter moment may come."""
-    least = analysis.options.min_share
+    few intervals make them up. While nearly all is waiting for a CPU, a quieter moment may come."""
     if analysis.no_ranking:
         return True
-    if analysis.explained < least:
+    if analysis.explained < analysis.options.min_share:
         return False
-    if analysis.events:
+    if analysis.heaviest:
         return True
-    return all(r.ci95 and (r.ci95[0] >= least or r.ci95[1] - r.ci95[0] <= 2 * WIDE) for r in analysis.factors)
+    least, wide = analysis.least_share, _wide(analysis)
+    return all(r.ci95 and (r.ci95[0] >= least or r.ci95[1] - r.ci95[0] <= 2 * wide) for r in analysis.factors)
+
+
+def _wide(analysis: Analysis) -> float:
+    """WIDE of what is left without waits for a CPU."""
+    return WIDE * min(1.0, analysis.explained)
 
 
 def seconds_needed(analysis: Analysis) -> float:
@@ -50,11 +55,12 @@ def intervals_needed(analysis: Analysis) -> int:
     if analysis.no_ranking or not analysis.factors:
         return 0
     count = analysis.summary.count
-    events = count * _AMPLE * statistics.MIN_EFFECTIVE / analysis.n_eff if analysis.n_eff else 0.0
-    if analysis.events:  # something rare, or a stall that will not come again: more of them may tell
-        return math.ceil(events)
+    enough = count * _AMPLE * statistics.MIN_EFFECTIVE / analysis.n_eff if analysis.n_eff else 0.0
+    if analysis.heaviest:  # something rare, or a stall that will not come again: more of them may tell
+        return math.ceil(enough)
     known = [(r.ci95[1] - r.ci95[0], r.factor.share) for r in analysis.factors if r.ci95]
     if known:
-        reach = max(width / 2 / min(WIDE, CLEAR * share) for width, share in known)
-        return math.ceil(max(count * _TOGETHER * reach**2, events))
+        wide = _wide(analysis) or WIDE
+        reach = max(width / 2 / min(wide, CLEAR * share) for width, share in known)
+        return math.ceil(max(count * _TOGETHER * reach**2, enough))
     return analysis.blocks.needed if isinstance(analysis.blocks, statistics.NoBlocks) else 0

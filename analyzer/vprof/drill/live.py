@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from vprof.alternation import Alternation
-from vprof.analysis import Analysis, AnalysisOptions
-from vprof.control import Control, Note
-from vprof.drill import Enough
-from vprof.errors import VprofError
-from vprof.plan import Plan, Switched
-from vprof.session import Session
-from vprof.stream import analyze_traces
+from vprof.drill.loop import Enough
+from vprof.errors import NoIntervalError, VprofError
+from vprof.session.alternation import Alternation
+from vprof.session.control import Control, Note
+from vprof.session.owned import Session
+from vprof.session.plan import Plan, Switched
+from vprof.variance.analysis import Analysis, AnalysisOptions
+from vprof.variance.stream import analyze_traces
 
 _OWNER = "vprof drill"
 _JOIN_SECONDS = 20.0
@@ -32,8 +33,8 @@ class LiveProgram:
     nobody else.
 
     `traces` of the measurements are kept in `folder`, `count` so far. `root`: its outermost calls are the intervals,
-    instead of annotated ones. `check` raises VprofError when the program, or the load that drives it, has ended for
-    good.
+    instead of annotated ones. `first_seconds`: how long an idle program is waited for. `check` raises VprofError when
+    the program, or the load that drives it, has ended for good.
     """
 
     session: Control
@@ -43,6 +44,9 @@ class LiveProgram:
     plan: Plan
     root: str | None = None
     count: int = 0
+    first_seconds: float = 600.0
+    _has_begun: bool = field(default=False, init=False)
+    _has_said: bool = field(default=False, init=False)
 
     def wait_until_joined(self) -> None:
         """Returns when the program has joined with its plan on. Raises VprofError when it ends first or never joins."""
@@ -58,7 +62,8 @@ class LiveProgram:
     def measure(
         self, functions: frozenset[str], seconds: float, enough: Enough | None = None, compared: bool = False
     ) -> Analysis:
-        """A `drill.Measure`. Raises VprofError when the program ended, or recorded no interval.
+        """A `drill.Measure`. Waits for the program's first interval. Raises VprofError when the program ended, or later
+        recorded no interval.
 
         Nothing is analyzed while it records: on a small machine that would slow down what is measured.
         """
@@ -66,12 +71,28 @@ class LiveProgram:
         self.session.switch(self.plan)
         self._tell()
         self.count += 1
-        parts = [self._record(1, 2 * seconds if compared else seconds, compared)]
+        length = 2 * seconds if compared else seconds
+        begin = time.monotonic()
+        parts = [self._record(1, length, compared)]
         while True:
-            analysis = analyze_traces(parts, self.root, self.options)
+            try:
+                analysis = analyze_traces(parts, self.root, self.options)
+            except NoIntervalError as error:
+                if error.began or self._has_begun or time.monotonic() - begin > self.first_seconds:
+                    raise
+                self._say_that_it_waits()
+                parts = [self._record(1, length, compared)]
+                continue
+            self._has_begun = True
             if enough is None or enough(analysis) or len(parts) == _PATIENCE:
                 return analysis
             parts.append(self._record(len(parts) + 1, seconds))
+
+    def _say_that_it_waits(self) -> None:
+        if not self._has_said:
+            what = f"call of {self.root} that returns" if self.root else "interval that ends"
+            print(f"vprof: waiting for the first {what}: put load on the program", file=sys.stderr)
+        self._has_said = True
 
     def _record(self, part: int, seconds: float, compared: bool = False) -> Path:
         trace = self.folder / (f"step-{self.count}.trace" if part == 1 else f"step-{self.count}.{part}.trace")

@@ -1,10 +1,10 @@
-"""The drill-down: measure, rank, expand, until nothing worth expanding is left (ALGORITHMS section 6).
+"""The drill-down: measure, rank, expand, until nothing worth expanding is left (docs/algorithms.md section 6).
 
-    plan -> measure -> Analysis -> candidates -> [decide] -> larger plan -> ... -> confirmation (vprof/findings.py)
+    plan -> measure -> Analysis -> candidates -> [decide] -> larger plan -> ... -> confirmation (drill/findings.py)
 
 Steps only explore: their shares are descriptive. The loop knows neither processes nor terminals: `measure` does the
-work (live: vprof/live.py), `decide` chooses (a person: vprof/drill_ask.py, or `automatic`). All that it needs to go on
-later is in its steps, which vprof/drill_file.py keeps.
+work (live: drill/live.py), `decide` chooses (a person: report/drill_ask.py, or `automatic`). All that it needs to go on
+later is in its steps, which drill/file.py keeps.
 """
 
 from __future__ import annotations
@@ -17,14 +17,16 @@ from typing import Protocol
 
 import numpy as np
 
-from vprof.analysis import Analysis, AnalysisOptions
-from vprof.drill_length import known_well, seconds_needed
-from vprof.factors import Factor, select
-from vprof.model import NONE
-from vprof.path_tree import display_names
-from vprof.planner import expansions
-from vprof.probe_cost import load_of
-from vprof.variance_tree import VarianceTree
+from vprof.drill.length import known_well, seconds_needed
+from vprof.drill.wakers import Unmeasured, next_on_wakers, unmeasured
+from vprof.path.path_tree import display_names
+from vprof.tables.kinds import WAKER
+from vprof.tables.model import NONE
+from vprof.variance.analysis import Analysis, AnalysisOptions
+from vprof.variance.factors import Factor, select
+from vprof.variance.planner import expansions
+from vprof.variance.probe_cost import load_of
+from vprof.variance.variance_tree import VarianceTree
 
 Enough = Callable[[Analysis], bool]
 
@@ -42,7 +44,7 @@ class Measure(Protocol):
 
 
 LEAST_STEPS, MOST_STEPS = 2, 6
-"""The confirmation is so many times as long as a step at least, and at most (vprof/drill_length.py); with as much again
+"""The confirmation is so many times as long as a step at least, and at most (drill/length.py); with as much again
 without probes, slice by slice in turn."""
 
 LIGHT = 0.2
@@ -70,9 +72,10 @@ class DrillOptions:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A factor above the threshold: `children` by the function that would be expanded; none: an end point."""
+    """A factor above the threshold: `children` by the function that would be expanded; none: an end point. Threads that
+    were waited for while nothing of theirs was on are a candidate as well, and WAKER is what would be expanded."""
 
-    factor: Factor
+    factor: Factor | Unmeasured
     children: dict[str, list[str]]
 
 
@@ -108,11 +111,11 @@ Decide = Callable[[Measured], Decision]
 
 
 def automatic(measured: Measured) -> Decision:
-    """The best k that can be expanded; stops when there is none."""
+    """The best k that can be expanded, and what the threads run that are waited for; stops when there is none."""
     return Decision(expand=measured.default, stop=not measured.default)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Step:
     """One measurement with `plan` on, and what it led to.
 
@@ -231,8 +234,7 @@ class Drill:
     def _step(self) -> Step:
         plan, left_out, analysis = self._measured()
         candidates = self._candidates(analysis, left_out)
-        k = self.options.analysis.k
-        default = [function for c in candidates if _varies(analysis, c.factor) for function in c.children][:k]
+        default = self._default(analysis, candidates)
         decision = self.decide(Measured(len(self.done) + 1, plan, left_out, analysis, candidates, default))
         children = {function: names for c in candidates for function, names in c.children.items()}
         light = self._light(analysis, plan) if not decision.again else set()
@@ -261,14 +263,20 @@ class Drill:
             self.ended = NOTHING_LEFT if not default else CHOSEN
         return step
 
+    def _default(self, analysis: Analysis, candidates: list[Candidate]) -> list[str]:
+        functions = [f for c in candidates if _varies(analysis, c.factor.name) for f in c.children]
+        wakers = [f for f in functions if f == WAKER]
+        return wakers + [f for f in functions if f != WAKER][: self.options.analysis.k]
+
     def _candidates(self, analysis: Analysis, left_out: list[str]) -> list[Candidate]:
-        """Factors above the threshold, best first. Each function is expanded once, for its best factor."""
+        """Factors above the threshold, best first. Each function is expanded once, for its best factor. Before them the
+        threads that are waited for, while there is something new to switch on in them."""
         names = display_names(analysis.trace)
         dropped = {name for step in self.done for name in (*step.dropped, *step.left_out)} | set(left_out)
         over = {name for step in self.done for name in (*step.accepted, *step.skipped)}
         seen = {f for f, name in enumerate(names) if any(name in step.expanded for step in self.done)}
-        found = []
-        for factor in select(analysis.ranking, len(analysis.ranking), _least_share(analysis)):
+        found = self._wakers(analysis, names, dropped) if WAKER not in over else []
+        for factor in select(analysis.ranking, len(analysis.ranking), analysis.least_share):
             children = {}
             if factor.name not in over:
                 for e in expansions(analysis.trace.program, [factor], seen):
@@ -279,12 +287,20 @@ class Drill:
             found.append(Candidate(factor, children))
         return found
 
+    def _wakers(self, analysis: Analysis, names: list[str], dropped: set[str]) -> list[Candidate]:
+        """One candidate at most."""
+        waited = unmeasured(analysis)
+        if analysis.no_ranking or waited.share < analysis.least_share:
+            return []
+        new = next_on_wakers(analysis, names, self.roots, dropped)
+        return [Candidate(waited, {WAKER: new})] if new else []
+
     def _light(self, analysis: Analysis, plan: frozenset[str]) -> set[str]:
         """Functions of the plan, roots apart, that are heavy nowhere in the tree, and above nothing heavy."""
         if analysis.no_ranking:
             return set()
         tree, names = analysis.tree, display_names(analysis.trace)
-        limit = LIGHT * _least_share(analysis)
+        limit = LIGHT * analysis.least_share
         heavy = {names[tree.paths.function[x]] for x in _connected(tree, limit) if tree.paths.function[x] != NONE}
         return set(plan - heavy - self.roots)
 
@@ -293,13 +309,6 @@ def load_by_name(analysis: Analysis) -> dict[str, float]:
     """What the probe of each function that was called takes of the intervals' time; {} if its cost is not known."""
     names = display_names(analysis.trace)
     return {names[function]: part for function, part in load_of(analysis.trace, analysis.calls).items()}
-
-
-def _least_share(analysis: Analysis) -> float:
-    """Of all the variance: what is worth a look. On a busy machine most of it may be waiting for a CPU, which hides
-    causes without being one: so it is a part of what is left, unless that is too little to hold a finding at all."""
-    least = analysis.options.min_share
-    return least * min(1.0, analysis.explained) if analysis.explained >= least else least
 
 
 def _weights(analysis: Analysis) -> dict[str, float]:
@@ -312,9 +321,9 @@ def _weights(analysis: Analysis) -> dict[str, float]:
     return weights
 
 
-def _varies(analysis: Analysis, factor: Factor) -> bool:
-    """Whether the share's interval, where there is one, excludes 0."""
-    known = next((ranked for ranked in analysis.factors if ranked.factor.name == factor.name), None)
+def _varies(analysis: Analysis, name: str) -> bool:
+    """Whether the interval of the factor's share, where there is one, excludes 0."""
+    known = next((ranked for ranked in analysis.factors if ranked.factor.name == name), None)
     return known is None or known.ci95 is None or known.ci95[0] > 0
 
 

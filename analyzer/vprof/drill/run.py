@@ -12,49 +12,68 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
-from vprof.analysis import Analysis, AnalysisOptions
-from vprof.calibration import probe_ns
-from vprof.control import Control
-from vprof.drill import Enough
+from vprof.drill.live import LiveProgram
+from vprof.drill.loop import Enough
 from vprof.errors import UsageError, VprofError
-from vprof.live import LiveProgram
-from vprof.naming import without_place
-from vprof.plan import Plan
-from vprof.server import LONG_SECONDS, Server
-from vprof.session import Session, end_with_parent
-from vprof.sessions import find
-from vprof.target import Target
+from vprof.session.calibration import probe_ns
+from vprof.session.control import Control
+from vprof.session.owned import Session, end_with_parent
+from vprof.session.plan import Plan
+from vprof.session.running import find
+from vprof.tables.naming import without_place
+from vprof.target.server import LONG_SECONDS, Server
+from vprof.target.target import Target
+from vprof.variance.analysis import Analysis, AnalysisOptions
+
+
+@dataclass(frozen=True)
+class TargetRun:
+    """A target, and how it is run and measured: `load_options` of its load, or of the program that makes its own,
+    `server_options` of its server, traces in `traces`. `preload`: as of `Session.start`."""
+
+    target: Target
+    load_options: list[str]
+    server_options: str
+    traces: Path
+    analysis: AnalysisOptions
+    preload: bool = False
+
+    @property
+    def plan(self) -> Plan:
+        """What is on before anything is chosen."""
+        return Plan.of(self.target.descriptor.roots)
 
 
 @contextmanager
-def target_running(
-    target: Target, options: list[str], server_options: str, traces: Path, analysis: AnalysisOptions
-) -> Iterator[LiveProgram]:
+def target_running(run: TargetRun) -> Iterator[LiveProgram]:
     """The target under a session, its load and its server with their options."""
-    plan = Plan.of(target.descriptor.roots)
+    target = run.target
     with ExitStack() as stack:
         if target.descriptor.server:
-            server = Server.of(target, server_options)
-            session = stack.enter_context(Session.start(None, server.account.name, probe_ns=probe_ns()))
-            stack.enter_context(server.running(session, plan))
-            check = stack.enter_context(server.lasting_load(options))
+            server = Server.of(target, run.server_options)
+            session = stack.enter_context(_session(target, run.preload, server.account.name))
+            stack.enter_context(server.running(session, run.plan))
+            check = stack.enter_context(server.lasting_load(run.load_options))
         else:
-            session = stack.enter_context(Session.start(None, probe_ns=probe_ns()))
-            command = target.command(LONG_SECONDS, options)
+            session = stack.enter_context(_session(target, run.preload))
+            command = target.command(LONG_SECONDS, run.load_options)
             check = stack.enter_context(_program(command, session, target.folder / "program.log"))
-        program = LiveProgram(session, check, traces, analysis, plan)
+        program = LiveProgram(session, check, run.traces, run.analysis, run.plan)
         program.wait_until_joined()
         yield program
 
 
+def _session(target: Target, preload: bool, user: str | None = None) -> Session:
+    return Session.start(None, user, probe_ns=probe_ns(), built_from=target.built_from, preload=preload)
+
+
 @contextmanager
-def rebuilding(
-    target: Target, options: list[str], server_options: str, traces: Path, analysis: AnalysisOptions
-) -> Iterator[Rebuilder]:
+def rebuilding(run: TargetRun) -> Iterator[Rebuilder]:
     """Builds the target anew for each measurement, in a folder of its own: that of `vprof instrument` stays.
 
     Raises UsageError when the user's own command builds it: that may build where it did.
     """
+    target = run.target
     if target.command_of_user:
         raise UsageError("--rebuild builds by a descriptor's steps: this target was built by a command of yours")
     folder = target.folder / "rebuild"
@@ -62,45 +81,45 @@ def rebuilding(
     source = folder / "source"
     if target.source_dir.is_relative_to(target.folder) and target.source_dir.exists() and not source.exists():
         source.symlink_to(target.source_dir)
-    built = replace(target, folder=folder)
-    yield Rebuilder(built, options, server_options, traces, analysis, Plan.of(target.descriptor.roots))
+    yield Rebuilder(replace(run, target=replace(target, folder=folder)), run.plan)
 
 
 @dataclass
 class Rebuilder:
     """What VProfiler did: each plan is a build with the probes of its functions and no others, and a run from the
-    start. To compare with, or where probes that are off cost too much. Fields as of `LiveProgram`."""
+    start. To compare with, or where probes that are off cost too much. `plan`, `count`, `first_seconds`: as of
+    `LiveProgram`."""
 
-    target: Target
-    load_options: list[str]
-    server_options: str
-    folder: Path
-    options: AnalysisOptions
+    run: TargetRun
     plan: Plan
     count: int = 0
+    first_seconds: float = 600.0
 
     def measure(
         self, functions: frozenset[str], seconds: float, enough: Enough | None = None, compared: bool = False
     ) -> Analysis:
         """A `drill.Measure`. Raises VprofError when the build fails, or as `LiveProgram.measure` does."""
-        self.target.build(lambda step: None, frozenset(without_place(name) for name in functions))
-        self.target.check(self.target.units())
-        running = target_running(self.target, self.load_options, self.server_options, self.folder, self.options)
-        with running as program:
-            program.count = self.count
+        target = self.run.target.build(lambda step: None, frozenset(without_place(name) for name in functions))
+        target.check(target.units())
+        with target_running(replace(self.run, target=target)) as program:
+            program.count, program.first_seconds = self.count, self.first_seconds
             self.count += 1
             return program.measure(functions, seconds, enough, compared)
 
 
 @contextmanager
-def program_running(command: list[str], root: str, traces: Path, analysis: AnalysisOptions) -> Iterator[LiveProgram]:
-    """A command under a session; the calls of `root` are the intervals."""
+def program_running(
+    command: list[str], roots: list[str], traces: Path, analysis: AnalysisOptions, preload: bool = False
+) -> Iterator[LiveProgram]:
+    """A command under a session; the calls of the first root are the intervals, all stay on. `preload`: as of
+    `Session.start`."""
     with ExitStack() as stack:
-        session = stack.enter_context(Session.start(None, probe_ns=probe_ns()))
+        session = stack.enter_context(Session.start(None, probe_ns=probe_ns(), preload=preload))
         check = stack.enter_context(_program(command, session, traces / "program.log"))
-        program = LiveProgram(session, check, traces, analysis, Plan.of([root]), root)
+        program = LiveProgram(session, check, traces, analysis, Plan.of(roots), roots[0])
         program.wait_until_joined()
-        _check_site(session, root)
+        for root in roots:
+            _check_site(session, root)
         yield program
 
 

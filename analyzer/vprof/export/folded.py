@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vprof.analysis import Analysis
 from vprof.report.page.plain import plain
+from vprof.variance.analysis import Analysis
 
 
 def folded(analysis: Analysis) -> Iterator[str]:

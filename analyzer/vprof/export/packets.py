@@ -11,7 +11,7 @@ from vprof.report.page.plain import plain
 _SEQUENCE = 1
 
 
-class Slice(NamedTuple):
+class TrackSlice(NamedTuple):
     start: int
     stop: int
     name: str
@@ -47,7 +47,7 @@ class Packets:
         self._builder.write_packet(packet)
         return number
 
-    def slices(self, track: int, slices: Iterable[Slice]) -> None:
+    def slices(self, track: int, slices: Iterable[TrackSlice]) -> None:
         """They nest, and come in order of their starts, outer ones first."""
         ends: list[int] = []
         for one in slices:

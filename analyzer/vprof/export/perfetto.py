@@ -16,10 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
-from vprof.critical_path import PIECE_NAMES, Paths, critical_paths
-from vprof.export.packets import Packets, Slice
-from vprof.model import EXEC, NONE, OBJECT_CLASSES, STATE_NAMES, Int32, Int64, Trace
-from vprof.path_tree import display_names
+from vprof.export.packets import Packets, TrackSlice
+from vprof.path.critical_path import critical_paths
+from vprof.path.path_tree import display_names
+from vprof.path.pieces import Paths
+from vprof.tables.kinds import EXEC, PIECE_NAMES, STATE_NAMES
+from vprof.tables.model import NONE, OBJECT_CLASSES, Int32, Int64, Trace
 
 Spans = dict[int, Int64]
 """By thread: times as rows (from, to), in order, apart from each other."""
@@ -72,10 +74,10 @@ def _intervals(trace: Trace, paths: Paths, packets: Packets) -> None:
         type_ = trace.types[iv.type[row]]
         name = f"{trace.interval_ids[row]} ({type_})" if type_ else trace.interval_ids[row]
         pieces = [
-            Slice(int(p.start[k]), int(p.stop[k]), f"{PIECE_NAMES[p.kind[k]]}: {trace.threads[p.thread[k]]}")
+            TrackSlice(int(p.start[k]), int(p.stop[k]), f"{PIECE_NAMES[p.kind[k]]}: {trace.threads[p.thread[k]]}")
             for k in range(first[row], first[row + 1])
         ]
-        packets.slices(lane, [Slice(begin, end, name), *pieces])
+        packets.slices(lane, [TrackSlice(begin, end, name), *pieces])
 
 
 def _identity(name: str, number: int) -> tuple[int, int, str]:
@@ -84,21 +86,21 @@ def _identity(name: str, number: int) -> tuple[int, int, str]:
     return (int(known[1]), int(known[2]), known[3]) if known else (1, number + 2, name)
 
 
-def _calls(trace: Trace, thread: int, times: Int64) -> Iterator[Slice]:
+def _calls(trace: Trace, thread: int, times: Int64) -> Iterator[TrackSlice]:
     inv, names = trace.invocations, display_names(trace)
     mine = _of_thread(inv.thread, thread)
     for k, start, stop in _within(times, inv.fs[mine], inv.fe[mine]):
-        yield Slice(start, stop, names[inv.function[mine[k]]])
+        yield TrackSlice(start, stop, names[inv.function[mine[k]]])
 
 
-def _waits(trace: Trace, thread: int, times: Int64) -> Iterator[Slice]:
+def _waits(trace: Trace, thread: int, times: Int64) -> Iterator[TrackSlice]:
     """Segments in which the thread did not execute."""
     s = trace.segments
     mine = _of_thread(s.thread, thread)
     mine = mine[s.state[mine] != EXEC]
     for k, start, stop in _within(times, s.ts[mine], s.te[mine]):
         what, state = OBJECT_CLASSES[s.object_class[mine[k]]], STATE_NAMES[s.state[mine[k]]]
-        yield Slice(start, stop, f"{state}: {what}" if what else state)
+        yield TrackSlice(start, stop, f"{state}: {what}" if what else state)
 
 
 def _within(times: Int64, start: Int64, stop: Int64) -> Iterator[tuple[int, int, int]]:

@@ -1,6 +1,6 @@
 """Critical paths of a few intervals of traces of any length: only the windows that they end in are read.
 
-    files -> outlines, merged -> which intervals -> the window of each -> IntervalPath
+    files -> bare traces, merged -> which intervals -> the window of each -> IntervalPath
 
 The paths are those of the traces loaded whole and merged: so are ids and the names of threads.
 """
@@ -13,20 +13,27 @@ from pathlib import Path
 
 import numpy as np
 
-from vprof.interval_path import IntervalPath, interval_path, named
-from vprof.merge import merge
-from vprof.model import Trace
-from vprof.sources import Source, open_sources, positions
-from vprof.stacks import build_stacks
-from vprof.trace import WINDOW_RECORDS
+from vprof.path.interval_path import IntervalPath, interval_path, named
+from vprof.path.stacks import build_stacks
+from vprof.tables.model import Trace
+from vprof.trace.merge import merge
+from vprof.trace.reading import WINDOW_RECORDS
+from vprof.trace.sources import Source, open_sources, positions
+from vprof.trace.usable import rows_of
 
 Choice = Callable[[Trace], Iterable[str]]
 """Ids of intervals of a trace that need not hold what happened in them."""
 
 
 def one_path(files: Sequence[Path], wanted: str, root: str | None = None) -> IntervalPath:
-    """`wanted`: an interval's id, "slowest" or "median". Raises UsageError when there is no such interval."""
-    return chosen_paths(files, lambda trace: [named(trace, wanted)], root)[0]
+    """`wanted`: an interval's id, "slowest" or "median". Raises UsageError when there is no such interval, VprofError
+    when there is none at all."""
+
+    def choice(trace: Trace) -> list[str]:
+        rows_of(trace)
+        return [named(trace, wanted)]
+
+    return chosen_paths(files, choice, root)[0]
 
 
 def chosen_paths(
@@ -34,20 +41,20 @@ def chosen_paths(
 ) -> list[IntervalPath]:
     """In the order of the choice. Raises VprofError as `load_trace` and `merge` do."""
     sources = open_sources(files, root, window_records)
-    known = merge([source.outline() for source in sources])
+    known = merge([source.bare() for source in sources])
     return paths_of(sources, known, choice(known))
 
 
 def paths_of(sources: Sequence[Source], known: Trace, wanted: Iterable[str]) -> list[IntervalPath]:
-    """Of intervals by id, in this order. `known`: the merged outlines."""
+    """Of intervals by id, in this order. `known`: the merged bare traces."""
     wanted = list(wanted)
     row = {known.interval_ids[row]: row for row in range(len(known.intervals.begin))}
     asked = np.array(sorted({row[sid] for sid in wanted}), np.int64)
-    of_all = positions([source.outline().intervals.begin for source in sources])
+    of_all = positions([source.bare().intervals.begin for source in sources])
     found: dict[str, IntervalPath] = {}
     first_thread = 0
     for source, position in zip(sources, of_all, strict=True):
-        threads = known.threads[first_thread : first_thread + len(source.outline().threads)]
+        threads = known.threads[first_thread : first_thread + len(source.bare().threads)]
         first_thread += len(threads)
         for window in source.windows():
             mine = position[source.rows(window)]

@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vprof.columns import i8, i64
-from vprof.critical_path import P_QUEUE, P_SCHED, Paths, Pieces
-from vprof.model import BLOCKED, NONE, OFF_CPU, PREEMPTED, Int32, Int64, Trace
-from vprof.stacks import CPU_WAITS, T_LABEL, Forest
-from vprof.variance_tree import VarianceTree
+from vprof.path.pieces import Paths, Pieces
+from vprof.path.stacks import T_LABEL, Forest
+from vprof.tables.columns import i8, i64
+from vprof.tables.kinds import BLOCKED, CPU_WAITS, OFF_CPU, P_QUEUE, P_SCHED, PREEMPTED
+from vprof.tables.model import NONE, Int32, Int64, Trace
 
 
 def beside_cpu_waits(forest: Forest) -> Int64:
@@ -40,26 +40,9 @@ def cpu_ns(forest: Forest, times: Int64, count: int) -> Int64:
     return sums
 
 
-def cpu_share(tree: VarianceTree) -> dict[str, float]:
-    """By kind of wait for a CPU: its share of the variance. REQUIRES: the tree is a view with `beside_cpu_waits`."""
-    nodes = np.flatnonzero(np.isin(tree.paths.pseudo, CPU_WAITS) & (tree.paths.parent == 0))
-    shares: dict[str, float] = {}
-    for x in nodes.tolist():
-        shares[tree.paths.name[x]] = shares.get(tree.paths.name[x], 0.0) + float(np.nan_to_num(tree.share[x]))
-    return shares
-
-
-def _added(interval: Int64, node: Int64, ns: Int64) -> tuple[Int64, Int64, Int64]:
-    """Sorted by interval and node, each pair once."""
-    order = np.lexsort((node, interval))
-    interval, node, ns = interval[order], node[order], ns[order]
-    first = np.flatnonzero(np.r_[True, (np.diff(interval) != 0) | (np.diff(node) != 0)]) if len(node) else node
-    return interval[first], node[first], np.add.reduceat(ns, first) if len(first) else ns
-
-
 def split_queues(trace: Trace, paths: Paths) -> Paths:
     """While a task lies in a queue, somebody who would take it may be awake for it and have no CPU: that part waits for
-    a CPU, and is `sched` here; in ALGORITHMS section 2 all of it is `queue`.
+    a CPU, and is `sched` here; in docs/algorithms.md section 2 all of it is `queue`.
 
     It counts while any thread that takes tasks, and works for nobody, is so; while the thread that took the task is, by
     whatever it was kept busy, or a thread that woke it; and while the one is that puts it into the queue.
@@ -106,7 +89,7 @@ def _lacking_a_cpu(trace: Trace, windows: _Windows) -> tuple[Int64, Int64, Int64
     idle = np.isin(thread, takers) & (interval == NONE)
     every = np.arange(len(windows.start))
     by_wake = _Spans(seg.thread[wakes.segment], wakes.t, wakes.t + 1)
-    of, wake = by_wake.meeting(windows.thread, windows.start, windows.stop)
+    of, wake = by_wake.meeting(windows.thread, windows.start, windows.stop + 1)
     waker = wakes.waker[wake]
     anybody = np.zeros(len(every), np.int64)
     by_thread = _Spans(thread, since, until)
@@ -136,20 +119,21 @@ class _Spans:
         return i64(key) * self._length + np.clip(t - self._from, 0, self._length - 1)
 
     def meeting(self, key: Int32 | Int64, start: Int64, stop: Int64) -> tuple[Int64, Int64]:
-        """(window, span): those of a window's key that may meet it; all that do are among them."""
+        """(window, span): those of a window's key that meet it."""
         first = np.searchsorted(self._reach, self._at(key, start))
         count = np.maximum(np.searchsorted(self._starts, self._at(key, stop), "right") - first, 0)
         window = np.repeat(np.arange(len(start)), count)
-        return window, self._order[np.arange(len(window)) - np.repeat(np.cumsum(count) - count - first, count)]
+        span = self._order[np.arange(len(window)) - np.repeat(np.cumsum(count) - count - first, count)]
+        # Not all do: one may lie behind a longer one, and times beyond all spans are looked up as their ends.
+        meets = (self.start[span] < stop[window]) & (start[window] < self.stop[span])
+        return window[meets], span[meets]
 
 
 def _cut(spans: _Spans, window: Int64, key: Int64, windows: _Windows) -> tuple[Int64, Int64, Int64]:
     """(window, start, stop) of what the spans of these keys cover of these windows."""
     row, span = spans.meeting(key, windows.start[window], windows.stop[window])
     of = window[row]
-    start, stop = np.maximum(spans.start[span], windows.start[of]), np.minimum(spans.stop[span], windows.stop[of])
-    some = start < stop
-    return of[some], start[some], stop[some]
+    return of, np.maximum(spans.start[span], windows.start[of]), np.minimum(spans.stop[span], windows.stop[of])
 
 
 def _union(of: Int64, start: Int64, stop: Int64) -> tuple[Int64, Int64, Int64]:

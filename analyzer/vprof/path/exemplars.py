@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vprof.model import Trace
+from vprof.tables.model import Trace
 
 
 def exemplars(trace: Trace) -> dict[str, str]:

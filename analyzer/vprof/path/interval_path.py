@@ -1,6 +1,6 @@
 """One interval's critical path as a person reads it: what filled its time, in which function, and who made it wait.
 
-    Trace + interval  ->  [critical_path.py, stacks.py]  ->  Step tree: waits hold what their wakers did meanwhile
+    Trace + interval  ->  [critical_path.py, stacks.py]  ->  PathStep tree: waits hold what their wakers did meanwhile
 
 Executing time belongs to the innermost call that takes a visible part of the interval; what is shorter counts for its
 caller or for the step before it, and runs of waits that are all shorter become one step of kind "short".
@@ -13,11 +13,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from vprof.critical_path import P_BLOCKED_UNKNOWN, P_EXEC, PIECE_NAMES, critical_paths
 from vprof.errors import UsageError
-from vprof.model import NONE, OBJECT_CLASSES, QUEUE, Trace
-from vprof.path_tree import display_names
-from vprof.stacks import Stacks, build_stacks
+from vprof.path.critical_path import critical_paths
+from vprof.path.path_tree import display_names
+from vprof.path.stacks import Stacks, build_stacks
+from vprof.tables.kinds import P_BLOCKED_UNKNOWN, P_EXEC, PIECE_NAMES, QUEUE
+from vprof.tables.model import NONE, OBJECT_CLASSES, Trace
 
 VISIBLE = 0.005
 """Smallest part of the interval that a step of its own may take."""
@@ -26,7 +27,7 @@ SLOWEST, MEDIAN = "slowest", "median"
 
 
 @dataclass
-class Step:
+class PathStep:
     """[start, stop) in ns since the interval's begin. `kind`: exec, sched, gap, unknown, queue, blocked, or short.
 
     `stack`: functions with a probe, outermost first. A wait (blocked, queue) says what for (`object_class`, "" if not
@@ -41,7 +42,7 @@ class Step:
     object_class: str = ""
     ended_by: str | None = None
     ended_in: str = ""
-    steps: list[Step] = field(default_factory=list)
+    steps: list[PathStep] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class IntervalPath:
     interval: str
     type: str
     latency_ns: int
-    steps: list[Step]
+    steps: list[PathStep]
 
 
 def interval_path(trace: Trace, wanted: str, stacks: Stacks | None = None) -> IntervalPath:
@@ -96,10 +97,10 @@ class _Builder:
         self.stacks = stacks
         self.names = display_names(trace)
 
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[PathStep]:
         p = self.paths.pieces
-        home: list[Step] = []
-        waits: dict[int, Step] = {}
+        home: list[PathStep] = []
+        waits: dict[int, PathStep] = {}
         for k in range(len(p.kind)):
             where = self._inside(int(p.wait[k]), waits, home)
             if p.kind[k] == P_EXEC:
@@ -109,7 +110,7 @@ class _Builder:
                 where.append(self._step(kind, thread, start, int(p.stop[k]), self._stack(thread, start)))
         return self._shortened(home)
 
-    def _inside(self, wait: int, waits: dict[int, Step], home: list[Step]) -> list[Step]:
+    def _inside(self, wait: int, waits: dict[int, PathStep], home: list[PathStep]) -> list[PathStep]:
         """The steps of a wait, of the home path if it is NONE. Makes the wait's own step, and those around it, when
         they come up first."""
         chain = []
@@ -123,7 +124,7 @@ class _Builder:
             steps = waits[inner].steps
         return steps
 
-    def _wait(self, w: int) -> Step:
+    def _wait(self, w: int) -> PathStep:
         waits, segments = self.paths.waits, self.trace.segments
         segment, waker = int(waits.segment[w]), int(waits.waker[w])
         queue = segment == NONE or segments.state[segment] == QUEUE
@@ -136,8 +137,8 @@ class _Builder:
             step.ended_in = "".join(self._stack(waker, int(waits.ended[w]))[-1:])
         return step
 
-    def _step(self, kind: str, thread: int, start: int, stop: int, stack: list[str]) -> Step:
-        return Step(kind, self.trace.threads[thread], start - self.begin, stop - self.begin, stack)
+    def _step(self, kind: str, thread: int, start: int, stop: int, stack: list[str]) -> PathStep:
+        return PathStep(kind, self.trace.threads[thread], start - self.begin, stop - self.begin, stack)
 
     def _stack(self, thread: int, t: int) -> list[str]:
         return self._functions(int(self.stacks.innermost(np.array([thread], np.int32), np.array([t]))[0]))
@@ -147,17 +148,18 @@ class _Builder:
         found = []
         while call != NONE:
             found.append(self.names[self.trace.invocations.function[call]])
-            call = int(self.stacks.timeline.frames[0, call])
+            call = int(self.stacks.timeline.frames.around[call])
         return found[::-1]
 
-    def _calls(self, thread: int, start: int, stop: int) -> list[Step]:
+    def _calls(self, thread: int, start: int, stop: int) -> list[PathStep]:
         """An executing piece, cut where the innermost visible call changes."""
-        first, (times, rows, _) = self.stacks.timeline.first, self.stacks.timeline.steps
-        a, b = first[thread], first[thread + 1]
+        timeline = self.stacks.timeline
+        times, rows = timeline.times, timeline.innermost
+        a, b = timeline.first[thread], timeline.first[thread + 1]
         i = int(a + np.searchsorted(times[a:b], start, "right"))
         cuts = [start, *times[i : a + np.searchsorted(times[a:b], stop)].tolist(), stop]
         calls = [NONE if i == a else int(rows[i - 1]), *rows[i : i + len(cuts) - 2].tolist()]
-        steps: list[Step] = []
+        steps: list[PathStep] = []
         before = None
         for call, (t, until) in zip(calls, pairwise(cuts), strict=True):
             shown = self._visible(call, start, stop)
@@ -172,26 +174,26 @@ class _Builder:
         """The innermost call around that takes long enough within the piece."""
         fs, fe = self.trace.invocations.fs, self.trace.invocations.fe
         while call != NONE and min(fe[call], stop) - max(fs[call], start) < min(self.visible, stop - start):
-            call = int(self.stacks.timeline.frames[0, call])
+            call = int(self.stacks.timeline.frames.around[call])
         return call
 
-    def _shortened(self, steps: list[Step]) -> list[Step]:
+    def _shortened(self, steps: list[PathStep]) -> list[PathStep]:
         """Joins neighbours that say the same, and those that are too short to be seen."""
-        out: list[Step] = []
+        out: list[PathStep] = []
         for step in steps:
             step.steps = self._shortened(step.steps)
             last = out[-1] if out else None
             if last and self._is_same_work(last, step):
                 last.stop = step.stop
             elif last and self._is_short(step) and (last.kind == "short" or self._is_short(last)):
-                out[-1] = Step("short", last.thread, last.start, step.stop, [])
+                out[-1] = PathStep("short", last.thread, last.start, step.stop, [])
             else:
                 out.append(step)
         return out
 
-    def _is_short(self, step: Step) -> bool:
+    def _is_short(self, step: PathStep) -> bool:
         return step.stop - step.start < self.visible
 
-    def _is_same_work(self, last: Step, step: Step) -> bool:
+    def _is_same_work(self, last: PathStep, step: PathStep) -> bool:
         executes = (last.kind, last.thread) == (step.kind, step.thread) == ("exec", step.thread)
         return executes and (last.stack == step.stack or self._is_short(step))

@@ -2,26 +2,27 @@
 
     Forest  ->  by node: where its own time counts
 
-Source: ALGORITHMS section 3, the papers' tables of a thread's own functions. Every time above a wait stays what it was.
+Source: docs/algorithms.md section 3, the papers' tables of a thread's own functions. Every time above a wait stays what
+it was.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from vprof.kernels import kernel
-from vprof.model import Int64
-from vprof.stacks import L_BLOCKED, T_LABEL, T_PARENT, Forest
+from vprof.path.stacks import T_LABEL, T_PARENT, Forest
+from vprof.tables.kernels import kernel
+from vprof.tables.kinds import L_BLOCKED
+from vprof.tables.model import Int64
 
 
 def without_wakers(forest: Forest) -> Int64:
     """The outermost `[blocked]` at or above each node, else the node itself."""
-    into: Int64 = _outermost_waits(forest.nodes)
-    return into
+    return _outermost_waits(forest.nodes)
 
 
 @kernel
-def _outermost_waits(nodes):  # type: ignore[no-untyped-def]
+def _outermost_waits(nodes: Int64) -> Int64:
     into = np.arange(len(nodes))
     for x in range(1, len(into)):  # parents come before their children
         above = into[nodes[x, T_PARENT]]

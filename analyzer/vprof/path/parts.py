@@ -12,17 +12,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vprof.columns import i64
-from vprof.cpu_view import beside_cpu_waits, split_queues
-from vprof.critical_path import Paths, critical_paths
-from vprof.merge import function_numbers
-from vprof.model import NONE, Int64, Trace
-from vprof.own_view import without_wakers
-from vprof.places import place
-from vprof.scan import Progress
-from vprof.sources import Source, analyzed, positions
-from vprof.stacks import Forest, Stacks, build_stacks
-from vprof.window import Window
+from vprof.path.cpu_view import beside_cpu_waits, split_queues
+from vprof.path.critical_path import critical_paths
+from vprof.path.own_view import without_wakers
+from vprof.path.pieces import Paths
+from vprof.path.places import place
+from vprof.path.stacks import Forest, Stacks, build_stacks
+from vprof.tables.columns import i64
+from vprof.tables.model import NONE, Int64, Trace
+from vprof.trace.merge import function_numbers
+from vprof.trace.scan import Progress
+from vprof.trace.sources import Source, analyzed, positions
+from vprof.trace.window import Window
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Part:
 
 
 class Parts:
-    """`rows`: the intervals of `known`, the merged outlines, that are analyzed. `own`, `cpu_apart`: the view, as in
+    """`rows`: the intervals of `known`, the merged bare traces, that are analyzed. `own`, `cpu_apart`: the view, as in
     AnalysisOptions."""
 
     def __init__(self, sources: Sequence[Source], known: Trace, rows: Int64, own: bool, cpu_apart: bool) -> None:
@@ -69,15 +70,15 @@ class Parts:
         self.forest = Forest()
         self.count = len(rows)
         self._own, self._cpu_apart = own, cpu_apart
-        outlines = [source.outline() for source in sources]
-        of_all = positions([outline.intervals.begin for outline in outlines])
+        bare = [source.bare() for source in sources]
+        of_all = positions([trace.intervals.begin for trace in bare])
         self._positions = [analyzed(position, rows, len(known.intervals.begin)) for position in of_all]
-        self._first_thread = np.cumsum([0, *(len(outline.threads) for outline in outlines)]).tolist()
+        self._first_thread = np.cumsum([0, *(len(trace.threads) for trace in bare)]).tolist()
         self._functions: Sequence[Int64 | None] = [None]
         if len(sources) > 1:
-            self._functions = function_numbers([outline.program for outline in outlines])[1]
+            self._functions = function_numbers([trace.program for trace in bare])[1]
 
-    def open(self, progress: Progress = lambda part: None) -> Iterator[Opened]:
+    def open(self, progress: Progress = lambda done: None) -> Iterator[Opened]:
         """Every window."""
         done, steps = 0, sum(source.size for source in self.sources)
         for number, source in enumerate(self.sources):

@@ -2,7 +2,7 @@
 
     Forest + which of its nodes have time  ->  PathTree
 
-Source: ALGORITHMS section 3. An exec piece lies at its thread's stack; within a wait, at the waiter's stack,
+Source: docs/algorithms.md section 3. An exec piece lies at its thread's stack; within a wait, at the waiter's stack,
 `[blocked]`, then the waker's stack, and so on inwards; time off the CPU (`[preempted]` and its like) below the stack
 where execution would be (places.py). Time at a node that also has children is moved to a leaf of its own, body(f) or
 rest(f): so all time is at leaves and a parent is the sum of its children, per interval, in whole nanoseconds.
@@ -14,28 +14,29 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vprof.columns import i32, i64
-from vprof.kernels import helper, kernel
-from vprof.model import NONE, Bool, Int32, Int64, Trace
-from vprof.naming import distinct
-from vprof.stacks import L_BLOCKED, L_BODY, MAX_DEPTH, PSEUDO, T_PARENT, Forest, Stacks
+from vprof.path.stacks import MAX_DEPTH, T_PARENT, Forest, Stacks
+from vprof.tables.columns import i32, i64
+from vprof.tables.kernels import helper, kernel
+from vprof.tables.kinds import L_BLOCKED, L_BODY, PSEUDO, WAKER
+from vprof.tables.model import NONE, Bool, Int32, Int64, Trace
+from vprof.tables.naming import distinct
 
 ROOT_NAME = "<interval>"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PathTree:
     """Nodes in an order where parents come first; node 0 is the virtual root.
 
-    `function` and `site` are NONE for pseudo-nodes, `pseudo` is the label (L_*) or NONE for frames. `inner`: a frame
-    that has its own function among its ancestors, also across `[blocked]`. `folded`: the tree reached MAX_DEPTH.
+    `function` and `call_site` are NONE for pseudo-nodes, `pseudo` is the label (L_*) or NONE for frames. `inner`: a
+    frame that has its own function among its ancestors, also across `[blocked]`. `folded`: the tree reached MAX_DEPTH.
     `calls`: how many recorded calls that worked for the intervals were entered right there, over all of them; those of
     wakers count where they worked for their own.
     """
 
     parent: Int32
     function: Int32
-    site: Int32
+    call_site: Int32
     pseudo: Int32
     inner: Bool
     name: list[str]
@@ -50,14 +51,11 @@ def calls_of(trace: Trace, stacks: Stacks) -> Int64:
     """By node of the forest: the calls that were entered there in one of the trace's intervals and for it."""
     intervals, calls = trace.intervals, trace.invocations
     begin, end, nodes = i64(intervals.begin), i64(intervals.end), len(stacks.forest.nodes)
-    count: Int64 = _count_calls(
-        stacks.timeline.frames[1], calls.interval, calls.fs, begin, end, intervals.ignore, nodes
-    )
-    return count
+    return _count_calls(stacks.timeline.frames.node, calls.interval, calls.fs, begin, end, intervals.ignore, nodes)
 
 
 @kernel
-def _count_calls(node, interval, fs, begin, end, ignore, nodes):  # type: ignore[no-untyped-def]
+def _count_calls(node: Int64, interval: Int32, fs: Int64, begin: Int64, end: Int64, ignore: Bool, nodes: int) -> Int64:
     count = np.zeros(nodes, np.int64)
     for i in range(len(node)):
         count[node[i]] += _is_entered(interval[i], fs[i], begin, end, ignore)
@@ -65,8 +63,8 @@ def _count_calls(node, interval, fs, begin, end, ignore, nodes):  # type: ignore
 
 
 @helper
-def _is_entered(interval, t, begin, end, ignore):  # type: ignore[no-untyped-def]
-    return 0 <= interval < len(begin) and begin[interval] <= t < end[interval] and not ignore[interval]
+def _is_entered(interval: int, t: int, begin: Int64, end: Int64, ignore: Bool) -> bool:
+    return bool(0 <= interval < len(begin) and begin[interval] <= t < end[interval] and not ignore[interval])
 
 
 def tree_of(trace: Trace, forest: Forest, has_own: Bool, calls: Int64) -> tuple[PathTree, Int64, Bool]:
@@ -110,20 +108,22 @@ def _shape(nodes: Int64, has_own: Bool) -> _Shape:
 
 def _named(trace: Trace, forest: Forest, shape: _Shape, calls: Int64) -> PathTree:
     function = np.array(forest.function, np.int32)[shape.label]
-    number = {name: n for n, name in enumerate(trace.sites)}
+    number = {name: n for n, name in enumerate(trace.call_sites)}
     sites = np.array([*(number[name] for name in forest.site_names), NONE], np.int32)
-    site = sites[np.array(forest.site)[shape.label]]
+    site = sites[np.array(forest.call_site)[shape.label]]
     function[0] = site[0] = NONE
     pseudo = i32(np.where(shape.label < len(PSEUDO), shape.label, NONE))
     return PathTree(
-        i32(shape.parent),
-        function,
-        site,
-        pseudo,
-        _inner(shape.parent, function),
-        _names(trace, shape.parent, function, site, pseudo),
-        shape.folded,
-        np.where(shape.is_body, 0, np.r_[calls, np.zeros(len(forest.nodes) - len(calls), np.int64)][shape.origin]),
+        parent=i32(shape.parent),
+        function=function,
+        call_site=site,
+        pseudo=pseudo,
+        inner=_inner(shape.parent, function),
+        name=_names(trace, shape.parent, function, site, pseudo),
+        folded=shape.folded,
+        calls=np.where(
+            shape.is_body, 0, np.r_[calls, np.zeros(len(forest.nodes) - len(calls), np.int64)][shape.origin]
+        ),
     )
 
 
@@ -162,18 +162,18 @@ def _names(trace: Trace, parent: Int64, function: Int32, site: Int32, pseudo: In
         if i == 0:
             plain.append(ROOT_NAME)
         elif pseudo[i] == L_BODY and pseudo[parent[i]] == L_BLOCKED:
-            plain.append("[waker]")
+            plain.append(WAKER)
         elif pseudo[i] == L_BODY:
             p = int(parent[i])
             all_on = whole if function[p] == NONE else bool(program.complete[function[p]])
             plain.append(f"{'body' if all_on else 'rest'}({plain[p]})")
         else:
             plain.append(functions[function[i]] if pseudo[i] == NONE else PSEUDO[pseudo[i]])
-        where = trace.sites[site[i]] if site[i] != NONE else ""
+        where = trace.call_sites[site[i]] if site[i] != NONE else ""
         names.append(f"{plain[i]}@{where}" if where else plain[i])
     return names
 
 
 def display_names(trace: Trace) -> list[str]:
     """Function names as reports print them and plans take them: `name`, or `name (file:line)` where names collide."""
-    return distinct(trace.program.functions, trace.program.places)
+    return distinct(trace.program.functions, trace.program.definitions)

@@ -2,7 +2,7 @@
 
     queue pieces of the critical paths + that thread's stacks -> by innermost measured function: ns in each interval
 
-The tree has no such nodes: by ALGORITHMS section 2 a task's wait in a queue is not walked.
+The tree has no such nodes: by docs/algorithms.md section 2 a task's wait in a queue is not walked.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from vprof.columns import i8
-from vprof.cpu_view import split_queues
-from vprof.critical_path import P_EXEC, P_QUEUE, Paths, Pieces
-from vprof.model import NONE, Int64
-from vprof.parts import Part
-from vprof.places import place
-from vprof.stacks import T_LABEL
+from vprof.path.cpu_view import split_queues
+from vprof.path.parts import Part
+from vprof.path.pieces import Paths, Pieces
+from vprof.path.places import place
+from vprof.path.stacks import T_LABEL
+from vprof.tables.columns import i8
+from vprof.tables.kinds import P_EXEC, P_QUEUE
+from vprof.tables.model import NONE, Int64
 
 
 def while_queued(part: Part) -> Int64:

@@ -1,4 +1,5 @@
-"""The whole program's call graph and its number of call paths (ALGORITHMS section 5 and 6); heights: heights.py.
+"""The whole program's call graph and its number of call paths (docs/algorithms.md sections 5 and 6). Heights are
+heights.py.
 
     units -> merged by function id -> direct calls (+ edges observed at run time) -> components
 
@@ -12,7 +13,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from vprof.metadata import Unit, distinct, uncollected
+from vprof.errors import VprofError
+from vprof.program.metadata import Unit, distinct, uncollected
 
 Graph = list[list[int]]
 
@@ -21,7 +23,7 @@ UNPLANNED = "unplanned"
 """Why a function has no site that would have one in a build for another plan (instrumenter/UNIT_METADATA.md)."""
 
 
-@dataclass
+@dataclass(kw_only=True)
 class CallGraph:
     """Every function that is defined or named in some unit.
 
@@ -29,15 +31,15 @@ class CallGraph:
     address is taken with a type that f calls through a pointer, and (also in `virtual[f]`) those that a virtual call
     may mean. They propose children, they never count for heights. `sited[f]`: f has a probe, or would have in a build
     for another plan. `ignored[f]`: calls into
-    f do not count for heights, because it does not return or a descriptor's `ignore_for_height` names it. `places[f]`
-    is "file:line", or "" if no unit defines f. `numbered[f]`: call number -> (function named there, line), for the
-    calls that f tells apart; none if its copies do so differently. `meant[m]`: the methods that a virtual call of m
-    may mean, for methods that are called so.
+    f do not count for heights, because it does not return or a descriptor's `ignore_for_height` names it.
+    `definitions[f]` is "file:line", or "" if no unit defines f. `numbered[f]`: call number -> (function named there,
+    line), for the calls that f tells apart; none if its copies do so differently. `meant[m]`: the methods that a
+    virtual call of m may mean, for methods that are called so.
     """
 
     number: dict[str, int] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
-    places: list[str] = field(default_factory=list)
+    definitions: list[str] = field(default_factory=list)
     sited: list[bool] = field(default_factory=list)
     ignored: list[bool] = field(default_factory=list)
     calls: Graph = field(default_factory=list)
@@ -51,7 +53,7 @@ class CallGraph:
         if id_ not in self.number:
             self.number[id_] = len(self.names)
             self.names.append(name)
-            self.places.append("")
+            self.definitions.append("")
             self.sited.append(False)
             self.ignored.append(False)
             self.calls.append([])
@@ -68,6 +70,10 @@ class CallGraph:
         """The calls that can count for heights: those into error, exit and interrupt functions cannot."""
         return [[callee for callee in callees if not self.ignored[callee]] for callees in calls]
 
+    def counted_pairs(self, pairs: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
+        """Those of some (caller, callee) that can count for heights; calls of a function by itself cannot."""
+        return {(f, g) for f, g in pairs if f != g and not self.ignored[g]}
+
     def apart(self) -> set[int]:
         """The numbers of the ignored functions."""
         return {f for f, ignored in enumerate(self.ignored) if ignored}
@@ -75,7 +81,15 @@ class CallGraph:
 
 @uncollected()
 def build(units: Iterable[Unit]) -> CallGraph:
-    """Merges units. A function defined in several (a header's) has the calls of all its copies."""
+    """Merges units. A function defined in several (a header's) has the calls of all its copies. Raises VprofError when
+    they call a function that none of them names."""
+    try:
+        return _built(units)
+    except KeyError as id_:
+        raise VprofError(f"the unit metadata call {id_}, which they name nowhere: build the program again") from None
+
+
+def _built(units: Iterable[Unit]) -> CallGraph:
     graph = CallGraph()
     taken: dict[str, set[int]] = defaultdict(set)
     indirect: dict[int, set[str]] = defaultdict(set)
@@ -87,8 +101,8 @@ def build(units: Iterable[Unit]) -> CallGraph:
     functions = list(distinct(units))
     for function in functions:
         f = graph.add(function.id, function.name)
-        graph.places[f] = graph.places[f] or f"{function.file}:{function.line}"
-        graph.sited[f] |= function.site is not None or function.left == UNPLANNED
+        graph.definitions[f] = graph.definitions[f] or f"{function.file}:{function.line}"
+        graph.sited[f] |= function.site is not None or function.no_site == UNPLANNED
         graph.ignored[f] |= function.noreturn
     for symbol in {symbol: None for unit in units for symbol in unit.symbols}:
         graph.ignored[graph.add(symbol.id, symbol.name)] |= symbol.noreturn
@@ -129,7 +143,7 @@ def _resolve_virtual(graph: CallGraph, virtual: dict[int, set[int]], overriding:
         for method in methods:
             if method not in meant:
                 family = _reachable_in(overriding, method)
-                meant[method] = sorted(m for m in family if graph.places[m]) or [method]
+                meant[method] = sorted(m for m in family if graph.definitions[m]) or [method]
             if len(meant[method]) == 1:
                 graph.calls[f] += meant[method]
             else:
@@ -251,11 +265,37 @@ def _ways(graph: Graph, roots: Collection[int]) -> tuple[list[int], list[int]]:
 
 def ancestors(graph: Graph, functions: Iterable[int]) -> set[int]:
     """The functions and everything that calls them, directly or not."""
+    return reachable(reversed_graph(graph), functions)
+
+
+def reversed_graph(graph: Graph) -> Graph:
+    """By function: its callers."""
     callers: Graph = [[] for _ in graph]
     for f, callees in enumerate(graph):
         for callee in callees:
             callers[callee].append(f)
-    return reachable(callers, functions)
+    return callers
+
+
+def between(calls: Graph, through: Collection[int], f: int, g: int) -> set[int]:
+    """The functions of `through` that lie on a way from f to g of which all inner functions are in `through`."""
+    below: set[int] = set()
+    work = [f]
+    while work:
+        found = {callee for callee in calls[work.pop()] if callee in through} - below - {g}
+        below |= found
+        work += found
+    callers: dict[int, list[int]] = defaultdict(list)
+    for caller in below:
+        for callee in calls[caller]:
+            callers[callee].append(caller)
+    leading: set[int] = set()
+    work = [g]
+    while work:
+        found = set(callers[work.pop()]) - leading
+        leading |= found
+        work += found
+    return leading
 
 
 def probed_children(graph: CallGraph, calls: Graph, f: int) -> dict[int, int]:

@@ -6,27 +6,33 @@ functions in their headers is one text in the file, and is parsed once.
 
 from __future__ import annotations
 
+import errno
 import gc
 import json
+import os
+import stat
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.relocation import RelocationHandler
 
 from vprof.errors import VprofError
+from vprof.shapes import FLAG, TEXT, list_of, row_of, table_of, whole
 
 SECTION = ".vprof_meta"
 TEXTS = ".vprof_text"
 SWITCHES = "vprof_switch"
 _PAGE = 4096
 VERSION = 2
+_MOST_SECTION_BYTES = 4 << 30
+"""A large server has less than one gigabyte; a sparse file may say anything."""
 _MAGIC = b"VPUM"
 _TEXTS_MAGIC = b"VPTX"
 _HEADER = struct.Struct("<4sIQII")
@@ -34,8 +40,23 @@ _COUNTS = struct.Struct("<II")
 _SCHEMA = "vprof-unit/"
 
 
+_UNIT = table_of(
+    {"unit": TEXT, "language": TEXT, "status": TEXT, "reason": TEXT},
+    may={
+        "taken": list_of(row_of(whole(0, (1 << 31) - 1), TEXT)),
+        "matched": list_of(TEXT),
+        "ignore_for_height": list_of(TEXT),
+    },
+)
+_SYMBOL = table_of({"id": TEXT, "name": TEXT}, may={"noreturn": FLAG})
+
+
+_ELF_ERRORS = (ELFError, ValueError, OverflowError, MemoryError, TypeError, AttributeError, LookupError, AssertionError)
+"""What pyelftools raises for a damaged file, which it reads without checking all of it."""
+
+
 class Function(NamedTuple):
-    """A function defined in a unit. `site` is the index of its switch byte in the unit, or None: then `left` says why.
+    """A function defined in a unit. `site` is the index of its switch byte in the unit, or None: `no_site` says why.
 
     `calls` are (id of the callee, line), `indirect` are (canonical type of the callee, line), `virtual` are (id of the
     method that a virtual call names, line), `numbered` are (call number, id of the callee, line). These lists are the
@@ -47,7 +68,7 @@ class Function(NamedTuple):
     file: str
     line: int
     site: int | None
-    left: str | None
+    no_site: str | None
     noreturn: bool
     calls: list[tuple[str, int]]
     indirect: list[tuple[str, int]]
@@ -63,7 +84,7 @@ class Symbol(NamedTuple):
     noreturn: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Unit:
     """One translation unit. `switch_addr` is the link-time address of its first switch byte (0: it has none).
 
@@ -91,8 +112,8 @@ def read_program(path: Path) -> list[Unit]:
         content, texts = read_sections(path)
     except OSError as error:
         raise VprofError(f"{path}: {error.strerror or error}") from None
-    except ELFError:
-        raise VprofError(f"{path}: not a program (ELF file)") from None
+    except _ELF_ERRORS:
+        raise VprofError(f"{path}: not a program (ELF file), or damaged") from None
     units = _parse(content, texts, str(path))
     if not units:
         raise VprofError(f"{path}: no vprof metadata: build it with CC=vprof-cc (and link it with vprof-cc)")
@@ -101,16 +122,30 @@ def read_program(path: Path) -> list[Unit]:
 
 def read_sections(path: Path) -> tuple[bytes, bytes]:
     """`.vprof_meta` and `.vprof_text` of an ELF file, empty if it has none; of an object as a link would have them."""
-    with Path(path).open("rb") as file:
+    with _open_regular(path) as file:
         elf = ELFFile(file)
         content, texts = (_section(elf, name) for name in (SECTION, TEXTS))
         return content, texts
+
+
+def _open_regular(path: Path) -> BinaryIO:
+    """Raises OSError for all but regular files: modules of a session are named by its programs, which may say anything,
+    and to open a pipe would wait for ever."""
+    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC), "rb")
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        return file
+    file.close()
+    raise OSError(errno.EINVAL, "not a regular file")
 
 
 def _section(elf: ELFFile, name: str) -> bytes:
     section = elf.get_section_by_name(name)
     if section is None:
         return b""
+    if section.data_size > _MOST_SECTION_BYTES:
+        raise ELFError(f"{name} has {section.data_size} bytes")
+    if section["sh_offset"] + section["sh_size"] > elf.stream_len:
+        raise ELFError(f"{name} ends beyond the file")
     content = BytesIO(section.data())
     handler = RelocationHandler(elf)
     relocations = handler.find_relocations_for_section(section) if elf["e_type"] == "ET_REL" else None
@@ -202,13 +237,13 @@ class _Texts:
     def function(self, place: int) -> Function:
         """Its site is 0 if it has one: which one, the unit knows."""
         if place not in self._functions:
-            self._functions[place] = self._function(self._object(place))
+            self._functions[place] = _sound(self._function(self._object(place)))
         return self._functions[place]
 
     def symbol(self, place: int) -> Symbol:
         if place not in self._symbols:
             raw = self._object(place)
-            self._symbols[place] = Symbol(self._same(raw["id"]), raw["name"], raw.get("noreturn", False))
+            self._symbols[place] = _symbol({**raw, "id": self._same(raw["id"])})
         return self._symbols[place]
 
     def _object(self, place: int) -> dict[str, Any]:
@@ -229,7 +264,7 @@ class _Texts:
             file=same(raw["file"]),
             line=raw["line"],
             site=None if raw.get("left") else 0,
-            left=raw.get("left"),
+            no_site=raw.get("left"),
             noreturn=raw.get("noreturn", False),
             calls=[(same(callee), line) for callee, line in raw.get("calls", [])],
             indirect=[(type_, line) for type_, line in raw.get("indirect", [])],
@@ -243,8 +278,8 @@ def _unit(chunk: _Chunk, texts: _Texts, source: str) -> Unit:
     try:
         if chunk.version == 1:
             raw = json.loads(chunk.payload)
-            symbols = [Symbol(s["id"], s["name"], bool(s["noreturn"])) for s in raw["symbols"]]
-            functions = [_whole_function(f, [symbol.id for symbol in symbols]) for f in raw["functions"]]
+            symbols = [_symbol(s) for s in raw["symbols"]]
+            functions = [_sound(_whole_function(f, [symbol.id for symbol in symbols])) for f in raw["functions"]]
         else:
             functions_at, symbols_at, text = _places(chunk.payload)
             raw = json.loads(text)
@@ -252,6 +287,8 @@ def _unit(chunk: _Chunk, texts: _Texts, source: str) -> Unit:
             functions = _with_sites([texts.function(place) for place in functions_at], chunk.sites)
         if raw["schema"] != schema:
             raise ValueError(raw["schema"])
+        if said := _UNIT.wrong(raw):
+            raise ValueError(f"a unit{said}")
         ids = [symbol.id for symbol in symbols]
         return Unit(
             unit=raw["unit"],
@@ -267,7 +304,7 @@ def _unit(chunk: _Chunk, texts: _Texts, source: str) -> Unit:
             ignore_for_height=list(raw.get("ignore_for_height", [])),
             overrides=[(ids[method], ids[overridden]) for method, overridden in raw.get("overrides", [])],
         )
-    except (ValueError, KeyError, TypeError, IndexError, struct.error) as error:
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, struct.error) as error:
         what = f"{type(error).__name__} {error}"
         message = f"{source}: unit metadata at byte {chunk.at} is not {schema} ({what}): build it again"
         raise VprofError(message) from None
@@ -292,6 +329,38 @@ def _with_sites(functions: list[Function], count: int) -> list[Function]:
     return functions
 
 
+def _symbol(raw: dict[str, Any]) -> Symbol:
+    if said := _SYMBOL.wrong(raw):
+        raise ValueError(f"a symbol{said}")
+    return Symbol(raw["id"], raw["name"], raw.get("noreturn", False))
+
+
+def _sound(function: Function) -> Function:
+    """The function, if its values are of the types that `Function` says. Raises ValueError."""
+    fits = (
+        all(TEXT.wrong(text) == "" for text in (function.id, function.name, function.file))
+        and _is_number(function.line)
+        and (function.site is None or _is_number(function.site))
+        and (function.no_site is None or TEXT.wrong(function.no_site) == "")
+        and isinstance(function.noreturn, bool)
+        and all(
+            type(name) is str and _is_number(line)
+            for rows in (function.calls, function.indirect, function.virtual)
+            for name, line in rows
+        )
+        and all(
+            _is_number(number) and type(name) is str and _is_number(line) for number, name, line in function.numbered
+        )
+    )
+    if not fits:
+        raise ValueError(f"function {function.name!r:.60} has a value of another type")
+    return function
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 1 << 31
+
+
 def _whole_function(raw: dict[str, Any], ids: list[str]) -> Function:
     """Of version 1, which has a program's texts in the chunk itself."""
     return Function(
@@ -300,7 +369,7 @@ def _whole_function(raw: dict[str, Any], ids: list[str]) -> Function:
         file=raw["file"],
         line=raw["line"],
         site=raw["site"],
-        left=raw["left"],
+        no_site=raw["left"],
         noreturn=bool(raw["noreturn"]),
         calls=[(ids[index], line) for index, line in raw["calls"]],
         indirect=[(type_, line) for type_, line in raw["indirect"]],

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from vprof.report.units import big, percent
+from vprof.terminal import one_line
 
 _MOST = 12
 """Functions of a list that are shown, and of roots; `--format json` has all."""
@@ -18,8 +19,11 @@ _LABEL = 11
 def render(report: dict[str, Any]) -> str:
     """Lines for a report of `inspection.summarize` or `inspection.describe`."""
     if "summary" in report:
-        return "\n".join([*_summary(report["summary"], report["roots"]), ""])
-    return "\n\n".join("\n".join(_function(function, report["roots"])) for function in report["functions"]) + "\n"
+        return "\n".join([*map(one_line, _summary(report["summary"], report["roots"])), ""])
+    return (
+        "\n\n".join("\n".join(map(one_line, _function(function, report["roots"]))) for function in report["functions"])
+        + "\n"
+    )
 
 
 def _summary(summary: dict[str, Any], roots: Sequence[str]) -> list[str]:

@@ -12,12 +12,12 @@ import math
 import subprocess
 from pathlib import Path
 
-from vprof.analysis import Analysis
 from vprof.errors import VprofError
-from vprof.report.kinds import OTHERS, ROOT, WAIT, WORK, kinds
 from vprof.report.pruning import Pruned, prune, same_time
+from vprof.report.roles import OTHERS, ROOT, WAIT, WORK, roles
 from vprof.report.units import duration, percent
-from vprof.variance_tree import VarianceTree
+from vprof.variance.analysis import Analysis
+from vprof.variance.variance_tree import VarianceTree
 
 MOST_NODES = 50
 """A picture with many more cannot be read."""
@@ -43,7 +43,7 @@ def render_tree(tree: VarianceTree, start: int = 0, most: int = MOST_NODES) -> s
         '  edge [arrowhead=none, color="#8a94a0"];',
     ]
     pruned = prune(tree, most, start)
-    kind = kinds(tree)
+    kind = roles(tree)
     work = [start]
     while work:
         chain = same_time(tree, pruned, work.pop(), _CHAIN_CHARACTERS, 1)

@@ -6,10 +6,11 @@ from typing import Any
 
 import click
 
-from vprof.drill import CHOSEN, LIMIT_BUDGET, LIMIT_STEPS, Candidate, Drill, Measured, Step
-from vprof.findings import Finding
-from vprof.probe_cost import MOSTLY
+from vprof.drill.findings import Finding
+from vprof.drill.loop import CHOSEN, LIMIT_BUDGET, LIMIT_STEPS, Candidate, Drill, Measured, Step
+from vprof.drill.wakers import Unmeasured
 from vprof.report.units import duration, percent
+from vprof.variance.probe_cost import MOSTLY
 
 _MOST_CANDIDATES = 9
 _MOST_NAMES = 12
@@ -27,7 +28,7 @@ def print_step(step: Step) -> None:
         flush=True,
     )
     if step.left_out:
-        print(f"  left out, their probes would cost too much (--max-distortion): {_some(step.left_out)}", flush=True)
+        print(f"  left off, as their probes would cost too much (--max-distortion): {_some(step.left_out)}", flush=True)
     for function, children in step.expanded.items():
         print(f"  {function} -> {_some(children)}", flush=True)
     for word, names in (("accepted", step.accepted), ("skipped", step.skipped), ("off again", step.dropped)):
@@ -59,6 +60,10 @@ def print_candidates(measured: Measured) -> None:
 
 def _candidate(candidate: Candidate, interval: tuple[float, float] | None) -> str:
     factor = candidate.factor
+    if isinstance(factor, Unmeasured):
+        below = sum(map(len, candidate.children.values()))
+        what = f"{factor.name}  threads waited for while nothing of theirs was on: {_some(factor.threads)}"
+        return f"{percent(factor.share):>6} {'':<16} {what}  {below} functions to switch on"
     share = f"{percent(factor.share):>6} {_interval(interval):<16}"
     count = len({child for names in candidate.children.values() for child in names})
     place = f"  {factor.sites[0]}" if len(factor.sites) == 1 else ""
@@ -78,31 +83,40 @@ def print_end(drill: Drill) -> None:
     print(f"{reason}; confirming, {drill.confirmation_seconds():.1f} s and as long without probes", flush=True)
 
 
-def finding_json(finding: Finding) -> dict[str, Any]:
+def finding_json(finding: Finding, explained: float = 1.0) -> dict[str, Any]:
+    """`explained`: of the confirmation: the variance without waits for a CPU, by all of it."""
     factor = finding.factor
     return {
         "functions": factor.functions,
         "kind": factor.kind,
         "sites": factor.sites,
         "share": factor.share,
+        "share_of_rest": factor.share / (explained or 1.0),
         "ci95": finding.interval,
         "ci95_reason": finding.no_interval,
         "explored_share": finding.explored_share,
-        "few_events": finding.few_events,
+        "few_intervals": finding.few_intervals,
         "confirmed": finding.confirmed,
         "path": finding.path,
         "waiting": finding.waiting,
-        "wakers": [{"function": name, "part": part} for name, part in finding.wakers],
+        "wakers": [{"function": name, "share": share} for name, share in finding.wakers],
         "inherent": finding.inherent,
         "is_inherent": finding.is_inherent,
         "probes": finding.probes,
+        "missing": finding.missing,
+        "is_small": finding.is_small,
+        "is_steady": finding.is_steady,
+        "spread": finding.spread,
+        "explains": finding.explains,
     }
 
 
-def print_findings(findings: list[dict[str, Any]], cpu_wait: dict[str, float]) -> None:
+def print_findings(
+    findings: list[dict[str, Any]], cpu_wait: dict[str, float], cpu_place: dict[str, Any] | None = None
+) -> None:
     """The answer of the drill-down, from the rows of `finding_json`: what the confirmation says of each finding; and
-    how much of the variance is `cpu_wait`."""
-    _print_cpu_wait(cpu_wait)
+    how much of the variance is `cpu_wait`, and where most of that is (cpu_places.CpuPlace)."""
+    _print_cpu_wait(cpu_wait, cpu_place)
     if not findings:
         print("findings: none, no function holds enough of the variance")
         return
@@ -111,25 +125,41 @@ def print_findings(findings: list[dict[str, Any]], cpu_wait: dict[str, float]) -
         verdict = _verdict(finding)
         name = finding["functions"][0] if finding["kind"] == "variance" else f"({','.join(finding['functions'])})"
         share = f"{finding['share']:.0%} of the variance {_interval(finding['ci95'])}".rstrip()
+        if sum(cpu_wait.values()) >= _CPU_WAIT and (rest := finding.get("share_of_rest")):
+            share += f", {rest:.0%} of the rest"
         print(f"  {rank}. {name}  {share}, {verdict}")
         for line in _details(finding):
             print(f"     {line}")
 
 
-def _print_cpu_wait(shares: dict[str, float]) -> None:
+def _print_cpu_wait(shares: dict[str, float], place: dict[str, Any] | None) -> None:
     total = sum(shares.values())
     if total < _CPU_WAIT:
         return
     kinds = ", ".join(f"{kind} {share:.0%}" for kind, share in sorted(shares.items(), key=lambda row: -row[1]))
     print(f"waiting for a CPU: {total:.0%} of the variance ({kinds}), in no finding: others used")
-    print("  the CPUs, or the program has more to run than there are; without it the findings' shares are larger")
+    print("  the CPUs, or the program has more to run than there are; the rest is the variance without it")
+    if place and place["thread"]:
+        print(f"  {place['share']:.0%} of it: {' > '.join(_ends(place['path']))}: the intervals wait for thread")
+        print(f"  {place['thread']}, which has no CPU meanwhile: look at its priority, its CPUs, who takes them")
+    elif place:
+        print(f"  {place['share']:.0%} of it: {' > '.join(_ends(place['path']))}")
 
 
 def _verdict(finding: dict[str, Any]) -> str:
     if finding["confirmed"]:
         return "confirmed" + ("; inherent: types of intervals differ by it" if finding.get("is_inherent") else "")
-    if finding.get("few_events"):
+    if finding.get("few_intervals"):
         return f"not confirmed: {finding['ci95_reason']}"
+    if finding.get("missing"):
+        return "not confirmed: it is not known what this time was"
+    if finding.get("is_small"):
+        return (
+            "not confirmed: beside so much waiting for a CPU, such a share may be an after-effect (caches, stolen time)"
+        )
+    if finding.get("is_steady"):
+        spread = f"{finding['spread']:.0%} of its mean"
+        return f"not confirmed: it varies by {spread}, as constant work does on a shared machine"
     return f"not confirmed: {finding['explored_share']:.0%} while exploring"
 
 
@@ -138,15 +168,15 @@ def _details(finding: dict[str, Any]) -> list[str]:
     if len(finding["sites"]) > 1:
         lines.append(f"called at {_some(finding['sites'])}")
     if finding["waiting"] >= 0.05:
-        on = ", ".join(f"{row['function']} {row['part']:.0%}" for row in finding["wakers"])
+        on = ", ".join(f"{row['function']} {row['share']:.0%}" for row in finding["wakers"])
         lines.append(f"waiting: {finding['waiting']:.0%} of it" + (f", meanwhile {on}" if on else ""))
     if (finding["inherent"] or 0) >= 0.05:
         lines.append(f"differs between types of intervals: {finding['inherent']:.0%} of it")
     if (finding.get("probes") or 0) >= MOSTLY:
         lines.append(f"mostly the cost of probes: {finding['probes']:.0%} of its time")
-    if finding["ci95_reason"] and not finding.get("few_events"):
+    if finding["ci95_reason"] and not finding.get("few_intervals"):
         lines.append(f"no interval: {finding['ci95_reason']}")
-    return lines
+    return lines + (finding.get("missing") or [])
 
 
 def _ends(path: list[str]) -> list[str]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import click
 
-from vprof.drill import Candidate, Decision, Measured
+from vprof.drill.loop import Candidate, Decision, Measured
 from vprof.report import drill as report
 
 HELP = "numbers: expand; a N: accept as finding; s N: skip; m: measure again; c: confirm now; q: leave (--resume)"

@@ -9,9 +9,9 @@ from typing import Any
 
 from rich.console import Console
 
-from vprof.explain import Explanation, Part, Side
 from vprof.report.tables import PLAIN_WIDTH, Row, heading, line, print_table, to_terminal, to_text
 from vprof.report.units import duration, percent
+from vprof.variance.explain import Explanation, FactorFunction, Portion
 
 SCHEMA = "vprof-explain/1"
 _ROWS = 8
@@ -74,21 +74,22 @@ def _ranked(explanation: Explanation) -> str:
     factor = explanation.factor
     if factor is None:
         return ""
-    return f", number {explanation.rank} of the ranking (height {factor.height}, score {factor.score:.3g})"
+    return f", number {explanation.rank} of the ranking (height {factor.height})"
 
 
-def _side(side: Side, rows: int, console: Console, pair: bool) -> None:
+def _side(side: FactorFunction, rows: int, console: Console, pair: bool) -> None:
     if pair:
         console.print()
         line(console, side.function, "bold")
     line(console, f"mean {duration(side.mean_ns)}  sd {duration(side.sd_ns)}  in {side.occurs} intervals")
     _parts("Called at", [part for part in side.sites if part.name], side.sites, rows, console)
     _parts("Called from", side.callers, side.callers, rows, console)
+    _merged(side.merged, rows, console)
     _parts("Its time is spent in", side.inside, side.inside, rows, console)
     _parts("What it waited for, by what the other thread did", side.wakers, side.wakers, rows, console)
 
 
-def _parts(title: str, parts: list[Part], all_parts: list[Part], rows: int, console: Console) -> None:
+def _parts(title: str, parts: list[Portion], all_parts: list[Portion], rows: int, console: Console) -> None:
     """Nothing where nothing is known. What is left out is counted."""
     if not parts:
         return
@@ -104,6 +105,14 @@ def _parts(title: str, parts: list[Part], all_parts: list[Part], rows: int, cons
     if rest:
         share = percent(sum(part.share for part in rest))
         line(console, f"not shown: {len(rest)}, together {share} (--top, or --format json)", "dim")
+
+
+def _merged(functions: list[str], rows: int, console: Console) -> None:
+    if not functions:
+        return
+    more = f" and {len(functions) - rows} more" if len(functions) > rows else ""
+    names = ", ".join(functions[:rows]) + more
+    line(console, f"calls by way of {names} are not told apart: no probe of their own (descriptor: probe)", "dim")
 
 
 def _nearest(chain: str, width: int) -> str:

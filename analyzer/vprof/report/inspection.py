@@ -33,14 +33,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from vprof import callgraph
-from vprof.callgraph import CallGraph, Graph
-from vprof.chunks import is_trace, read_chunks
 from vprof.errors import UsageError, VprofError
-from vprof.heights import acyclic, heights, longest_chain
-from vprof.metadata import Function, Unit, parse_units, read_program
-from vprof.model import Int32
-from vprof.program import RECURSION_WARNING
+from vprof.program import callgraph
+from vprof.program.callgraph import CallGraph, Graph
+from vprof.program.heights import acyclic, heights, longest_chain
+from vprof.program.metadata import Function, Unit, parse_units, read_program
+from vprof.tables.model import Int32
+from vprof.trace.chunks import is_trace, read_chunks
+from vprof.trace.described import RECURSION_WARNING
 
 SCHEMA = "vprof-callgraph/1"
 _HIGHEST = 10
@@ -69,7 +69,7 @@ class Knowledge:
         if not units:
             raise VprofError(f"{path}: no program in this trace was built with CC=vprof-cc")
         self.add_units(units)
-        from vprof.trace import read_nested_calls
+        from vprof.trace.reading import read_nested_calls
 
         sites, nested = read_nested_calls(path)
         ids = list(sites.graph.number)
@@ -86,12 +86,13 @@ class Inspection:
         self.units = knowledge.units
         self.graph: CallGraph = callgraph.build(knowledge.units)
         number = self.graph.number
-        nested = ((number[f], number[g]) for f, g in sorted(knowledge.nested) if f in number and g in number)
+        nested = [(number[f], number[g]) for f, g in sorted(knowledge.nested) if f in number and g in number]
         self.calls: Graph = [list(callees) for callees in self.graph.calls]
         self.observed = callgraph.add_observed(self.calls, nested)
         self.counted = self.graph.counted(self.calls)
         self.keys = self.graph.keys()
-        self.counting = acyclic(self.counted, self.keys, self.graph.apart())
+        seen = self.graph.counted_pairs(nested)
+        self.counting = acyclic(self.counted, self.keys, self.graph.apart(), seen)
         self.height: Int32 = heights(self.counting)
         wanted = roots or (["main"] if "main" in self.graph.names else [])
         self.roots = [f for name in wanted for f in self._named(name)]
@@ -139,11 +140,11 @@ class Inspection:
             return "observed" if (caller, callee) in self.observed else "direct"
         return "virtual" if callee in self.graph.virtual[caller] else "pointer"
 
-    def left(self, f: int) -> str | None:
+    def no_site(self, f: int) -> str | None:
         """Why a function has no site."""
         if self.graph.sited[f]:
             return None
-        return str(self.functions[f].left) if f in self.functions else NO_SOURCE
+        return str(self.functions[f].no_site) if f in self.functions else NO_SOURCE
 
 
 def summarize(inspection: Inspection) -> dict[str, Any]:
@@ -158,7 +159,7 @@ def summarize(inspection: Inspection) -> dict[str, Any]:
         "functions": len(functions),
         "external": len(graph.names) - len(functions),
         "sites": sum(graph.sited),
-        "left": dict(Counter(inspection.left(f) for f in functions if not graph.sited[f]).most_common()),
+        "left": dict(Counter(inspection.no_site(f) for f in functions if not graph.sited[f]).most_common()),
         "direct_calls": sum(map(len, graph.calls)),
         "observed_calls": len(inspection.observed),
         "indirect_calls": sum(len(function.indirect) for function in functions.values()),
@@ -205,7 +206,7 @@ def _function(inspection: Inspection, f: int) -> dict[str, Any]:
         **_place(inspection, f),
         "id": inspection.keys[f][1],
         "site": graph.sited[f],
-        "left": inspection.left(f),
+        "left": inspection.no_site(f),
         "ignored": graph.ignored[f],
         "height": int(inspection.height[f]),
         "chain": [graph.names[g] for g in chain],
@@ -229,7 +230,7 @@ def _edge(inspection: Inspection, caller: int, callee: int, shown: int) -> dict[
 
 
 def _place(inspection: Inspection, f: int) -> dict[str, Any]:
-    return {"name": inspection.graph.names[f], "place": inspection.graph.places[f]}
+    return {"name": inspection.graph.names[f], "place": inspection.graph.definitions[f]}
 
 
 def _names(inspection: Inspection, functions: Iterable[int]) -> list[str]:

@@ -11,12 +11,13 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from vprof.analysis import Analysis, RankedFactor
-from vprof.path_tree import display_names
-from vprof.per_interval import IntervalDetail
-from vprof.statistics import TypeSplit
-from vprof.sums import TypedTree
-from vprof.variance_tree import VarianceTree
+from vprof.path.path_tree import display_names
+from vprof.variance.analysis import Analysis, RankedFactor
+from vprof.variance.cpu_share import CpuShare
+from vprof.variance.per_interval import IntervalDetail
+from vprof.variance.statistics import TypeSplit
+from vprof.variance.sums import TypedTree
+from vprof.variance.variance_tree import VarianceTree
 
 SCHEMA = "vprof-analysis/1"
 
@@ -35,20 +36,24 @@ def analysis_json(analysis: Analysis) -> dict[str, Any]:
     out: dict[str, Any] = {
         "schema": SCHEMA,
         "intervals": {"count": analysis.summary.count, "excluded": analysis.excluded, **asdict(analysis.summary)},
+        "built_from": analysis.trace.built_from,
         "tree": _tree(analysis.tree),
         "tail_quantile": analysis.tail_quantile,
         "factors": [_factor(f) for f in analysis.factors],
+        "cpu_wait": _cpu_wait(analysis.leading_cpu),
         "n_eff": analysis.n_eff,
-        "events": [{"interval": sid, "latency_ns": ns} for sid, ns in analysis.events],
+        "heaviest": [{"interval": sid, "latency_ns": ns} for sid, ns in analysis.heaviest],
         "no_ranking": analysis.no_ranking,
         "next": analysis.next,
         "naive_cost": analysis.naive_cost,
         "expansions": grow,
         "blocked_ns": analysis.blocked_ns,
         "unknown": [asdict(u) for u in analysis.unknown],
+        "wakers": [asdict(w) for w in analysis.wakers],
         "loss": {**analysis.trace.loss, "lost_share": analysis.lost.share},
         "distortion": asdict(analysis.distortion) if analysis.distortion else None,
         "probe_cost": asdict(analysis.probe_cost) if analysis.probe_cost else None,
+        "strayed": analysis.trace.strayed,
         "warnings": analysis.warnings,
         "notes": analysis.trace.notes,
     }
@@ -57,6 +62,12 @@ def analysis_json(analysis: Analysis) -> dict[str, Any]:
     if analysis.options.intervals:
         out["per_interval"] = {sid: _detail(d) for sid, d in analysis.per_interval.items()}
     return out
+
+
+def _cpu_wait(cpu: CpuShare | None) -> dict[str, Any] | None:
+    if cpu is None:
+        return None
+    return {"functions": cpu.functions, "share": cpu.share, "waiting": cpu.waiting, "by_kind": cpu.by_kind}
 
 
 def _by_type(split: TypeSplit, trees: list[TypedTree]) -> dict[str, Any]:
@@ -115,6 +126,7 @@ def _factor(ranked: RankedFactor) -> dict[str, Any]:
         "height": f.height,
         "specificity": f.specificity,
         "score": f.score,
+        "explains": ranked.explains,
     }
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from vprof.interval_path import IntervalPath, Step
+from vprof.path.interval_path import IntervalPath, PathStep
 from vprof.report.units import duration
+from vprof.terminal import one_line
 
 SCHEMA = "vprof-path/1"
 _INNERMOST = 3
@@ -28,10 +29,10 @@ def render(path: IntervalPath) -> str:
         f"{at:>{wide[0]}}  {takes:>{wide[1]}}  {what:<{wide[2]}}  {thread:<{wide[3]}}  {says}".rstrip()
         for at, takes, what, thread, says in rows
     ]
-    return "\n".join([f"{path.interval}{type_}: {duration(path.latency_ns)}", *lines, ""])
+    return "\n".join([*map(one_line, [f"{path.interval}{type_}: {duration(path.latency_ns)}", *lines]), ""])
 
 
-def _says(step: Step) -> str:
+def _says(step: PathStep) -> str:
     """Where it was, and for a wait what ended it."""
     if step.kind == "short":
         return "(several steps, each too short to be shown)"
@@ -40,7 +41,7 @@ def _says(step: Step) -> str:
     return f"{stack}  [{_wait(step)}]" if step.kind == "blocked" or step.ended_by else stack
 
 
-def _wait(step: Step) -> str:
+def _wait(step: PathStep) -> str:
     what = step.object_class or ("task" if step.kind == "queue" else "wait")
     if step.ended_by is None:
         return f"{what}, nobody is known to have ended it"
@@ -63,7 +64,7 @@ def path_json(path: IntervalPath) -> dict[str, Any]:
     }
 
 
-def _step(step: Step) -> dict[str, Any]:
+def _step(step: PathStep) -> dict[str, Any]:
     return {
         "kind": step.kind,
         "thread": step.thread,

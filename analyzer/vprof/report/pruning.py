@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from vprof.variance_tree import VarianceTree
+from vprof.variance.variance_tree import VarianceTree
 
 SMALLEST = 0.01
 """Nodes below this additive share of the variance, and of the tail, are left out of any picture."""

@@ -1,16 +1,16 @@
-"""What kind of time a node of the variance tree is, as pictures and the terminal colour it."""
+"""What a node of the variance tree is to the interval, as pictures and the terminal colour it."""
 
 from __future__ import annotations
 
-from vprof.model import NONE
-from vprof.stacks import L_BLOCKED, L_BODY
-from vprof.variance_tree import VarianceTree
+from vprof.tables.kinds import L_BLOCKED, L_BODY
+from vprof.tables.model import NONE
+from vprof.variance.variance_tree import VarianceTree
 
 ROOT, WORK, WAIT, OTHERS = "root", "work", "wait", "others"
 """The root; work of the interval's threads; waiting; work of threads that were waited for."""
 
 
-def kinds(tree: VarianceTree) -> list[str]:
+def roles(tree: VarianceTree) -> list[str]:
     """By node; what lies below a wait is what others did."""
     found: list[str] = []
     paths = tree.paths

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from vprof.report.names import without_scopes
+from vprof.terminal import console, one_line
 
 Row = tuple[str, ...]
 """A name and its numbers."""
@@ -24,15 +25,15 @@ _SHORTEST_NAME = 12
 
 def to_terminal(show: Callable[[Console], None]) -> None:
     """Shows on standard output, as wide as the terminal; plain if it is none or NO_COLOR is set."""
-    terminal = Console()
+    terminal = console()
     has_width = sys.stdout.isatty() or "COLUMNS" in os.environ
-    show(Console(width=min(terminal.width, _WIDEST) if has_width else PLAIN_WIDTH))
+    show(console(width=min(terminal.width, _WIDEST) if has_width else PLAIN_WIDTH))
 
 
 def to_text(show: Callable[[Console], None], width: int = PLAIN_WIDTH) -> str:
     """What `show` prints, without colour."""
     out = io.StringIO()
-    show(Console(file=out, width=width, color_system=None))
+    show(console(out, width=width, color_system=None))
     return out.getvalue()
 
 
@@ -47,7 +48,7 @@ def print_table(
     for name, width in zip(header, widths, strict=True):
         table.add_column(name, justify="right", no_wrap=True, width=width)
     for (title, *numbers), style in zip(rows, styles or [""] * len(rows), strict=True):
-        table.add_row(Text(without_scopes(title, room), style), *numbers)
+        table.add_row(Text(without_scopes(one_line(title), room), style), *numbers)
     console.print(table)
 
 
@@ -57,4 +58,4 @@ def heading(console: Console, text: str) -> None:
 
 
 def line(console: Console, text: str, style: str = "") -> None:
-    console.print(Text(text), style=style, highlight=False)
+    console.print(Text(one_line(text)), style=style, highlight=False)

@@ -13,20 +13,22 @@ from functools import partial
 import numpy as np
 from rich.console import Console
 
-from vprof.analysis import Analysis
-from vprof.report.kinds import OTHERS, ROOT, WAIT, WORK, kinds
+from vprof.report import cpu_wait
 from vprof.report.pruning import Pruned, prune, same_time
+from vprof.report.roles import OTHERS, ROOT, WAIT, WORK, roles
 from vprof.report.tables import PLAIN_WIDTH, Row, heading, line, print_table, to_terminal, to_text
 from vprof.report.units import big, duration, percent
-from vprof.sums import TypedTree
-from vprof.unknown import ENDED
-from vprof.variance_tree import VarianceTree
+from vprof.variance.analysis import Analysis, RankedFactor
+from vprof.variance.blocked import ENDED
+from vprof.variance.hints import is_of_unmeasured_waker, of_wakers
+from vprof.variance.sums import TypedTree
+from vprof.variance.variance_tree import VarianceTree
 
 _MOST_NODES = 40
 _THEN, _LONGEST_CHAIN = " > ", 36
 """A row holds a chain of calls that say the same, up to so many characters."""
 _STYLES = {ROOT: "bold", WORK: "", WAIT: "yellow", OTHERS: "magenta"}
-_MOST_EVENTS = 10
+_MOST_INTERVALS = 10
 _MOST_UNKNOWN = 5
 _MUCH_UNKNOWN = 0.01
 """Share of the intervals' time from which on unexplained waits are listed."""
@@ -43,12 +45,17 @@ def render(analysis: Analysis, width: int = PLAIN_WIDTH) -> str:
 
 
 def _show(analysis: Analysis, console: Console) -> None:
+    for warning in analysis.warnings:
+        line(console, f"warning: {warning}", "yellow")
+    if cpu := cpu_wait.sentence(analysis):
+        line(console, f"{cpu}; vprof drill looks at what is left without", "yellow")
     _summary(analysis, console)
     _trees(analysis, console)
     _factors(analysis, console)
     _types(analysis, console)
     _blocked(analysis, console)
     _unknown(analysis, console)
+    _wakers(analysis, console)
     _next(analysis, console)
     _distortion(analysis, console)
     _probe_cost(analysis, console)
@@ -57,7 +64,8 @@ def _show(analysis: Analysis, console: Console) -> None:
 
 def _summary(analysis: Analysis, console: Console) -> None:
     s = analysis.summary
-    line(console, f"{s.count} intervals", "bold")
+    of = f" of {', '.join(analysis.trace.built_from)}" if analysis.trace.built_from else ""
+    line(console, f"{s.count} intervals{of}", "bold")
     cv = f", {s.cv:.2f} of the mean" if s.cv is not None else ""
     line(console, f"latency  mean {duration(s.mean_ns)}  sd {duration(s.stddev_ns)}{cv}")
     quantiles = (("p50", s.p50_ns), ("p95", s.p95_ns), ("p99", s.p99_ns), ("p99.9", s.p999_ns), ("max", s.max_ns))
@@ -86,7 +94,7 @@ def _tree(title: str, typed: TypedTree, analysis: Analysis, console: Console) ->
     tail = f"beyond p{100 * typed.tail_quantile:g}" if typed.tail_quantile else "tail"
     pruned = prune(tree, analysis.options.top or _MOST_NODES)
     rows, last = zip(*_rows(tree, pruned), strict=True)
-    kind = kinds(tree)
+    kind = roles(tree)
     print_table(console, ("variance", tail, "mean", "mean time", "sd"), rows, [_STYLES[kind[x]] for x in last])
     hidden = int(np.count_nonzero(tree.mean_ns)) - len(pruned.children)
     if hidden:
@@ -107,32 +115,68 @@ def _rows(tree: VarianceTree, pruned: Pruned) -> Iterator[tuple[Row, int]]:
 
 
 def _factors(analysis: Analysis, console: Console) -> None:
-    heading(console, "Factors (score = specificity x contribution)")
+    heading(console, "Factors (ordered by variance and by depth in the call graph)")
     if analysis.no_ranking:
         line(console, analysis.no_ranking)
         return
     if not analysis.factors:
-        line(console, f"none holds {percent(analysis.options.min_share)} of the variance (--min-share)")
+        line(console, f"no function holds {percent(analysis.options.min_share)} of the variance (--min-share)")
         return
     rows: list[Row] = []
     for i, ranked in enumerate(analysis.factors, 1):
         f = ranked.factor
         low_high = f"{percent(ranked.ci95[0])} .. {percent(ranked.ci95[1])}" if ranked.ci95 else "-"
         title = f"{i}. {_title(f.kind, f.functions)}"
-        rows.append((title, percent(f.share), low_high, percent(ranked.first), str(f.height), f"{f.score:.3g}"))
-    print_table(console, ("share", "95 % interval", "first", "height", "score"), rows)
+        rows.append((title, percent(f.share), low_high, percent(ranked.first), str(f.height)))
+    print_table(console, ("share", "95 % interval", "first", "height"), rows)
+    for ranked in analysis.factors:
+        if alike := _alike(ranked):
+            line(console, alike, "dim")
     if analysis.n_eff is not None and analysis.factors[0].ci95:
-        line(console, f"first: ranked first in so many resamples of the run (n_eff {analysis.n_eff:.0f})", "dim")
+        line(
+            console,
+            f"first: part of the resamples that rank it first; the run counts as {analysis.n_eff:.0f} blocks",
+            "dim",
+        )
     for reason in sorted({r.ci95_reason for r in analysis.factors if r.ci95_reason}):
         line(console, f"no 95 % interval: {reason}", "dim")
+    if remark := _of_groups(analysis):
+        line(console, remark, "dim")
     for ranked in analysis.factors:
         if ranked.is_probes:
             title = _title(ranked.factor.kind, ranked.factor.functions)
             said = f"{title}: {percent(ranked.probes)} of its time is the cost of probes, its own and those below it"
-            line(console, f"{said}; with fewer on it may be no factor", "yellow")
-    if analysis.events:
-        listed = ", ".join(f"{sid} {duration(ns)}" for sid, ns in analysis.events[:_MOST_EVENTS])
-        line(console, f"half of the variance: {listed}{', ...' if len(analysis.events) > _MOST_EVENTS else ''}", "dim")
+            line(console, f"{said}; with fewer probes on, it may not be a factor", "yellow")
+    if analysis.heaviest:
+        listed = ", ".join(f"{sid} {duration(ns)}" for sid, ns in analysis.heaviest[:_MOST_INTERVALS])
+        more = ", ..." if len(analysis.heaviest) > _MOST_INTERVALS else ""
+        line(console, f"half of the variance: {listed}{more}", "dim")
+
+
+def _alike(ranked: RankedFactor) -> str:
+    """What varies because the factor does, "" if nothing else is known to."""
+    name = ranked.factor.name
+    said = {f"body({name})": "its own time", f"rest({name})": "its own time, or what it calls and was off"}
+    where = [text for other, text in said.items() if other in ranked.explains]
+    if callers := [other for other in ranked.explains if other not in said]:
+        more = f" and {len(callers) - 1} more" if len(callers) > 1 else ""
+        where.append(f"{callers[0]}{more} above it var{'y' if more else 'ies'} as it does")
+    return f"{name}: {'; '.join(where)}" if where else ""
+
+
+def _of_groups(analysis: Analysis) -> str:
+    """That recursive groups decide about heights, "" where they do not."""
+    program = analysis.trace.program
+    sizes = {
+        factor.function: program.in_group(f)
+        for factor in (r.factor for r in analysis.factors)
+        for f in factor.expandable
+        if factor.function and program.in_group(f) > 1
+    }
+    if not sizes:
+        return ""
+    among = ", ".join(f"{name} is one of {size}" for name, size in sizes.items())
+    return f"{among} functions that call each other: calls that come back do not count for its height"
 
 
 def _title(kind: str, functions: list[str]) -> str:
@@ -174,17 +218,31 @@ def _unknown(analysis: Analysis, console: Console) -> None:
     for u in shown:
         where = (f"{u.function}@{u.site}" if u.site else u.function) or "outside probed functions"
         title = f"{where}, waker not recorded" if u.waker_known else where
+        if u.thread:
+            title += f" (thread {u.thread})"
         total, each = duration(u.total_ns), duration(u.total_ns / u.count)
         rows.append((title, percent(u.share), total, str(u.count), each))
     print_table(console, ("share of time", "total", "waits", "each"), rows)
     for advice in dict.fromkeys(u.advice for u in shown if u.advice):
         line(console, advice)
-    if not all(u.advice or u.waker_known for u in shown):
+    known = all(u.advice or is_of_unmeasured_waker(u) for u in shown)
+    if not known and not analysis.trace.uninterposed:
         line(
             console,
-            "I/O, a timeout, or a primitive that the descriptor lacks: look at what these functions call",
+            "I/O, a timeout, or a primitive that the descriptor does not describe: look at what these functions call",
             "dim",
         )
+
+
+def _wakers(analysis: Analysis, console: Console) -> None:
+    """Whom the intervals waited for, where the tree has only `[waker]` or `[unknown]`."""
+    said = [] if analysis.no_ranking else of_wakers(analysis)
+    if not said:
+        return
+    heading(console, "Threads that were waited for while nothing of theirs was on")
+    for sentence in said:
+        line(console, sentence)
+    line(console, "vprof drill switches on what they run; vprof record --sites all, everything", "dim")
 
 
 def _next(analysis: Analysis, console: Console) -> None:
@@ -214,7 +272,7 @@ def _distortion(analysis: Analysis, console: Console) -> None:
         rows.append((effect.metric, change, f"{low} .. {high}", f"{100 * effect.detectable:.1f} %"))
     if rows:
         print_table(console, ("change", "95 % interval", "would be seen from"), rows)
-    line(console, f"{found.on} intervals on, {found.off} off, {found.fours} fours of slices", "dim")
+    line(console, f"{found.on} intervals on, {found.off} off, {found.rounds} rounds of four slices", "dim")
 
 
 def _probe_cost(analysis: Analysis, console: Console) -> None:
@@ -226,10 +284,10 @@ def _probe_cost(analysis: Analysis, console: Console) -> None:
 
 def _remarks(analysis: Analysis, console: Console) -> None:
     loss = analysis.trace.loss
-    remarks = [*analysis.warnings, *analysis.trace.notes]
+    remarks = list(analysis.trace.notes)
     if loss.get("dropped"):
         remarks.append(f"{loss['dropped']} of {loss['written']} records were dropped")
     if remarks:
         heading(console, "Remarks")
     for remark in remarks:
-        line(console, remark, "yellow" if remark in analysis.warnings else "")
+        line(console, remark)

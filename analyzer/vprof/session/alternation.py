@@ -1,17 +1,15 @@
-"""Switching probes on and off in turn while a program runs, so that what they do can be told (vprof/distortion.py)."""
+"""Switching probes on and off in turn while a program runs, so that what they do can be told (distortion.py)."""
 
 from __future__ import annotations
 
 import random
 import time
 
-from vprof.control import Control
-from vprof.plan import Plan
+from vprof.session.control import Control
+from vprof.session.plan import Plan
+from vprof.trace.marks import SLICE_END, SLICE_OFF, SLICE_ON
 
 SLICE_SECONDS = 0.25
-SLICE_ON, SLICE_OFF, SLICE_END = "slice on", "slice off", "slice end"
-"""Marks in the trace. What lies between an end and the next beginning belongs to no slice: there the probes are
-switched."""
 
 
 class Alternation:

@@ -11,8 +11,8 @@ import subprocess
 import time
 
 from vprof.errors import VprofError
-from vprof.paths import native
-from vprof.session import Arena, Session
+from vprof.installed import native
+from vprof.session.owned import Arena, Session
 
 _ARENA = Arena(2, 1 << 20)
 """The ring holds all that one run writes."""

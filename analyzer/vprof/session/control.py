@@ -1,15 +1,21 @@
 """Talking to the collector of a running session: requests, sites by name, the note. Protocol: runtime/SESSION.md.
 
+Only to one of our own user, whoever made the directory: the kernel says who listens. What it says comes partly from the
+recorded programs, so it is bounded, and plain when it goes into an error.
+
 Who switches sites holds `alone()` meanwhile, so that the switch bytes and the note tell the same story. Not
 thread-safe.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
 import socket
+import struct
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,10 +23,32 @@ from pathlib import Path
 from typing import Any
 
 from vprof.errors import VprofError
-from vprof.plan import Plan, SiteIndex, Switched
+from vprof.session.plan import Plan, SiteIndex, Switched
+from vprof.terminal import one_line
 
+_CONNECT_SECONDS = 5.0
 _REPLY_SECONDS = 60.0
 """A collector that is busy writing to a slow disk answers late, one that is stopped never."""
+_MOST_REPLY_BYTES = 64 << 20
+"""Every other site of all that a session can have is on: half of this."""
+_MOST_SAID = 400
+"""Characters of a complaint that are passed on."""
+_UCRED = struct.Struct("3i")
+
+
+def connect(directory: Path) -> socket.socket:
+    """A connection to the collector in `directory`. Raises OSError: a PermissionError if it is another user's."""
+    client = socket.socket(socket.AF_UNIX)
+    try:
+        client.settimeout(_CONNECT_SECONDS)
+        client.connect(str(directory / "control"))
+        _, uid, _ = _UCRED.unpack(client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size))
+        if uid != os.geteuid():
+            raise PermissionError(errno.EPERM, "the session of another user")
+    except OSError:
+        client.close()
+        raise
+    return client
 
 
 @dataclass
@@ -42,27 +70,28 @@ class Control:
         self.sites = SiteIndex()
         self.modules: list[dict[str, Any]] = []
         self._socket: socket.socket | None = None
-        self._replies: Any = None
 
     def request(self, line: str) -> dict[str, Any]:
         """One request, one reply. Raises VprofError with the collector's reason."""
         try:
             if self._socket is None:
-                self._socket = socket.socket(socket.AF_UNIX)
-                self._socket.settimeout(_REPLY_SECONDS)
-                self._socket.connect(str(self.directory / "control"))
-                self._replies = self._socket.makefile("r", encoding="utf-8")
+                self._socket = connect(self.directory)
+            self._socket.settimeout(_REPLY_SECONDS)
             self._socket.sendall(f"{line}\n".encode())
-            text = self._replies.readline()
+            text = _read_line(self._socket)
         except OSError as error:
             reason = error.strerror or f"silent for {_REPLY_SECONDS:.0f} s"
             raise VprofError(f"the collector does not answer ({reason}): the trace ends here") from None
         if not text:
             raise VprofError("the collector ended early: the trace ends here")
-        reply = json.loads(text)
+        try:
+            reply = json.loads(text)
+        except (ValueError, RecursionError):
+            reply = None
+        if not isinstance(reply, dict):
+            raise VprofError(f"{self.directory}: what answers there is no collector")
         if "error" in reply:
-            raise VprofError(f"collector: {reply['error']}")
-        assert isinstance(reply, dict)
+            raise VprofError(f"collector: {one_line(str(reply['error'])[:_MOST_SAID])}")
         return reply
 
     def disconnect(self) -> None:
@@ -132,6 +161,21 @@ class Control:
 
     def stats(self) -> dict[str, Any]:
         return self.request("stats")
+
+
+def _read_line(client: socket.socket) -> bytes:
+    """One reply; empty if there is none any more. Raises OSError when it takes or has too much."""
+    deadline = time.monotonic() + _REPLY_SECONDS
+    line = bytearray()
+    while not line.endswith(b"\n"):
+        client.settimeout(max(deadline - time.monotonic(), 0.001))
+        part = client.recv(1 << 20)
+        if not part:
+            return b""
+        line += part
+        if len(line) > _MOST_REPLY_BYTES:
+            raise OSError(errno.EMSGSIZE, f"a reply of more than {_MOST_REPLY_BYTES >> 20} MB")
+    return bytes(line)
 
 
 def ranges(numbers: list[int]) -> str:

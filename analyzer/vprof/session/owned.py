@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes
 import math
 import os
+import resource
 import secrets
 import shutil
 import signal
@@ -23,11 +24,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from vprof.control import Control
 from vprof.errors import VprofError
-from vprof.paths import native
-from vprof.plan import Plan, Switched
-from vprof.sessions import PREFIX, SHARED_MEMORY
+from vprof.installed import native
+from vprof.session.control import Control
+from vprof.session.interposition import preloaded
+from vprof.session.plan import Plan, Switched
+from vprof.session.running import PREFIX, SHARED_MEMORY
 
 NEEDED_BYTES = 192 << 20
 """The arena is fully allocated: with less free shared memory than this it goes to the temporary folder."""
@@ -44,10 +46,24 @@ class Arena:
     slots: int
     ring_bytes: int
 
+    def with_sizes(self, slots: int | None, ring_bytes: int | None) -> Arena:
+        """The same, but for what is given."""
+        return Arena(slots or self.slots, ring_bytes or self.ring_bytes)
 
+
+_USUAL = Arena(96, 512 << 10)
 _ROOMY = Arena(256, 1 << 20)
 """With more than _ROOMY_BYTES free: 271 MB, for servers with many connections and bursts while the collector gets no
 CPU."""
+_SMALL = Arena(32, 64 << 10)
+"""Under a limit of address space of our own, which the programs that we start have as well: 5 MB."""
+
+
+def usual_arena() -> Arena:
+    """What fits the machine, and our own limits."""
+    if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+        return _SMALL
+    return _ROOMY if _free_shared_memory() > _ROOMY_BYTES else _USUAL
 
 
 @dataclass(frozen=True)
@@ -61,8 +77,9 @@ class Limit:
 class Session(Control):
     """One collector, and the plan of its programs."""
 
-    def __init__(self, directory: Path, collector: subprocess.Popen[str]) -> None:
+    def __init__(self, directory: Path, collector: subprocess.Popen[str], preload: bool = False) -> None:
         super().__init__(directory)
+        self._preload = preload
         self._collector = collector
 
     @classmethod
@@ -73,20 +90,24 @@ class Session(Control):
         limit: Limit | None = None,
         probe_ns: float | None = None,
         arena: Arena | None = None,
+        built_from: str = "",
+        preload: bool = False,
     ) -> Session:
         """Starts a collector that writes to `output` (None: drains to nowhere). Raises VprofError with its reason.
 
-        `user`: the account whose programs join, if it is not ours. `probe_ns`: what a probe costs, for the traces.
+        `user`: the account whose programs join, if it is not ours. For the traces: `probe_ns`, what a probe costs, and
+        `built_from`, the source and version of the programs. `preload`: programs get libvprof by LD_PRELOAD.
         """
         free = _free_shared_memory()
         parent = SHARED_MEMORY if free > NEEDED_BYTES else tempfile.gettempdir()
         directory = Path(parent) / f"{PREFIX}{secrets.token_hex(8)}"
         command = [native("lib/vprof/vprof-collector"), "--session", directory, "--output", output or "-", "--hold"]
-        arena = arena or (_ROOMY if free > _ROOMY_BYTES else None)
-        if arena:
-            command += ["--slots", str(arena.slots), "--ring-bytes", str(arena.ring_bytes)]
+        arena = arena or usual_arena()
+        command += ["--slots", str(arena.slots), "--ring-bytes", str(arena.ring_bytes)]
         if probe_ns:
             command += ["--probe-ps", str(round(1000 * probe_ns))]
+        if built_from:
+            command += ["--built-from", built_from]
         if limit and limit.max_bytes:
             command += ["--max-bytes", str(limit.max_bytes), *(["--newest"] if limit.newest else [])]
         if user:
@@ -101,7 +122,7 @@ class Session(Control):
             start_new_session=True,
             preexec_fn=end_with_parent,
         )
-        session = cls(directory, collector)
+        session = cls(directory, collector, preload)
         assert collector.stdout and collector.stderr
         if collector.stdout.readline().strip() != "ready":
             reason = collector.stderr.read().strip().removeprefix("vprof-collector: ")
@@ -119,7 +140,8 @@ class Session(Control):
 
     def environment(self) -> dict[str, str]:
         """The environment of a program that is to join."""
-        return {**os.environ, "VPROF_SESSION": str(self.directory)}
+        joined = {**os.environ, "VPROF_SESSION": str(self.directory)}
+        return preloaded(joined) if self._preload else joined
 
     def follow(self, plan: Plan) -> None:
         """Switches the plan's sites on in modules that joined since the last call, and lets them start.

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from vprof.errors import UsageError
-from vprof.metadata import read_program
-from vprof.naming import Names, placed, without_place
+from vprof.program.metadata import read_program
+from vprof.tables.naming import Names, placed, without_place
 
 SCHEMA = "vprof-plan/1"
 
@@ -49,7 +49,7 @@ class Plan:
         try:
             raw = json.loads(file.read_text(encoding="utf-8"))
             functions = raw["functions"] if raw["schema"] == SCHEMA else None
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             functions = None
         if not isinstance(functions, list) or not all(isinstance(name, str) for name in functions):
             raise UsageError(f'{file}: not a plan: {{"schema": "{SCHEMA}", "functions": ["name", ...]}} is expected')
@@ -88,7 +88,7 @@ class SiteIndex:
     def __init__(self) -> None:
         self._numbers: dict[int, dict[str, list[int]]] = {}
         self._paths: dict[int, str] = {}
-        self._left: dict[str, str] = {}
+        self._no_site: dict[str, str] = {}
 
     def add(self, module: dict[str, Any]) -> None:
         """Takes in a mapped module, as the reply to `modules` describes it."""
@@ -99,8 +99,8 @@ class SiteIndex:
                 if function.site is not None:
                     name = placed(function.name, f"{function.file}:{function.line}")
                     names[name].append(unit.switch_addr + function.site + shift)
-                elif function.left:
-                    self._left[function.name] = function.left
+                elif function.no_site:
+                    self._no_site[function.name] = function.no_site
         self._numbers[module["index"]] = names
         self._paths[module["index"]] = module["path"]
 
@@ -132,9 +132,9 @@ class SiteIndex:
         for pattern in sorted(plan.patterns):
             if any(known.matching(pattern)):
                 continue
-            if left := self._left.get(pattern):
-                mend = f'; build it with a descriptor that has probe = ["{pattern}"]' if left == "small" else ""
-                lines.append(f"'{pattern}' has no probe ({left}){mend}")
+            if reason := self._no_site.get(pattern):
+                mend = f'; build it with a descriptor that has probe = ["{pattern}"]' if reason == "small" else ""
+                lines.append(f"'{pattern}' has no probe ({reason}){mend}")
             else:
                 near = get_close_matches(pattern, self.functions(), n=3)
                 lines.append(f"no site matches '{pattern}'" + (f"; near misses: {', '.join(near)}" if near else ""))

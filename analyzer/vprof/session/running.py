@@ -1,14 +1,17 @@
-"""Finding the session that a user means: the running one, the named one, or an error that names what there is."""
+"""Finding the session that a user means: the running one, the named one, or an error that names what there is.
+
+Sessions of our own user: a directory of another in shared memory, which all may write to, is not looked into.
+"""
 
 from __future__ import annotations
 
 import os
-import socket
+import stat
 import tempfile
 from pathlib import Path
 
-from vprof.control import Control
 from vprof.errors import UsageError, VprofError
+from vprof.session.control import Control, connect
 
 SHARED_MEMORY = Path("/dev/shm")
 PREFIX = "vprof-"
@@ -35,18 +38,30 @@ def find(directory: Path | None) -> Control:
 
 def _directories() -> list[Path]:
     parents = dict.fromkeys([SHARED_MEMORY, Path(tempfile.gettempdir())])
-    return sorted(path for parent in parents for path in parent.glob(f"{PREFIX}*") if os.access(path, os.X_OK))
+    return sorted(path for parent in parents for path in parent.glob(f"{PREFIX}*") if _is_ours(path))
+
+
+def _is_ours(directory: Path) -> bool:
+    """Not what a link leads to: anybody may make one to a session of ours."""
+    try:
+        status = directory.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022
 
 
 def _unreachable(directory: Path) -> str:
     """Why no collector answers there, or ""."""
     if not directory.is_dir():
         return f"{directory}: there is no session (any more); {_START_ONE}"
-    with socket.socket(socket.AF_UNIX) as client:
-        try:
-            client.connect(str(directory / "control"))
-        except PermissionError:
-            return f"{directory}: the session of another user"
-        except OSError:
-            return f"{directory}: the collector has ended and left its session behind: remove that folder"
+    if not _is_ours(directory):
+        return f"{directory}: the session of another user, or a link"
+    try:
+        connect(directory).close()
+    except PermissionError:
+        return f"{directory}: the session of another user"
+    except TimeoutError:
+        return f"{directory}: the collector does not answer"
+    except OSError:
+        return f"{directory}: the collector has ended and left its session behind: remove that folder"
     return ""

@@ -7,9 +7,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vprof.model import Int8, Int32, Int64
+from vprof.tables.model import Float, Int8, Int32, Int64
 
 
 def i64(column: Any) -> Int64:
@@ -20,7 +19,7 @@ def i32(column: Any) -> Int32:
     return np.require(column, np.int32, ["C", "W"])
 
 
-def floats(column: Any) -> NDArray[np.float64]:
+def floats(column: Any) -> Float:
     return np.asarray(column, np.float64)
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vprof.kernels import helper, kernel, maker
-from vprof.model import NONE, Int64
+from vprof.tables.kernels import helper, kernel, loop, maker, roomy
+from vprof.tables.model import NONE, Int32, Int64
 
 
 def latest(key: NDArray[Any], t: Int64, asked_key: NDArray[Any], asked_t: Int64) -> Int64:
@@ -28,7 +28,7 @@ def latest(key: NDArray[Any], t: Int64, asked_key: NDArray[Any], asked_t: Int64)
 
 
 @kernel
-def grouped(key, keys):  # type: ignore[no-untyped-def]
+def grouped(key: Int32, keys: int) -> tuple[Int64, Int64]:
     """Where the rows with each of the keys 0 .. keys - 1 begin, and these rows, in their order; NONE is no key."""
     first = np.zeros(keys + 2, np.int64)
     for i in range(len(key)):
@@ -44,19 +44,20 @@ def grouped(key, keys):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def distinct(key):  # type: ignore[no-untyped-def]
+def distinct(key: Int64) -> tuple[Int64, Int64]:
     """Each value once, in the order of first sight, and for every row the position of its own."""
-    slots, found = np.full(1024, NONE, np.int64), np.empty(512, np.int64)
-    which = np.empty(len(key), np.int64)
+    found, which = np.empty(512, np.int64), np.empty(len(key), np.int64)
+    slots = _slots(found, 0)
     i, n = _tell_apart(0, 0, key, slots, found, which)
     while i < len(key):
-        found, slots = _doubled(found)
+        found = roomy(found, n, n)
+        slots = _slots(found, n)
         i, n = _tell_apart(i, n, key, slots, found, which)
     return found[:n].copy(), which
 
 
-@helper
-def _tell_apart(i, n, key, slots, found, which):  # type: ignore[no-untyped-def]
+@loop
+def _tell_apart(i: int, n: int, key: Int64, slots: Int64, found: Int64, which: Int64) -> tuple[int, int]:
     """From row i on, with n values found so far: the row at which `found` is full, and how many there are."""
     while i < len(key):
         slot = _slot(key[i], found, slots)
@@ -71,7 +72,7 @@ def _tell_apart(i, n, key, slots, found, which):  # type: ignore[no-untyped-def]
 
 
 @helper
-def _slot(key, found, slots):  # type: ignore[no-untyped-def]
+def _slot(key: int, found: Int64, slots: Int64) -> int:
     """Where the key is, or is to be put."""
     mixed = key * 0x1E3779B97F4A7C15
     slot = (mixed ^ (mixed >> 29)) & (len(slots) - 1)
@@ -81,9 +82,12 @@ def _slot(key, found, slots):  # type: ignore[no-untyped-def]
 
 
 @maker
-def _doubled(found):  # type: ignore[no-untyped-def]
-    larger, slots = np.empty(2 * len(found), np.int64), np.full(4 * len(found), NONE, np.int64)
-    for k in range(len(found)):
-        larger[k] = found[k]
-        slots[_slot(found[k], larger, slots)] = k
-    return larger, slots
+def _slots(found: Int64, n: int) -> Int64:
+    """The slots of the first n values; there are always twice as many as values, and their number is a power of two."""
+    size = 1024
+    while size < 2 * len(found):
+        size *= 2
+    slots = np.full(size, NONE, np.int64)
+    for k in range(n):
+        slots[_slot(found[k], found, slots)] = k
+    return slots

@@ -1,4 +1,4 @@
-"""The papers' tuples as columns: the seam between readers (trace.py, json_trace.py) and the analysis.
+"""The papers' tuples as columns: the seam between readers (trace/reading.py, trace/json_trace.py) and the analysis.
 
 Source: thesis section 2.3.3.1, with the corrections of runtime/TRACE_FORMAT.md. Times are int64 nanoseconds from an
 arbitrary origin (they may be negative). Threads, intervals, functions and call sites are small integers: indices
@@ -9,24 +9,20 @@ convention: no function of the package writes into a column it did not make.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
+UInt16 = NDArray[np.uint16]
 Int8 = NDArray[np.int8]
 Bool = NDArray[np.bool_]
+Float = NDArray[np.float64]
 
 NONE = -1
 """In a column of indices: none (no interval, no waker, no call site)."""
-
-EXEC, BLOCKED, QUEUE, PREEMPTED, FAULT, DISK, OFF_CPU = range(7)
-"""Segment states: executing, blocked on a lock or I/O, waiting on a task or message queue; descheduled while runnable,
-waiting for a page, for a read from a device; or off the CPU blocked as well as preempted. From PREEMPTED on nobody has
-to end them."""
-
-STATE_NAMES = ("exec", "blocked", "queue", "preempted", "fault", "disk", "off_cpu")
 
 OBJECT_CLASSES = (
     "",
@@ -45,11 +41,12 @@ OBJECT_CLASSES = (
     "child process",
     "file lock",
     "message queue",
+    "fiber's turn",
 )
 """What a blocked segment waited for, by the numbers of runtime/TRACE_FORMAT.md section 2.1; 0: not known."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Segments:
     """`<tid, sid|none, ts, te, state>`, sorted by (thread, ts); segments of one thread do not overlap; ts < te.
 
@@ -64,9 +61,9 @@ class Segments:
     object_class: Int8
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Invocations:
-    """`<tid, sid|none, f, site, fs, fe>` plus depth, sorted by (thread, fs, depth); those of one thread nest.
+    """`<tid, sid|none, f, call_site, fs, fe>` plus depth, sorted by (thread, fs, depth); those of one thread nest.
 
     `depth` counts the open frames below; producers without it pass the nesting order they mean.
     """
@@ -74,20 +71,32 @@ class Invocations:
     thread: Int32
     interval: Int32
     function: Int32
-    site: Int32
+    call_site: Int32
     fs: Int64
     fe: Int64
     depth: Int32
 
 
+R_INTERVAL, R_NODE, R_NS = range(3)
+"""Columns of a table of times: what an interval spent at a node of a tree."""
+
+SINCE_ALWAYS = int(np.iinfo(np.int64).min)
+"""In `Wakeups.since`: not known."""
+
+
 @dataclass(frozen=True)
 class Wakeups:
-    """`<tid, waker, t>`, each linked to the blocked segment whose end it explains (row of `Segments`)."""
+    """`<tid, waker, t>`, each linked to the blocked segment that it explains (row of `Segments`).
+
+    `since`: the waker is to blame from then to t (it had what the thread waited for, or queued for it), others of the
+    same segment before; SINCE_ALWAYS: for all before. Of one segment they grow with t.
+    """
 
     thread: Int32
     waker: Int32
     t: Int64
     segment: Int32
+    since: Int64
 
 
 @dataclass(frozen=True)
@@ -117,21 +126,22 @@ class Intervals:
     ignore: Bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Program:
     """What is known of the program: names, call graph, and which functions were measured.
 
-    `functions[f]` is a name; `places[f]` its definition "file:line" or "". `calls[f]` are the callees: direct
+    `functions[f]` is a name; `definitions[f]` is "file:line" or "". `calls[f]` are the callees: direct
     calls, edges observed at run time, and for a function that was on also those with a site that it enters next
-    through functions without one or through pointers (candidates by type). `height[f]`, see callgraph.py;
+    through functions without one or through pointers (candidates by type). `height[f]`, see program/callgraph.py;
     `root_height` is the largest height over all thread entry functions seen. `on[f]`: the probe of f was on.
     `complete[f]`: all children of f were on, so time outside them is body(f), not rest(f). `switchable[f]`: f has a
     site and is no error or exit function (None: true of all), so the planner may propose it. `call_graph`: the direct
-    calls and the edges observed at run time alone (None: `calls` holds no others).
+    calls and the edges observed at run time alone (None: `calls` holds no others). `group_size[f]`: how many functions
+    call each other with f among them, 1 if none (None: heights were given).
     """
 
     functions: list[str]
-    places: list[str]
+    definitions: list[str]
     calls: list[list[int]]
     height: Int32
     root_height: int
@@ -139,9 +149,36 @@ class Program:
     complete: Bool
     switchable: Bool | None = None
     call_graph: list[list[int]] | None = None
+    group_size: Int32 | None = None
+
+    def in_group(self, f: int) -> int:
+        """The size of the recursive group of f, 1 if it has none."""
+        return 1 if self.group_size is None else int(self.group_size[f])
 
     def can_switch(self, f: int) -> bool:
         return self.switchable is None or bool(self.switchable[f])
+
+
+class Happened(TypedDict):
+    """The tables of a trace that say what happened, by the names of its fields."""
+
+    segments: Segments
+    invocations: Invocations
+    wakeups: Wakeups
+    created: Created
+
+
+def nothing_happened() -> Happened:
+    """Tables without rows."""
+    empty, none, small = np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int8)
+    return {
+        "segments": Segments(thread=none, interval=none, ts=empty, te=empty, state=small, object_class=small),
+        "invocations": Invocations(
+            thread=none, interval=none, function=none, call_site=none, fs=empty, fe=empty, depth=none
+        ),
+        "wakeups": Wakeups(none, none, empty, none, empty),
+        "created": Created(none, empty, none, empty),
+    }
 
 
 Losses = dict[tuple[str, int, int], int]
@@ -156,22 +193,24 @@ class Slice:
     latency_ns: Int64
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Trace:
     """One loaded trace, ready for analysis."""
 
     threads: list[str]
     interval_ids: list[str]
     types: list[str]
-    sites: list[str]
+    call_sites: list[str]
     program: Program
     segments: Segments
     invocations: Invocations
     wakeups: Wakeups
     created: Created
     intervals: Intervals
+    root: str = ""
+    """Its intervals are the outermost calls of this function; "": those that the program was annotated with."""
     has_sync: bool = True
-    """False: no sync record at all, the analysis concatenates labelled segments (ALGORITHMS concatenation mode)."""
+    """False: no sync record at all, the analysis concatenates labelled segments (docs/algorithms.md section 2)."""
     excluded: dict[str, int] = field(default_factory=dict)
     """Intervals left out before analysis, by reason (unfinished, aborted, flip, loss, ...)."""
     excluded_latencies: Int64 = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -180,8 +219,10 @@ class Trace:
     """How long the recording took; 0: not known."""
     probe_ns: float | None = None
     """What an enter and exit of a probe cost where it was recorded; None: not known."""
+    built_from: list[str] = field(default_factory=list)
+    """Source and version of the recorded programs, each once; none if nobody said."""
     loss: dict[str, int | float] = field(default_factory=dict)
-    """Records written, dropped; see ALGORITHMS section 8."""
+    """Records written, dropped; see docs/algorithms.md section 8."""
     losses: Losses = field(default_factory=dict)
     """Each loss by itself: files of one session may tell of the same one."""
     spoiled: list[tuple[int, int, int, str]] = field(default_factory=list)
@@ -192,7 +233,12 @@ class Trace:
     """End of the recording: calls whose `fe` is this were still open."""
     takers: Int32 | None = None
     """The threads that take up tasks anywhere in the recording; None: `created` tells of all."""
+    strayed: list[str] = field(default_factory=list)
+    """Names of threads that critical paths may visit and whose records hold several flows of control, mixed
+    (trace/strays.py)."""
+    uninterposed: list[tuple[int, str]] = field(default_factory=list)
+    """Processes (pid, name) whose waits were not seen (session/interposition.py)."""
     slices: list[Slice] = field(default_factory=list)
-    """In the order of time, in whole fours: where the probes were switched on and off in turn (vprof/distortion.py)."""
+    """In the order of time, in whole rounds of four: where probes were switched on and off in turn (trace/turns.py)."""
     notes: list[str] = field(default_factory=list)
     """One-line remarks for the report: truncation, adjusted times, unknown records."""

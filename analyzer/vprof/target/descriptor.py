@@ -13,11 +13,13 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from vprof import entries
-from vprof.build_choices import BuildChoices
-from vprof.entries import Entry
 from vprof.errors import UsageError
-from vprof.paths import annotation_file
+from vprof.installed import annotation_file
+from vprof.target import entries
+from vprof.target.build_choices import BuildChoices
+from vprof.target.entries import Entry
+from vprof.target.fetch import Fetched
+from vprof.target.versions import admits, floor, is_range
 
 _LISTS = ("roots", "include", "probe", "exclude", "ignore_for_height")
 _TABLES: dict[str, dict[str, type]] = {
@@ -30,7 +32,7 @@ _TABLES: dict[str, dict[str, type]] = {
 _REQUIRED = {
     "build": ("programs",),
     "run": ("command",),
-    "server": ("start", "ready", "stop"),
+    "server": ("start", "ready"),
     "load": ("command",),
 }
 _SOURCES = {"tree": ("path",), "debian": ("package", "version")}
@@ -46,7 +48,8 @@ class Descriptor:
     """A checked descriptor. `entries[table]` are the rewriting entries, shared annotations first.
 
     Entries for other versions of the program than `[source] version`, and intervals of other kinds than the chosen one,
-    are in `left_out[table]` and nowhere else.
+    are in `left_out[table]` and nowhere else. `wanted` is what the descriptor says of the version of a Debian package;
+    `[source] version` is the one that was fetched, and until then the lowest that is wanted.
     """
 
     name: str
@@ -64,6 +67,7 @@ class Descriptor:
     entries: dict[str, list[Entry]]
     left_out: dict[str, list[Entry]]
     free: dict[str, Any] = field(default_factory=dict)
+    wanted: str = ""
 
     def rewriter_json(self, only: frozenset[str] | None = None) -> str:
         """The text of VPROF_DESCRIPTOR: entries and name lists, no expressions touched. `only`: no other functions get
@@ -80,8 +84,9 @@ class Descriptor:
         return json.dumps({**self.entries, **lists, **planned}, indent=1)
 
 
-def load(file: Path, choices: BuildChoices | None = None) -> Descriptor:
-    """Reads and checks a descriptor with its includes, for the user's tree and kind of interval. Raises UsageError."""
+def load(file: Path, choices: BuildChoices | None = None, fetched: Fetched | None = None) -> Descriptor:
+    """Reads and checks a descriptor with its includes, for the user's tree and kind of interval, or for the source
+    package that was fetched. Raises UsageError."""
     choices = choices or BuildChoices()
     raw = _read(file)
     _check_tables(raw, file)
@@ -91,7 +96,8 @@ def load(file: Path, choices: BuildChoices | None = None) -> Descriptor:
     if name != file.resolve().parent.name:
         raise UsageError(f"{file}: name = {name!r} is not the folder's name '{file.resolve().parent.name}'")
     parts = [_included(include, file) for include in raw.get("include", [])] + [raw]
-    version = raw.get("source", {}).get("version")
+    source = _resolved(raw.get("source", {}), fetched, file)
+    version = source.get("version")
     chosen, left_out = _chosen(parts, version, choices.interval, file)
     lists = {key: [item for part in parts for item in part.get(key, [])] for key in _LISTS}
     return Descriptor(
@@ -102,7 +108,7 @@ def load(file: Path, choices: BuildChoices | None = None) -> Descriptor:
         probe=lists["probe"],
         exclude=lists["exclude"],
         ignore_for_height=lists["ignore_for_height"],
-        source=raw.get("source", {}),
+        source=source,
         build=raw.get("build", {}),
         run=raw.get("run", {}),
         server=raw.get("server", {}),
@@ -110,7 +116,18 @@ def load(file: Path, choices: BuildChoices | None = None) -> Descriptor:
         entries=chosen,
         left_out=left_out,
         free={key: raw[key] for key in _FREE if key in raw},
+        wanted=raw.get("source", {}).get("version", ""),
     )
+
+
+def _resolved(source: dict[str, Any], fetched: Fetched | None, file: Path) -> dict[str, Any]:
+    """[source] with one version in place of a range: that which was fetched, else the lowest."""
+    wanted = source.get("version", "")
+    if source.get("kind") != "debian" or not is_range(wanted):
+        return source
+    lowest = floor(wanted, f"{file}: [source] version")
+    known = fetched and fetched.package == source["package"] and admits(wanted, fetched.version)
+    return {**source, "version": fetched.version if fetched and known else lowest}
 
 
 def unmatched(descriptor: Descriptor, matched: set[str], callees: Mapping[str, set[str]]) -> list[str]:
@@ -154,6 +171,8 @@ def _read(file: Path) -> dict[str, Any]:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{file}: not valid TOML: {error}") from None
+    except RecursionError:
+        raise UsageError(f"{file}: not a descriptor: nested too deeply") from None
     except UnicodeDecodeError:
         raise UsageError(f"{file}: not UTF-8 text") from None
 

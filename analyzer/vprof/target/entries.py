@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.version import InvalidVersion, Version
+from packaging.version import InvalidVersion
 
 from vprof.errors import UsageError
+from vprof.target.versions import parse_range, upstream
 
 Entry = dict[str, Any]
 """Keys as in the descriptor: strings; for `function` and `call` also lists of strings."""
@@ -44,7 +44,7 @@ def check(table: str, rows: Any, file: str) -> None:
             raise UsageError(f"{where}: type is only for event = {' and '.join(_TYPED_EVENTS)}")
         _check_creation(entry, where)
         if "versions" in entry:
-            _specifiers(entry["versions"], where)
+            parse_range(entry["versions"], f"{where}: versions")
 
 
 def names(entry: Entry, key: str) -> list[str]:
@@ -60,7 +60,7 @@ def applies(entry: Entry, version: str | None, where: str) -> bool:
     if version is None:
         raise UsageError(f"{where}: versions needs the program's version: [source] version, or --source-version")
     try:
-        return _specifiers(entry["versions"], where).contains(_upstream(version), prereleases=True)
+        return parse_range(entry["versions"], f"{where}: versions").contains(upstream(version), prereleases=True)
     except InvalidVersion:
         raise UsageError(f"{where}: versions cannot be compared with [source] version = '{version}'") from None
 
@@ -147,16 +147,3 @@ def _check_creation(entry: Entry, where: str) -> None:
 def _check_value(key: str, value: str, allowed: tuple[str, ...], where: str) -> None:
     if value not in allowed:
         raise UsageError(f"{where}: {key} = '{value}' must be one of {', '.join(allowed)}")
-
-
-def _specifiers(text: str, where: str) -> SpecifierSet:
-    try:
-        return SpecifierSet(text)
-    except InvalidSpecifier:
-        raise UsageError(f"{where}: versions = '{text}' is not a range such as '>=8.0,<8.4'") from None
-
-
-def _upstream(version: str) -> Version:
-    """The version of a Debian package without epoch and revision, `~rc1` read as `rc1`. Raises InvalidVersion."""
-    without_revision = version.rpartition("-")[0] or version
-    return Version(without_revision.rpartition(":")[2].replace("~", ""))

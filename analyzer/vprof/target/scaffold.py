@@ -14,9 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from vprof.errors import UsageError, VprofError
-from vprof.metadata import read_program
-from vprof.paths import target_names
-from vprof.suggestions import Suggestion, Suggestions
+from vprof.installed import target_names
+from vprof.program.metadata import read_program
+from vprof.target.suggestions import Suggestion, Suggestions
 
 MOST = 20
 """Suggestions of a kind; the likeliest come first, and how many more there were is said."""
@@ -52,7 +52,7 @@ command = {command}
 # [server]
 # start = "{{build}}/PROGRAM OPTIONS"  # stays in the foreground
 # ready = "COMMAND"  # succeeds as soon as the server can be asked
-# stop = "COMMAND"
+# stop = "COMMAND {{pid}}"  # [default: SIGTERM]
 # [load]
 # command = "CLIENT {{clients}} {{seconds}}"
 

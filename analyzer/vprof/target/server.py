@@ -3,7 +3,7 @@
     [server] setup -> [load] setup      once, the server dormant; again when one of these texts changed
     [server] start -> ready             under a session, or dormant
     [load] command                      without the session: clients are not measured
-    [server] stop                       SIGKILL if it does not help
+    [server] stop                       SIGTERM if none is given, SIGKILL if it does not help
 
 Database servers refuse root: for root everything here runs as the descriptor's `user`, who owns the folder `server/`.
 Only processes started here are ever signalled, by their ids. Not thread-safe.
@@ -18,6 +18,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,9 +28,9 @@ from types import FrameType
 from typing import Any
 
 from vprof.errors import UsageError, VprofError
-from vprof.plan import Plan
-from vprof.session import Session, end_with_parent
-from vprof.target import Target
+from vprof.session.owned import Session, end_with_parent
+from vprof.session.plan import Plan
+from vprof.target.target import Target
 
 LONG_SECONDS = 24 * 3600
 """For a load or program that runs until it is ended."""
@@ -37,6 +38,8 @@ LONG_SECONDS = 24 * 3600
 _READY_SECONDS = 300
 """That it ended is seen at once; one that recovers, or whose gigabyte of metadata is read first, needs minutes."""
 _STOP_SECONDS = 60
+_SILENT_SECONDS = 3
+"""From then on what is waited for is said."""
 _POLL_SECONDS = 0.05
 _NULL = subprocess.DEVNULL
 
@@ -208,16 +211,31 @@ class Server:
         process, self._process = self._process, None
         if process is None or process.poll() is not None:
             return
-        stop = self.target.filled(self.target.descriptor.server["stop"])
+        template = self.target.descriptor.server.get("stop")
+        stop = self.target.filled(template, pid=str(process.pid)) if template else None
         try:
-            subprocess.run(stop, stdout=_NULL, stderr=_NULL, timeout=_STOP_SECONDS, **self.how())
-            process.wait(timeout=_STOP_SECONDS)
+            if stop:
+                subprocess.run(stop, stdout=_NULL, stderr=_NULL, timeout=_STOP_SECONDS, **self.how())
+            else:
+                process.terminate()
+            self._wait_for_end(process, f"`{shlex.join(stop)}`" if stop else "SIGTERM")
         except subprocess.TimeoutExpired:
-            pass
+            print(f"vprof: the server (process {process.pid}) did not stop: killed ({self.log})", file=sys.stderr)
         finally:
             if process.poll() is None:
                 process.kill()
                 process.wait()
+
+    def _wait_for_end(self, process: subprocess.Popen[bytes], told: str) -> None:
+        """Raises TimeoutExpired. Says what it waits for if that takes long."""
+        try:
+            process.wait(timeout=min(_SILENT_SECONDS, _STOP_SECONDS))
+        except subprocess.TimeoutExpired:
+            print(
+                f"vprof: waiting up to {_STOP_SECONDS} s for the server (process {process.pid}) to end after {told}",
+                file=sys.stderr,
+            )
+            process.wait(timeout=_STOP_SECONDS)
 
     def _set_up(self) -> None:
         descriptor = self.target.descriptor

@@ -2,9 +2,9 @@
 
     files that name a function of the descriptor -> tree-sitter -> functions with braces, their calls -> units
 
-A unit here says what `.vprof_meta` would say of names, places and entries (vprof/metadata.py); it has no sites. Text is
-not what a compiler sees: macros are not expanded, all sides of an #if count (but of those that open a brace the first
-alone), which overload is meant and whether an expression compiles is not known.
+A unit here says what `.vprof_meta` would say of names, places and entries (program/metadata.py); it has no sites. Text
+is not what a compiler sees: macros are not expanded, all sides of an #if count (but of those that open a brace the
+first alone), which overload is meant and whether an expression compiles is not known.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from pathlib import Path
 import tree_sitter_cpp
 from tree_sitter import Language, Node, Parser, Query, QueryCursor
 
-from vprof import entries
-from vprof.descriptor import Descriptor
-from vprof.entries import Entry
 from vprof.errors import UsageError
-from vprof.metadata import Function, Symbol, Unit
+from vprof.program.metadata import Function, Symbol, Unit
+from vprof.target import entries
+from vprof.target.descriptor import Descriptor
+from vprof.target.entries import Entry
 
 _SUFFIXES = {".c", ".cc", ".cpp", ".cxx", ".c++", ".h", ".hh", ".hpp", ".hxx", ".inl", ".ic", ".ipp", ".i"}
 _LANGUAGE = Language(tree_sitter_cpp.language())
@@ -168,7 +168,19 @@ def _unit(path: Path, functions: list[Function], descriptor: Descriptor) -> Unit
     ]
     names = sorted({name for function in functions for name, _ in function.calls})
     symbols = [Symbol(name, name, False) for name in names]
-    return Unit(str(path), path.suffix, "text", "", 0, 0, functions, symbols, [], matched, [])
+    return Unit(
+        unit=str(path),
+        language=path.suffix,
+        status="text",
+        reason="",
+        switch_addr=0,
+        switch_count=0,
+        functions=functions,
+        symbols=symbols,
+        taken=[],
+        matched=matched,
+        ignore_for_height=[],
+    )
 
 
 def _applies(entry: Entry, path: Path, functions: Iterable[Function]) -> bool:

@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from vprof import callgraph
-from vprof.libraries import exports, imports
-from vprof.metadata import Unit
-from vprof.paths import annotation_file, native
+from vprof.installed import annotation_file, native
+from vprof.program import callgraph
+from vprof.program.libraries import exports, imports
+from vprof.program.metadata import Unit
 
 RECEIVE = {"read", "readv", "recv", "recvfrom", "recvmsg", "recvmmsg"}
 ANSWER = {"write", "writev", "send", "sendto", "sendmsg", "sendmmsg", "sendfile"}
@@ -77,7 +77,7 @@ class Suggestions:
         self._graph = callgraph.build(self._units)
         self._names = self._graph.names
         self._taken = [pair for unit in self._units for pair in unit.taken]
-        self._own = [f for f, place in enumerate(self._graph.places) if place]
+        self._own = [f for f, place in enumerate(self._graph.definitions) if place]
         self._sited = {f for f in self._own if self._graph.sited[f] and self._names[f] != "main"}
         self._imports = {name for program in programs for name in imports(program)}
         self._callers: dict[int, list[int]] = defaultdict(list)
@@ -160,7 +160,7 @@ class Suggestions:
         rows = []
         for f, name in enumerate(self._names):
             callers = sorted(self._callers[f], key=lambda g: (self._names[g] not in outermost, self._names[g]))
-            why = "" if self._graph.places[f] or name in known or not callers else self._foreign(name)
+            why = "" if self._graph.definitions[f] or name in known or not callers else self._foreign(name)
             if why:
                 called = [self._names[g] for g in callers]
                 row = Suggestion(name, self._place_of_call(callers[0], f), f"{why}, called by {_few(called)}")
@@ -242,7 +242,7 @@ class Suggestions:
         for f, calls in enumerate(edges):
             for g in calls:
                 callers[g].append(f)
-        queue = [f for f, name in enumerate(self._names) if name in names and not self._graph.places[f]]
+        queue = [f for f, name in enumerate(self._names) if name in names and not self._graph.definitions[f]]
         steps = {f: f for f in queue}
         for g in queue:
             new = [f for f in callers[g] if f not in steps]
@@ -262,7 +262,7 @@ class Suggestions:
                     for id_, line in function.calls:
                         if self._graph.number[id_] == callee:
                             return f"{function.file}:{line}"
-        return self._graph.places[caller]
+        return self._graph.definitions[caller]
 
     def _most_called(
         self, rows: Iterable[tuple[int, str] | tuple[int, str, str] | tuple[int, str, str, bool]]
@@ -272,7 +272,7 @@ class Suggestions:
         return [self._suggestion(*row) for row in ordered]
 
     def _suggestion(self, f: int, reason: str, role: str = "", likely: bool = False) -> Suggestion:
-        return Suggestion(self._names[f], self._graph.places[f], reason, role, likely)
+        return Suggestion(self._names[f], self._graph.definitions[f], reason, role, likely)
 
 
 _TOLD = ("release", "acquire")

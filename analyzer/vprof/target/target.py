@@ -1,7 +1,7 @@
 """A target on this machine: where its source and build lie, how it is fetched, built and checked.
 
 Everything vprof makes for a target is below `.vprof/<name>/` of the current folder: `source/` (if it was fetched),
-`build/`, `install/`, `descriptor.json`, `build.log`; a server's own folder is `server/` (vprof/server.py). What the
+`build/`, `install/`, `descriptor.json`, `build.log`; a server's own folder is `server/` (target/server.py). What the
 user's own build command makes lies where that says.
 """
 
@@ -13,17 +13,20 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
-from vprof import descriptor as descriptors
-from vprof.build_choices import BuildChoices
-from vprof.descriptor import Descriptor
 from vprof.errors import UsageError, VprofError
-from vprof.metadata import Function, Unit, linked_by_wrapper, read_program
-from vprof.paths import compiling_tools, native, target_file, target_names
-from vprof.source import fetch
+from vprof.installed import compiling_tools, native, target_file, target_names
+from vprof.program.metadata import Function, Unit, linked_by_wrapper, read_program
+from vprof.target import descriptor as descriptors
+from vprof.target.build_choices import BuildChoices
+from vprof.target.descriptor import Descriptor
+from vprof.target.fetch import fetch, fetched
+
+_SOURCE = "source"
+"""Where a fetched source lies in the work folder."""
 
 Progress = Callable[[str], None]
 """Is told what is being done, in a few words."""
@@ -45,7 +48,8 @@ class Target:
     @classmethod
     def of(cls, name: str, folder: Path | None, choices: BuildChoices) -> Target:
         """The target to be built as chosen. Raises UsageError."""
-        return cls(descriptors.load(target_file(name), choices), _work_folder(name, folder), choices)
+        work = _work_folder(name, folder)
+        return cls(descriptors.load(target_file(name), choices, fetched(work / _SOURCE)), work, choices)
 
     @property
     def called(self) -> str:
@@ -64,7 +68,14 @@ class Target:
             raise UsageError(f"{self.descriptor.file}: there is no [source]: give --source DIR")
         if source["kind"] in ("tree", "user"):
             return (self.descriptor.file.parent / str(source["path"])).resolve()
-        return self.folder / "source"
+        return self.folder / _SOURCE
+
+    @property
+    def built_from(self) -> str:
+        """The source and its version, for reports, as `name 15.18-0+deb12u1`; "" if nobody said a version."""
+        source = self.descriptor.source
+        version = source.get("version")
+        return f"{source.get('package', self.descriptor.name)} {version}" if version else ""
 
     @property
     def command_of_user(self) -> bool:
@@ -91,28 +102,32 @@ class Target:
                 return found[0]
         raise UsageError(f"the build command left no '{name}' in {self.build_dir} or {self.source_dir}")
 
-    def build(self, progress: Progress, only: frozenset[str] | None = None) -> None:
+    def build(self, progress: Progress, only: frozenset[str] | None = None) -> Target:
         """Fetches the source and runs the build steps with `vprof-cc`; the source stays as it is. Raises VprofError.
 
         Steps run in the build folder, a user's command in the tree. What is up to date is not made again. `only`: no
-        other functions get probes.
+        other functions get probes. Returns the target as it was built: for the version that was fetched.
         """
-        source = self.source_dir
-        steps = self._steps()
-        self._keep_off(source)
+        self._keep_off(self.source_dir)
+        self._steps()
         self.folder.mkdir(parents=True, exist_ok=True)
         self.choices.keep(self.folder)
         log = self.folder / "build.log"
         with log.open("w", encoding="utf-8") as output:
-            self.fetch(progress, output)
-            environment = {**_without_make(), "VPROF_DESCRIPTOR": str(self._annotations(only))}
-            if self.command_of_user:
-                environment |= {"CC": str(native("bin/vprof-cc")), "CXX": str(native("bin/vprof-c++"))}
-            for number, step in enumerate(steps, 1):
-                command = self.filled(step)
-                progress(f"build step {number} of {len(steps)}: {shlex.join(command)[:80]}")
-                if not _run(command, source if self.command_of_user else self.build_dir, environment, output):
-                    raise VprofError(f"the build failed: {_cause(log)} (all of it: {log})")
+            target = self.fetch(progress, output)
+            target._run_steps(progress, only, output, log)
+        return target
+
+    def _run_steps(self, progress: Progress, only: frozenset[str] | None, output: IO[str], log: Path) -> None:
+        steps = self._steps()
+        environment = {**_without_make(), "VPROF_DESCRIPTOR": str(self._annotations(only))}
+        if self.command_of_user:
+            environment |= {"CC": str(native("bin/vprof-cc")), "CXX": str(native("bin/vprof-c++"))}
+        for number, step in enumerate(steps, 1):
+            command = self.filled(step)
+            progress(f"build step {number} of {len(steps)}: {shlex.join(command)[:80]}")
+            if not _run(command, self.source_dir if self.command_of_user else self.build_dir, environment, output):
+                raise VprofError(f"the build failed: {_cause(log)} (all of it: {log})")
 
     def _keep_off(self, source: Path) -> None:
         """Raises UsageError if the user's tree lies where folders are ours to empty."""
@@ -126,12 +141,17 @@ class Target:
             raise UsageError(f"{self.descriptor.file}: there is no [build] steps: give --source DIR -- BUILD COMMAND")
         return list(steps)
 
-    def fetch(self, progress: Progress, log: IO[str]) -> None:
-        """Makes the source be there. Raises SourceUnavailableError (vprof/source.py), or VprofError."""
-        source = self.descriptor.source
-        if source["kind"] == "debian":
-            progress(f"fetching {source['package']} {source['version']}")
-            fetch(source["package"], source["version"], self.source_dir, self.folder / "apt", log)
+    def fetch(self, progress: Progress, log: IO[str]) -> Target:
+        """Makes the source be there. Returns the target for the version that it has.
+
+        Raises SourceUnavailableError (target/fetch.py), or VprofError.
+        """
+        source, wanted = self.descriptor.source, self.descriptor.wanted
+        if source["kind"] != "debian":
+            return self
+        progress(f"fetching {source['package']} {wanted}")
+        found = fetch(source["package"], wanted, self.source_dir, self.folder / "apt", log)
+        return replace(self, descriptor=descriptors.load(self.descriptor.file, self.choices, found))
 
     def _annotations(self, only: frozenset[str] | None) -> Path:
         """The rewriter's file. Build systems see neither it nor the steps nor vprof: if one changes, all is built."""
@@ -237,7 +257,7 @@ def callees_of(unit: Unit) -> Iterator[tuple[Function, set[str]]]:
 
 
 def _without_make() -> dict[str, str]:
-    """Our environment; a build started by some `make` is no part of that one (PostgreSQL looks at MAKELEVEL)."""
+    """Our environment; a build started by some `make` is no part of that one (some look at MAKELEVEL)."""
     return {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
 
 

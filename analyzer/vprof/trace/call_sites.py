@@ -2,9 +2,9 @@
 
     numbered calls of the units + (caller, call number, callee) of every invocation -> a place "file:line" for it
 
-Source: ALGORITHMS section 3 (frames are distinguished by call site); runtime/PROBE_ABI.md "Call numbers". A caller sets
-its number before a numbered call and leaves it until the next one, so a number only counts for a callee that it was
-given for: the function called there, or, if that has no probe, one that it enters.
+Source: docs/algorithms.md section 3 (frames are told apart by call site); runtime/abi/PROBE_ABI.md "Call numbers". A
+caller sets its number before a numbered call and leaves it until the next one, so a number only counts for a callee
+that it was given for: the function called there, or, if that has no probe, one that it enters.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from pathlib import PurePath
 
 import numpy as np
 
-from vprof.callgraph import CallGraph, probed_children
-from vprof.invocations import Calls
-from vprof.kernels import kernel
-from vprof.lookup import distinct
-from vprof.model import NONE, Int32
+from vprof.program.callgraph import CallGraph, probed_children
+from vprof.tables.kernels import kernel
+from vprof.tables.lookup import distinct
+from vprof.tables.model import NONE, Int32, Int64, UInt16
+from vprof.trace.invocations import Calls
 
 _NUMBERS = 1 << 10
 """Call numbers of one caller (runtime/TRACE_FORMAT.md section 2)."""
@@ -62,7 +62,7 @@ class CallSites:
 
 
 @kernel
-def _keys(parent, function, call, functions):  # type: ignore[no-untyped-def]
+def _keys(parent: Int64, function: Int32, call: UInt16, functions: int) -> Int64:
     """(caller, call number, callee) of each call as one number. A call that lies in none has the caller
     `functions`."""
     keys = np.empty(len(parent), np.int64)
@@ -79,7 +79,7 @@ def _place(graph: CallGraph, caller: int, number: int, callee: int) -> str:
         return UNKNOWN
     line = numbered[1]
     same = [n for n, (f, at) in sorted(graph.numbered[caller].items()) if at == line and f == numbered[0]]
-    file = PurePath(graph.places[caller].rpartition(":")[0]).name
+    file = PurePath(graph.definitions[caller].rpartition(":")[0]).name
     return f"{file}:{line}" + (f" #{same.index(number) + 1}" if len(same) > 1 else "")
 
 

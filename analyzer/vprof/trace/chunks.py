@@ -5,7 +5,6 @@ file -> header check -> every complete chunk up to the first damaged one -> even
 
 from __future__ import annotations
 
-import json
 import mmap
 import struct
 import zlib
@@ -17,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vprof.errors import TraceError
+from vprof.trace.events import MOST_BYTES, EventError, checked, parsed
 
-VERSION = 4
+VERSION = 5
 _HEADER = struct.Struct("<8sIIQ16s20xI")
 _MAGIC = b"VPROFTRC"
 _CHUNK = struct.Struct("<4sIQIIQQII")
@@ -71,7 +71,8 @@ class _DamagedError(Exception):
 
 
 def read_chunks(path: Path) -> TraceFile:
-    """Maps a trace and sorts out its chunks. Raises TraceError when it is no trace, empty, or of a newer version."""
+    """Maps a trace and sorts out its chunks. Raises TraceError when it is no trace, empty, of a newer version,
+    or has an event that is not as specified."""
     try:
         with path.open("rb") as opened:
             size = path.stat().st_size
@@ -151,16 +152,18 @@ def _store(file: TraceFile, kind: int, subject: int, base: int, payload: NDArray
         at = start // _WORD_BYTES
         file.chunks.append(RecordChunk(subject, base, payload.view("<u8").reshape(-1, 2), at))
     elif kind == _EVENT:
-        file.events.append(_event(bytes(payload)))
+        event = _event(payload)
+        try:
+            if checked(event):
+                file.events.append(event)
+        except EventError as error:
+            raise TraceError(f"{file.path}: {error}: writer and reader do not fit together") from None
     elif kind == _METADATA:
         file.metadata[subject] = bytes(payload)
 
 
-def _event(payload: bytes) -> dict[str, Any]:
-    try:
-        event = json.loads(payload)
-    except ValueError:
-        event = None
-    if not isinstance(event, dict) or not isinstance(event.get("event"), str):
+def _event(payload: NDArray[np.uint8]) -> dict[str, Any]:
+    event = parsed(bytes(payload)) if len(payload) <= MOST_BYTES else None
+    if event is None:
         raise _DamagedError("an event is not a JSON object with the key `event`")
     return event

@@ -1,4 +1,4 @@
-"""Ticks to nanoseconds (ALGORITHMS section 2, "Time").
+"""Ticks to nanoseconds (runtime/TRACE_FORMAT.md section 5, `anchor`).
 
 A trace has anchors (ticks, CLOCK_MONOTONIC) about every second; between two anchors the clock is a straight line,
 outside them the nearest line goes on. The conversion never decreases: larger ticks give no smaller nanoseconds.
@@ -7,14 +7,14 @@ outside them the nearest line goes on. The conversion never decreases: larger ti
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vprof.columns import i64
-from vprof.kernels import helper
-from vprof.model import Int64
+from vprof.tables.columns import i64
+from vprof.tables.kernels import helper
+from vprof.tables.model import Float, Int64
 
 
 class Lines(NamedTuple):
@@ -22,7 +22,7 @@ class Lines(NamedTuple):
 
     ticks: Int64
     ns: Int64
-    slope: NDArray[np.float64]
+    slope: Float
     limit: Int64
 
 
@@ -60,6 +60,10 @@ class Clock:
 
     def lines(self) -> Lines:
         """Rounding must not carry a time past the anchor that follows it: that is the limit."""
+        return self._lines
+
+    @cached_property
+    def _lines(self) -> Lines:
         slope = np.diff(self.ns) / np.diff(self.ticks)
         limit = np.r_[self.ns[1:-1], np.iinfo(np.int64).max]
         return Lines(i64(self.ticks), i64(self.ns), slope, i64(limit))
@@ -79,7 +83,7 @@ class Clock:
 
 
 @helper
-def line_at(lines, ticks, k):  # type: ignore[no-untyped-def]
+def line_at(lines: Lines, ticks: int, k: int) -> int:
     """The line that a tick value lies on. The search begins at line k: times that are near each other cost nothing."""
     while k > 0 and ticks < lines.ticks[k]:
         k -= 1
@@ -89,7 +93,7 @@ def line_at(lines, ticks, k):  # type: ignore[no-untyped-def]
 
 
 @helper
-def ns_on(lines, ticks, k):  # type: ignore[no-untyped-def]
+def ns_on(lines: Lines, ticks: int, k: int) -> int:
     """Nanoseconds of a tick value on line k, as `Clock.to_ns` gives them."""
     ns = np.int64(np.floor((ticks - lines.ticks[k]) * lines.slope[k] + 0.5)) + lines.ns[k]
-    return min(ns, lines.limit[k])
+    return int(min(ns, lines.limit[k]))

@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from vprof import callgraph
-from vprof.callgraph import CallGraph
-from vprof.chunks import TraceFile
 from vprof.errors import VprofError
-from vprof.heights import acyclic, heights
-from vprof.metadata import Unit, parse_units
-from vprof.model import NONE, Bool, Int32, Int64, Program
+from vprof.program import callgraph
+from vprof.program.callgraph import CallGraph
+from vprof.program.heights import acyclic, group_sizes, heights, with_observed
+from vprof.program.metadata import Unit, parse_units
+from vprof.tables.model import NONE, Bool, Int32, Int64, Program
+from vprof.trace.chunks import TraceFile
 
 RECURSION_WARNING = 0.2
-"""Share of the reachable functions in the largest recursive group from which on heights say little (ALGORITHMS
-section 5)."""
+"""Share of the reachable functions in the largest recursive group from which on heights say little
+(docs/algorithms.md section 5)."""
 
 
 @dataclass(frozen=True)
@@ -49,19 +49,20 @@ def read_sites(file: TraceFile, seen: Int64) -> Sites:
     units: list[Unit] = []
     numbers: dict[int, str] = {}
     remarks = []
-    for module in file.of("module"):
+    for module in {module["index"]: module for module in file.of("module")}.values():
         content = file.metadata.get(module["index"], b"")
         try:
-            of_module = parse_units(content, str(module["path"]))
+            of_module = parse_units(content, module["path"])
+            own = _numbers(module, of_module)
         except VprofError as error:
-            of_module = []
+            of_module, own = [], []
             remarks.append(str(error))
         if module["state"] == "unaligned":
             remarks.append(f"{module['path']} was not linked with vprof-cc: its probes stay off")
             units += [_dormant(unit) for unit in of_module]
         else:
             units += of_module
-            numbers.update(_numbers(module, of_module))
+            numbers.update(own)
     graph = callgraph.build(units)
     nameless = [int(number) for number in seen if int(number) not in numbers]
     for number in nameless:
@@ -80,26 +81,29 @@ def _dormant(unit: Unit) -> Unit:
 
 
 def _numbers(module: dict[str, Any], units: list[Unit]) -> list[tuple[int, str]]:
-    """(site number, function id) of a module's sites (runtime/TRACE_FORMAT.md section 3)."""
-    shift = int(module["base"]) - int(module["section_addr"])
-    return [
+    """(site number, function id) of a module's sites (runtime/TRACE_FORMAT.md section 3). Raises VprofError when they
+    are not the module's."""
+    base, shift = module["base"], module["base"] - module["section_addr"]
+    found = [
         (unit.switch_addr + function.site + shift, function.id)
         for unit in units
         for function in unit.functions
         if function.site is not None
     ]
+    if not all(base <= number < base + module["count"] for number, _ in found):
+        raise VprofError(f"{module['path']}: its unit metadata are of another module: they are not used")
+    return found
 
 
-def describe(
-    sites: Sites, on: frozenset[int], observed: list[tuple[int, int]], entries: Int32
-) -> tuple[Program, list[str]]:
+def describe(sites: Sites, on: Int64, observed: list[tuple[int, int]], entries: Int32) -> tuple[Program, list[str]]:
     """The Program, and remarks on it.
 
     `on` are site numbers, `observed` (caller, callee) frames that nested, `entries` outermost functions of threads.
 
     A function is *complete* when its probe was on and so were those of all functions with a site that it enters next:
     by direct calls, by observed ones, by pointers whose type has candidates. Functions without a site (external, small,
-    excluded) are looked through, not asked for. Calls into functions that the graph ignores do not count for heights.
+    excluded) are looked through, not asked for. Calls into functions that the graph ignores do not count for heights;
+    those that were observed do first.
     The root height is that of the highest function above an outermost one, since the entry function of a thread may
     be off.
     """
@@ -107,13 +111,14 @@ def describe(
     calls = [list(callees) for callees in graph.calls]
     callgraph.add_observed(calls, observed)
     counted = graph.counted(calls)
-    height = heights(acyclic(counted, graph.keys(), graph.apart()))
+    seen = graph.counted_pairs(observed)
+    height = heights(acyclic(counted, graph.keys(), graph.apart(), seen))
     above = callgraph.ancestors(counted, {int(f) for f in entries})
     is_on = _functions_on(sites, on)
     children = {int(f): callgraph.probed_children(graph, calls, int(f)) for f in np.flatnonzero(is_on)}
     program = Program(
         functions=graph.names,
-        places=graph.places,
+        definitions=graph.definitions,
         calls=[sorted({*callees, *children.get(f, ())}) for f, callees in enumerate(calls)],
         height=height,
         root_height=max((int(height[f]) for f in above), default=0),
@@ -121,13 +126,14 @@ def describe(
         complete=np.array([f in children and all(is_on[c] for c in children[f]) for f in range(len(is_on))], np.bool_),
         switchable=np.array(graph.sited, np.bool_) & ~np.array(graph.ignored, np.bool_),
         call_graph=calls,
+        group_size=group_sizes(with_observed(counted, seen)),
     )
     return program, _recursion(counted, callgraph.reachable(calls, map(int, entries)), program.functions)
 
 
-def _functions_on(sites: Sites, on: frozenset[int]) -> Bool:
+def _functions_on(sites: Sites, on: Int64) -> Bool:
     functions = np.zeros(len(sites.graph.names), np.bool_)
-    functions[sites.function[np.isin(sites.number, np.array(sorted(on), np.int64))]] = True
+    functions[sites.function[np.isin(sites.number, on)]] = True
     return functions
 
 

@@ -1,4 +1,4 @@
-"""Wake-up and created-by edges: who ended a wait, who made a task (ALGORITHMS section 2 and 7)."""
+"""Wake-up and created-by edges: who ended a wait, who made a task (docs/algorithms.md sections 2 and 7)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vprof.intervals import Instances, Labels
-from vprof.lookup import latest
-from vprof.model import NONE, Bool, Created, Int32, Int64, Wakeups
-from vprof.records import (
+from vprof.tables.columns import i32, i64
+from vprof.tables.lookup import latest
+from vprof.tables.model import NONE, Bool, Created, Int32, Int64, Wakeups
+from vprof.trace.holds import Holds, LockWaits, links
+from vprof.trace.intervals import Instances, Labels
+from vprof.trace.records import (
     CREATED,
     DEQUEUE,
     ENQUEUE,
@@ -19,7 +21,7 @@ from vprof.records import (
     PEER_UNKNOWN,
     Records,
 )
-from vprof.segments import Cut, Waits
+from vprof.trace.segments import BlockedWaits, Cut
 
 
 def _peers(records: Records, rows: Int64) -> Int32:
@@ -31,14 +33,27 @@ def _peers(records: Records, rows: Int64) -> Int32:
     return np.where(unknown, NONE, found).astype(np.int32)
 
 
-def wakeups(cut: Cut, waits: Waits) -> Wakeups:
-    """Links each known waker to the segment of the wait it ended. Where a label cut a wait, to the part it acted in."""
+def wakeups(cut: Cut, waits: BlockedWaits, holds: Holds, end: int) -> Wakeups:
+    """Links each known waker to the segment of the wait it ended, and who had the lock before it. Where a label cut a
+    wait, to the part it acted in. `end`: as of `holds.links`."""
     segments = cut.segments
-    rows = np.flatnonzero(cut.wait != NONE)
-    wait = cut.wait[rows]
-    linked = (waits.waker[wait] != NONE) & (segments.ts[rows] <= waits.t[wait]) & (waits.t[wait] < segments.te[rows])
-    rows, wait = rows[linked], wait[linked]
-    return Wakeups(segments.thread[rows], waits.waker[wait], waits.t[wait], rows.astype(np.int32))
+    parts = np.flatnonzero(cut.wait != NONE)
+    parts = parts[np.lexsort((segments.ts[parts], cut.wait[parts]))]
+    thread, class_, waker = i32(waits.thread), waits.object_class.astype(np.int64), i32(waits.waker)
+    asked = LockWaits(thread, i64(waits.begin), class_, i64(waits.lock), waker, i64(waits.t), i64(waits.told))
+    found = links(asked, holds, end)
+    part = latest(cut.wait[parts], segments.ts[parts], found.wait, found.t)
+    rows = np.r_[parts, NONE][part]
+    linked = (rows != NONE) & (found.t < segments.te[rows])
+    rows = rows[linked]
+    order = np.lexsort((found.t[linked], rows))
+    return Wakeups(
+        segments.thread[rows][order],
+        found.waker[linked][order],
+        found.t[linked][order],
+        rows[order].astype(np.int32),
+        found.since[linked][order],
+    )
 
 
 @dataclass(frozen=True)

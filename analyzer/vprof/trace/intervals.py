@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vprof.lookup import latest
-from vprof.model import NONE, Bool, Int32, Int64, Intervals
-from vprof.records import ABORTED, INTERVAL_BEGIN, INTERVAL_END, NOT_CREATED, OBJECT, ON_BEHALF, Records
+from vprof.tables.lookup import latest
+from vprof.tables.model import NONE, Bool, Int32, Int64, Intervals
+from vprof.trace.records import ABORTED, INTERVAL_BEGIN, INTERVAL_END, NOT_CREATED, OBJECT, ON_BEHALF, Records
 
 UNFINISHED = "unfinished"
 ABORTED_REASON = "aborted"
@@ -29,7 +29,7 @@ OLDEST_NS = 3600 * 10**9
 """A request that waited longer before its interval began: its program more likely named another clock or unit."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Instances:
     """One row per begin record, sorted by (id, begin). `end_thread` is NONE where no end was found.
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vprof.kernels import helper, kernel
-from vprof.model import NONE, Bool, Int32, Int64
-from vprof.nesting import nest, preorder
-from vprof.window import PostOrder, UInt16, Window
+from vprof.tables.kernels import kernel, loop
+from vprof.tables.model import NONE, Bool, Int32, Int64, UInt16
+from vprof.trace.nesting import nest, preorder
+from vprof.trace.window import PostOrder, Window
 
 
 @dataclass(frozen=True)
@@ -37,25 +37,31 @@ def nested_calls(rows: PostOrder, window: Window) -> Calls:
     """Writes the starts of `rows`."""
     span, corrected = nest(rows.thread, rows.depth, rows.start, rows.end, window.begin, window.end)
     order, parent = preorder(rows.thread, span)
-    number, call, start, end, depth = _in_order(order, rows.number, rows.call, rows.start, rows.end, rows.depth)
-    # The rows of a thread stay together.
-    return Calls(rows.thread, number, call, start, end, depth, parent, corrected)
+    return Calls(*_in_order(order, rows), parent, corrected)
 
 
 @kernel
-def _in_order(order, number, call, start, end, depth):  # type: ignore[no-untyped-def]
-    """The columns in this order; all at once, since rows that follow each other lie near each other."""
-    to = np.empty_like(number), np.empty_like(call), np.empty_like(start), np.empty_like(end), np.empty_like(depth)
-    _move(order, number, call, start, end, depth, *to)
+def _in_order(order: Int64, rows: PostOrder) -> PostOrder:
+    """The rows in this order, in which those of a thread stay together; all columns at once, since rows that follow
+    each other lie near each other."""
+    to = PostOrder(
+        rows.thread,
+        np.empty_like(rows.number),
+        np.empty_like(rows.call),
+        np.empty_like(rows.start),
+        np.empty_like(rows.end),
+        np.empty_like(rows.depth),
+    )
+    _move(order, rows, to)
     return to
 
 
-@helper
-def _move(order, number, call, start, end, depth, to_number, to_call, to_start, to_end, to_depth):  # type: ignore[no-untyped-def]
+@loop
+def _move(order: Int64, rows: PostOrder, to: PostOrder) -> None:
     for i in range(len(order)):
         of = order[i]
-        to_number[i], to_call[i] = number[of], call[of]
-        to_start[i], to_end[i], to_depth[i] = start[of], end[of], depth[of]
+        to.number[i], to.call[i] = rows.number[of], rows.call[of]
+        to.start[i], to.end[i], to.depth[i] = rows.start[of], rows.end[of], rows.depth[of]
 
 
 def kept(calls: Calls, keep: Bool) -> Calls:
@@ -86,13 +92,9 @@ def _adopt(parent: Int64, keep: Bool) -> Int64:
     return out
 
 
+@kernel
 def labels_at_entry(thread: Int32, start: Int64, label_thread: Int32, label_t: Int64, label: Int32) -> Int32:
     """What the thread worked on when it entered each call; both tables sorted by (thread, time)."""
-    return _labels_at_entry(thread, start, label_thread, label_t, label)  # type: ignore[no-any-return]
-
-
-@kernel
-def _labels_at_entry(thread: Int32, start: Int64, label_thread: Int32, label_t: Int64, label: Int32) -> Int32:
     out = np.empty(len(thread), np.int32)
     k = 0
     for i in range(len(thread)):

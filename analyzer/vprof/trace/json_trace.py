@@ -2,9 +2,9 @@
 
     {"intervals": [{"sid": "t0", "type": "pay", "begin": {"tid": 1, "t": 0}, "end": {"tid": 1, "t": 9}, "ignore":
     false}],
-     "segments":  [[tid, sid | null, ts, te, state]],         "exec", "blocked" ...: model.STATE_NAMES
+     "segments":  [[tid, sid | null, ts, te, state]],         "exec", "blocked" ...: kinds.STATE_NAMES
      "functions": [[tid, sid | null, name, call site, fs, fe]],          optionally a seventh item: depth
-     "wakeups":   [[tid, waker tid, t]],                                 optionally more items (object): not used
+     "wakeups":   [[tid, waker tid, t]],        optionally a fourth item (object): not used; and a fifth: since when
      "created":   [[creator tid, ts, consumer tid, ts2]],                optionally a fifth item: task, not used
      "root": "main", "heights": {"main": 1, "f": 0}}
 
@@ -23,9 +23,10 @@ from typing import Any
 import numpy as np
 
 from vprof.errors import TraceError
-from vprof.heights import acyclic, heights
-from vprof.json_links import link_created, link_wakeups
-from vprof.model import BLOCKED, NONE, QUEUE, STATE_NAMES, Intervals, Invocations, Program, Segments, Trace
+from vprof.program.heights import acyclic, heights
+from vprof.tables.kinds import BLOCKED, QUEUE, STATE_NAMES
+from vprof.tables.model import NONE, SINCE_ALWAYS, Intervals, Invocations, Program, Segments, Trace
+from vprof.trace.json_links import link_created, link_wakeups
 
 Row = list[Any]
 
@@ -69,7 +70,10 @@ def trace_from_dict(data: Any) -> Trace:
     intervals = _intervals(_list(data, "intervals"), threads, labels, types)
     segments = _segments(_list(data, "segments"), threads, labels, notes)
     invocations = _invocations(_list(data, "functions"), threads, labels, functions, sites)
-    wakeups = link_wakeups(_pairs(_list(data, "wakeups"), "wakeups", (0, 1), (2,), threads), segments, notes)
+    woken = _list(data, "wakeups")
+    pairs = _pairs(woken, "wakeups", (0, 1), (2,), threads)
+    since = [_since(row, f"wakeups[{i}]") for i, row in enumerate(woken)]
+    wakeups = link_wakeups([(*row, s) for row, s in zip(pairs, since, strict=True)], segments, notes)
     created = link_created(_pairs(_list(data, "created"), "created", (0, 2), (1, 3), threads), segments, notes)
     program = _program(data, functions, invocations)
     n = len(intervals.begin)
@@ -77,7 +81,7 @@ def trace_from_dict(data: Any) -> Trace:
         threads=threads.all(),
         interval_ids=labels.all()[:n],
         types=types.all(),
-        sites=sites.all(),
+        call_sites=sites.all(),
         program=program,
         segments=segments,
         invocations=invocations,
@@ -172,7 +176,9 @@ def _segments(items: list[Any], threads: _Names, labels: _Names, notes: list[str
             )
     c = np.array(real, np.int64).reshape(-1, 5).T
     thread, label, state = c[0].astype(np.int32), c[3].astype(np.int32), c[4].astype(np.int8)
-    return Segments(thread, label, c[1], c[2], state, object_class=np.zeros(len(real), np.int8))
+    return Segments(
+        thread=thread, interval=label, ts=c[1], te=c[2], state=state, object_class=np.zeros(len(real), np.int8)
+    )
 
 
 def _invocations(items: list[Any], threads: _Names, labels: _Names, functions: _Names, sites: _Names) -> Invocations:
@@ -191,13 +197,13 @@ def _invocations(items: list[Any], threads: _Names, labels: _Names, functions: _
     _order_twins(rows)
     depths = _depths(rows, threads)
     return Invocations(
-        np.array([r[0] for r in rows], np.int32),
-        np.array([r[5] for r in rows], np.int32),
-        np.array([functions[r[6]] for r in rows], np.int32),
-        np.array([sites[r[7]] for r in rows], np.int32),
-        np.array([r[1] for r in rows], np.int64),
-        np.array([-r[2] for r in rows], np.int64),
-        np.array(depths, np.int32),
+        thread=np.array([r[0] for r in rows], np.int32),
+        interval=np.array([r[5] for r in rows], np.int32),
+        function=np.array([functions[r[6]] for r in rows], np.int32),
+        call_site=np.array([sites[r[7]] for r in rows], np.int32),
+        fs=np.array([r[1] for r in rows], np.int64),
+        fe=np.array([-r[2] for r in rows], np.int64),
+        depth=np.array(depths, np.int32),
     )
 
 
@@ -246,6 +252,16 @@ def _pairs(
     return out
 
 
+def _since(row: Any, where: str) -> int:
+    """Since when the waker of a checked row is to blame: its fifth item."""
+    given = row[4] if len(row) > 4 else None
+    if given is None:
+        return SINCE_ALWAYS
+    if _int(given, where) >= row[2]:
+        raise TraceError(f"{where}: the waker is to blame since {given}, but acted at {row[2]}")
+    return int(given)
+
+
 def _program(data: dict[str, Any], functions: _Names, inv: Invocations) -> Program:
     given = data.get("heights")
     if given is not None and not isinstance(given, dict):
@@ -264,7 +280,15 @@ def _program(data: dict[str, Any], functions: _Names, inv: Invocations) -> Progr
         raise TraceError(f'"root" {root!r} has no entry in "heights"')
     top = height[functions[root]] if root in functions.number else max(height, default=0)
     everything = np.ones(len(names), np.bool_)
-    return Program(names, [""] * len(names), calls, np.array(height, np.int32), top, everything, everything)
+    return Program(
+        functions=names,
+        definitions=[""] * len(names),
+        calls=calls,
+        height=np.array(height, np.int32),
+        root_height=top,
+        on=everything,
+        complete=everything,
+    )
 
 
 def _observed_calls(inv: Invocations, n: int) -> list[list[int]]:

@@ -16,12 +16,13 @@ from pathlib import Path
 
 import numpy as np
 
-from vprof.chunks import read_chunks
-from vprof.clock import Clock
 from vprof.errors import UsageError
-from vprof.kernel_sched import Schedule, read_schedule
-from vprof.loading import load_trace
-from vprof.model import BLOCKED, DISK, EXEC, FAULT, NONE, OFF_CPU, PREEMPTED, Bool, Int64, Trace
+from vprof.tables.kinds import BLOCKED, DISK, EXEC, FAULT, OFF_CPU, PREEMPTED
+from vprof.tables.model import NONE, Bool, Int64, Trace
+from vprof.trace.chunks import read_chunks
+from vprof.trace.clock import Clock
+from vprof.trace.kernel_sched import Schedule, read_schedule
+from vprof.trace.loading import load_trace
 
 
 @dataclass
@@ -54,8 +55,8 @@ class Absences:
     delayed: int = 0
 
 
-@dataclass
-class OffCpu:
+@dataclass(kw_only=True)
+class KernelOffCpu:
     """ns off the CPU, by the kernel outside of recorded waits and within; of the latter, in those whose waker is known.
 
     Recorded: states outside of recorded waits, `mixed` where preempted as well as blocked; of waits with a known waker
@@ -75,7 +76,7 @@ class OffCpu:
 class Agreement:
     threads: int
     edges: Edges
-    off_cpu: OffCpu
+    off_cpu: KernelOffCpu
     lost: int
 
 
@@ -121,7 +122,10 @@ def compare(trace: Trace, schedule: Schedule, clock: Clock) -> Agreement:
     waking = clock.to_ns(schedule.waking)
     numbers = {tid: number for number, tid in enumerate(tids(trace)) if tid}
     out = Agreement(
-        0, Edges(*(Sum() for _ in fields(Edges))), OffCpu(Absences(), Absences(), Absences()), schedule.lost
+        0,
+        Edges(*(Sum() for _ in fields(Edges))),
+        KernelOffCpu(outside=Absences(), within=Absences(), known=Absences()),
+        schedule.lost,
     )
     for thread in _threads(trace):
         a, b = np.searchsorted(schedule.thread, [thread.tid, thread.tid + 1])
@@ -152,7 +156,9 @@ def _threads(trace: Trace) -> Iterator[_Thread]:
         yield _Thread(number, tid, s.ts[mine], s.te[mine], state, wait, waker[mine], woken[mine])
 
 
-def _add_off_cpu(total: OffCpu, thread: _Thread, left: Int64, runnable: Int64, back: Int64, preempted: Bool) -> None:
+def _add_off_cpu(
+    total: KernelOffCpu, thread: _Thread, left: Int64, runnable: Int64, back: Int64, preempted: Bool
+) -> None:
     times = [np.clip(t, *thread.recorded()) for t in (left, runnable, back)]
     known = thread.wait & (thread.waker != NONE)
     everywhere = np.ones(len(thread.wait), np.bool_)
@@ -219,7 +225,7 @@ def _edges(e: Edges) -> list[str]:
     return [*lines, f"{'never slept':<50} {e.awake.count:>8} {_seconds(e.awake.ns):>10}"]
 
 
-def _off_cpu(o: OffCpu) -> list[str]:
+def _off_cpu(o: KernelOffCpu) -> list[str]:
     out, within = o.outside, o.within
     rows = (
         (

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from vprof.errors import UsageError
-from vprof.model import Bool, Int64
+from vprof.tables.model import Bool, Int64
 
 TRACEFS = Path("/sys/kernel/tracing")
 INTERRUPT = 0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vprof.model import Int32, Int64
+from vprof.tables.model import Int32, Int64
 
 _LIMITS = np.iinfo(np.int64)
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from vprof.errors import TraceError
-from vprof.model import Trace
+from vprof.tables.model import Trace
 
 
 def load_trace(path: Path, root: str | None = None) -> Trace:
     """`root`: make each outermost call of this function an interval. Raises TraceError or UsageError in one line."""
     if is_json(path):
-        from vprof.json_trace import load_json as load
+        from vprof.trace.json_trace import load_json as load
     else:
-        from vprof.trace import load_binary as load
+        from vprof.trace.reading import load_binary as load
     trace = load(path)
     if root is None:
         return trace
-    from vprof.root import with_root
+    from vprof.trace.root import with_root
 
     return with_root(trace, root)
 

@@ -1,4 +1,4 @@
-"""Lost records and the intervals they spoil (ALGORITHMS section 8)."""
+"""Lost records and the intervals they spoil (docs/algorithms.md section 8)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vprof.chunks import TraceFile
-from vprof.clock import Clock
-from vprof.edges import Handovers
-from vprof.intervals import LOSS, Instances, Labels
-from vprof.model import NONE, Bool, Int64, Losses
-from vprof.records import COUNT, LOST, Records
+from vprof.tables.model import NONE, Bool, Int64, Losses
+from vprof.trace.chunks import TraceFile
+from vprof.trace.clock import Clock
+from vprof.trace.edges import Handovers
+from vprof.trace.intervals import LOSS, Instances, Labels
+from vprof.trace.records import COUNT, LOST, Records
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,34 @@
 """Several traces of one program and one plan as one trace: functions, sites and types meet by name, all else side by
 side.
 
-Intervals of different plans are never combined (ALGORITHMS section 4). Times are kept: traces of one boot share a
-clock.
+Intervals of different plans are never combined (docs/algorithms.md section 4). Times are kept: traces of one boot
+share a clock.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
 from vprof.errors import UsageError
-from vprof.model import NONE, Created, Int32, Int64, Intervals, Invocations, Losses, Program, Segments, Trace, Wakeups
+from vprof.tables.model import (
+    NONE,
+    Created,
+    Int32,
+    Int64,
+    Intervals,
+    Invocations,
+    Losses,
+    Program,
+    Segments,
+    Trace,
+    Wakeups,
+)
+
+T = TypeVar("T")
 
 
 def merge(traces: Sequence[Trace]) -> Trace:
@@ -22,7 +36,7 @@ def merge(traces: Sequence[Trace]) -> Trace:
     if len(traces) == 1:
         return traces[0]
     program, function_maps = _programs([t.program for t in traces])
-    sites, site_maps = _names([t.sites for t in traces])
+    sites, site_maps = _names([t.call_sites for t in traces])
     types, type_maps = _names([t.types for t in traces])
     thread_at = _offsets(len(t.threads) for t in traces)
     segment_at = _offsets(len(t.segments.ts) for t in traces)
@@ -46,30 +60,35 @@ def merge(traces: Sequence[Trace]) -> Trace:
         threads=[f"{i + 1}:{name}" for i, t in enumerate(traces) for name in t.threads],
         interval_ids=[ids[i] for i in order],
         types=types,
-        sites=sites,
+        call_sites=sites,
         program=program,
         segments=_join([p.segments for p in parts], Segments),
         invocations=_join([p.invocations for p in parts], Invocations),
         wakeups=_join([p.wakeups for p in parts], Wakeups),
         created=_join([p.created for p in parts], Created),
         intervals=Intervals(*(c[order] for c in vars(joined).values())),
+        root=traces[0].root,
         has_sync=any(t.has_sync for t in traces),
         excluded=_total([t.excluded for t in traces]),
         excluded_latencies=np.concatenate([t.excluded_latencies for t in traces]),
         recorded_ns=sum(t.recorded_ns for t in traces),
+        built_from=list(dict.fromkeys(source for t in traces for source in t.built_from)),
         probe_ns=max((t.probe_ns for t in traces if t.probe_ns), default=None),
         **_losses(traces),
+        strayed=[f"{i + 1}:{name}" for i, t in enumerate(traces) for name in t.strayed],
+        uninterposed=list(dict.fromkeys(one for t in traces for one in t.uninterposed)),
         slices=[part for t in traces for part in t.slices],
         notes=[f"trace {i + 1}: {note}" for i, t in enumerate(traces) for note in t.notes],
     )
 
 
-def _offsets(lengths) -> Int64:  # type: ignore[no-untyped-def]
+def _offsets(lengths: Iterable[int]) -> Int64:
     return np.concatenate(([0], np.cumsum(list(lengths)))).astype(np.int64)
 
 
-def _join(parts, table: Callable):  # type: ignore[no-untyped-def,type-arg]
-    return table(*(np.concatenate(columns) for columns in zip(*(vars(p).values() for p in parts), strict=True)))
+def _join(parts: Sequence[Any], table: type[T]) -> T:
+    columns = [column.name for column in fields(parts[0])]
+    return table(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in columns})
 
 
 def _total(counts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -100,18 +119,20 @@ def _names(lists: list[list[str]]) -> tuple[list[str], list[Int64]]:
 
 def function_numbers(programs: list[Program]) -> tuple[list[str], list[Int64]]:
     """Names and places of all functions once, and for each program the new number of each of its functions."""
-    return _names([[f"{n}\0{p}" for n, p in zip(q.functions, q.places, strict=True)] for q in programs])
+    return _names([[f"{n}\0{p}" for n, p in zip(q.functions, q.definitions, strict=True)] for q in programs])
 
 
 def _programs(programs: list[Program]) -> tuple[Program, list[Int64]]:
     keys, maps = function_numbers(programs)
     n = len(keys)
     height = np.zeros(n, np.int32)
+    group_size = np.ones(n, np.int32)
     on, complete, switchable = (np.ones(n, np.int8) * NONE for _ in range(3))
     calls: list[set[int]] = [set() for _ in keys]
     graph: list[set[int]] = [set() for _ in keys]
     for q, new in zip(programs, maps, strict=True):
         np.maximum.at(height, new, q.height)
+        np.maximum.at(group_size, new, 1 if q.group_size is None else q.group_size)
         if np.any((on[new] != NONE) & (on[new] != q.on)):
             raise UsageError("the traces were recorded with different plans: analyze them one by one")
         on[new] = q.on
@@ -124,15 +145,16 @@ def _programs(programs: list[Program]) -> tuple[Program, list[Int64]]:
     root_height = max(q.root_height for q in programs)
     merged_calls, merged_graph = ([sorted(c) for c in joined] for joined in (calls, graph))
     merged = Program(
-        list(names),
-        list(places),
-        merged_calls,
-        height,
-        root_height,
-        on == 1,
-        complete == 1,
-        switchable == 1,
-        merged_graph,
+        functions=list(names),
+        definitions=list(places),
+        calls=merged_calls,
+        height=height,
+        root_height=root_height,
+        on=on == 1,
+        complete=complete == 1,
+        switchable=switchable == 1,
+        call_graph=merged_graph,
+        group_size=group_size,
     )
     return merged, maps
 
@@ -147,7 +169,7 @@ def _labels(trace: Trace, new: Int64, foreign: int) -> Int64:
     return labels
 
 
-def _renumbered(t: Trace, function, site, type_, label, thread: int, segment: int) -> Trace:  # type: ignore[no-untyped-def]
+def _renumbered(t: Trace, function: Int64, site: Int64, type_: Int64, label: Int64, thread: int, segment: int) -> Trace:
     i32 = np.int32
     return replace(
         t,
@@ -159,7 +181,7 @@ def _renumbered(t: Trace, function, site, type_, label, thread: int, segment: in
             thread=t.invocations.thread + thread,
             interval=label[t.invocations.interval].astype(i32),
             function=function[t.invocations.function].astype(i32),
-            site=np.where(t.invocations.site == NONE, NONE, site[t.invocations.site]).astype(i32),
+            call_site=np.where(t.invocations.call_site == NONE, NONE, site[t.invocations.call_site]).astype(i32),
         ),
         wakeups=replace(
             t.wakeups,

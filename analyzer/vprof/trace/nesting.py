@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from vprof.kernels import kernel
-from vprof.model import Int32, Int64
+from vprof.tables.kernels import kernel
+from vprof.tables.model import Int32, Int64
 
 SATURATED = 4095
 """The largest depth a record can hold: rows with it nest by their times alone."""

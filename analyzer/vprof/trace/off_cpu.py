@@ -1,7 +1,7 @@
 """Time off the CPU inside calls: OFF_CPU records -> pieces of each thread's time (runtime/TRACE_FORMAT.md section 2.3).
 
-A record says how long, and what for, but not when exactly since the thread's event before: the piece is put directly
-before the event that noticed it, and cut at the event before.
+A record says how long, and what for, but not when exactly since the thread's record before: the piece is put directly
+before the record that noticed it, and cut at the one before.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vprof.columns import groups
-from vprof.invocations import Calls
-from vprof.model import BLOCKED, DISK, FAULT, OFF_CPU, PREEMPTED, Int8, Int32, Int64
-from vprof.window import Window
+from vprof.tables.columns import groups
+from vprof.tables.kinds import BLOCKED, DISK, FAULT, OFF_CPU, PREEMPTED
+from vprof.tables.model import Int8, Int32, Int64
+from vprof.trace.invocations import Calls
+from vprof.trace.window import Window
 
 _PREEMPTED, _BLOCKED, _FAULT, _READ, _STORAGE = 1, 2, 4, 8, 16
 """Bits of aux."""
@@ -24,7 +25,7 @@ _LONG_AGO = np.iinfo(np.int64).min
 class OffCpu:
     """Pieces by (thread, start), without overlaps; `state` as in `model.Segments`.
 
-    `unplaced_ns`: time that is longer than what lies between the events around it; `placed_ns`: the other time.
+    `unplaced_ns`: time that is longer than what lies between the records around it; `placed_ns`: the other time.
     """
 
     thread: Int32

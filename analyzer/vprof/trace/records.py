@@ -7,10 +7,25 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vprof.model import Int32, Int64
+from vprof.tables.model import Int32, Int64, UInt16
 
 INVOCATION, LONG_START, INTERVAL_BEGIN, INTERVAL_END, ON_BEHALF, BLOCKED, OBJECT = 1, 2, 3, 4, 5, 6, 7
 PEER, ENQUEUE, DEQUEUE, CREATED, LOST, COUNT, ABANDONED, OFF_CPU = 8, 9, 10, 11, 12, 13, 14, 15
+EXTENDED, HELD = 0, 1
+"""Kind of records whose aux tells which they are, and one of these: above the object class."""
+HELD_SHIFT = 8
+
+
+def _bits(*kinds: int) -> int:
+    """The set of these kinds, as the bits of a number: what compiled code looks a kind up in."""
+    return sum(1 << kind for kind in kinds)
+
+
+CALLS = _bits(INVOCATION, ABANDONED)
+SPARSE = _bits(INTERVAL_BEGIN, INTERVAL_END, ON_BEHALF, ENQUEUE, DEQUEUE, CREATED, LOST)
+"""Of intervals, tasks, threads and losses."""
+TIMED = CALLS | SPARSE | _bits(BLOCKED, OFF_CPU)
+"""Their time is a moment of the thread that wrote them."""
 LONG_DURATION = 0xFFFFFFFF
 PEER_UNKNOWN, PEER_TIME_UNKNOWN = 1, 2
 SITE_BITS = 22
@@ -31,7 +46,7 @@ class Records:
     uids: list[int]
     thread: Int32
     kind: NDArray[np.uint8]
-    aux: NDArray[np.uint16]
+    aux: UInt16
     t: Int64
     word: NDArray[np.uint64]
 

@@ -14,17 +14,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vprof.columns import i32
-from vprof.errors import UsageError
-from vprof.kernels import kernel
-from vprof.model import NONE, Bool, Int32, Int64, Intervals, Segments, Trace, Wakeups
+from vprof.errors import NoIntervalError, UsageError
+from vprof.tables.columns import i32
+from vprof.tables.kernels import kernel
+from vprof.tables.model import NONE, Bool, Int32, Int64, Intervals, Segments, Trace, Wakeups
 
 LOSS = "touches lost records"
 UNFINISHED = "unfinished"
 
 
 def with_root(trace: Trace, root: str) -> Trace:
-    """Raises UsageError when the program has no such function, or none of its calls was recorded."""
+    """Raises UsageError when the program has no such function, NoIntervalError when none of its calls was recorded."""
     inv = trace.invocations
     calls = outermost(inv.thread, inv.function, inv.fs, inv.fe, functions_named(trace.program.functions, root))
     chosen = choose(root, inv.thread[calls], inv.fs[calls], inv.fe[calls], trace.spoiled, trace.open_at)
@@ -39,6 +39,7 @@ def with_root(trace: Trace, root: str) -> Trace:
         invocations=replace(inv, interval=label(chosen.intervals, inv.thread, inv.fs)),
         excluded=chosen.excluded,
         excluded_latencies=chosen.lost_latencies,
+        root=root,
     )
 
 
@@ -55,10 +56,11 @@ class Chosen:
 def choose(
     root: str, thread: Int32, fs: Int64, fe: Int64, spoiled: list[tuple[int, int, int, str]], open_at: int | None
 ) -> Chosen:
-    """From outermost calls, by (thread, begin). `spoiled`, `open_at`: of `Trace`. Raises UsageError if there is no
+    """From outermost calls, by (thread, begin). `spoiled`, `open_at`: of `Trace`. Raises NoIntervalError if there is no
     call."""
     if not len(thread):
-        raise UsageError(f"no call of {root} was recorded: was its probe on (--sites), and was it called?")
+        why = f"no call of {root} was recorded: was its probe on (--sites), and was it called?"
+        raise NoIntervalError(why, began=False, exit_code=2)
     reason = np.full(len(thread), "", dtype=object)
     for where, start, stop, why in spoiled:
         reason[((where == NONE) | (thread == where)) & (fs < stop) & (fe > start)] = why
@@ -117,7 +119,12 @@ def _relabel(trace: Trace, intervals: Intervals) -> tuple[Segments, Wakeups]:
     last_part = np.searchsorted(rows, np.arange(len(seg.ts)), side="right") - 1
     wakeups = replace(trace.wakeups, segment=i32(last_part[trace.wakeups.segment]))
     return Segments(
-        thread_of, label(intervals, thread_of, ts), ts, te, seg.state[rows], seg.object_class[rows]
+        thread=thread_of,
+        interval=label(intervals, thread_of, ts),
+        ts=ts,
+        te=te,
+        state=seg.state[rows],
+        object_class=seg.object_class[rows],
     ), wakeups
 
 

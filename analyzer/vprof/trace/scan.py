@@ -17,23 +17,45 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vprof.chunks import RELEASE_BYTES, TraceFile
-from vprof.clock import Clock, line_at, ns_on
-from vprof.columns import i64
-from vprof.kernels import helper, kernel, roomy
-from vprof.lives import Lives
-from vprof.model import Bool, Int64
-from vprof.records import (
+from vprof.tables.columns import i64
+from vprof.tables.kernels import helper, kernel, loop, roomy
+from vprof.tables.model import Bool, Int64
+from vprof.trace.chunks import RELEASE_BYTES, TraceFile
+from vprof.trace.clock import Clock, line_at, ns_on
+from vprof.trace.decode import (
+    X_AUX,
+    X_END,
+    X_KIND,
+    X_PEER,
+    X_START,
+    X_THREAD,
+    X_WAKE,
+    X_WORD,
+    Source,
+    aux_of,
+    fill_wait,
+    has_time,
+    is_call,
+    is_hold,
+    is_sparse,
+    is_wait,
+    kind_of,
+    lock_at,
+    off_ns,
+    peer_at,
+    site_of,
+    start_of_call,
+    start_of_hold,
+    start_of_wait,
+    unwrapped,
+)
+from vprof.trace.lives import Lives
+from vprof.trace.records import (
     ABANDONED,
     BLOCKED,
-    COUNT,
-    CREATED,
-    INTERVAL_BEGIN,
+    EXTENDED,
     INVOCATION,
-    LONG_DURATION,
-    LONG_START,
     LOST,
-    OBJECT,
     OFF_CPU,
     PEER,
     PEER_UNKNOWN,
@@ -43,26 +65,31 @@ from vprof.records import (
 
 NEVER, FOREVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
-C_AT, C_COUNT, C_THREAD, C_BASE, C_BEFORE, C_EVENT, C_LAST = range(7)
+C_AT, C_COUNT, C_THREAD, C_BASE, C_BEFORE, C_RECORD, C_LAST = range(7)
 """Columns of a chunk: where its words are, records, thread, base ticks; the thread's latest time before it, its latest
-event before it (LOST is told at any later one), and its latest time in it or before."""
+time with a record before it (LOST is told at any later one), and its latest time in it or before."""
 
-X_THREAD, X_KIND, X_START, X_END, X_AUX, X_WORD, X_PEER, X_WAKE = range(8)
-"""Columns of what spans a border: of a call its record's aux and w1; of a wait its object's class, waker and wake-up;
-of time off the CPU its bits and duration, and as X_PEER the last event before it."""
-
-_LAST, _HIGHEST, _EVENT, _LINE, _BORDER, _OFF_ROW, _OFF_STOP, _FIRST = range(8)
+_LAST, _HIGHEST, _RECORD, _LINE, _BORDER, _OFF_ROW, _OFF_STOP, _FIRST, _HOLDS = range(9)
 """What is known of a thread between its chunks."""
 
 _BACKWARDS, _UNKNOWN, _ABANDONED, _WAITS, _FRESH = range(5)
 _N_SPARSE, _N_SPANNING = 5, 6
 _COUNTS = 7
 
+Y_HEAD, Y_TIME, Y_WORD = range(3)
+"""Columns of records of some kinds: thread, kind and aux as one number, the time in ns, and w1."""
+
+_WAKER, _KNOWN = 2, 1
+"""Of a thread's uid: it ended a wait; it occurs as the peer of a new thread."""
+
+_FROM, _TO = range(2)
+"""Columns of the asked times."""
+
 _PEER_TABLE = 1 << 16
 """Thread uids below this are looked up; greater ones, which no real trace has, are listed one by one."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Scan:
     """`records`: those of intervals, tasks, threads and losses. `chunks` (columns C_*) are sorted by thread, `spanning`
     (X_*) too. `lives` go from each thread's first to its last moment. `seen` are site numbers with calls, `wakers`
@@ -91,15 +118,29 @@ Progress = Callable[[float], None]
 """Is told which part of the work is done, 0 to 1."""
 
 
+class _Asked(NamedTuple):
+    """Borders of windows; times (from, to), and how many calls began in each."""
+
+    borders: Int64
+    times: Int64
+    entered: Int64
+
+
 class _Tables(NamedTuple):
+    """What is found: by thread _LAST ..., the counts, by site and by uid what was seen; and tables that grow: of rows
+    Y_*, of rows X_*, and of the uids that are too great for `peers`."""
+
     state: Int64
     counts: Int64
     seen: NDArray[np.uint8]
     peers: NDArray[np.uint8]
+    sparse: Int64
+    spanning: Int64
+    fresh: Int64
 
 
 def scan(
-    file: TraceFile, uids: list[int], clock: Clock, borders: Int64, times: Int64, progress: Progress = lambda part: None
+    file: TraceFile, uids: list[int], clock: Clock, borders: Int64, times: Int64, progress: Progress = lambda done: None
 ) -> Scan:
     """Threads are numbered in the order of `uids`, then as they turn up. `borders` in ns, sorted; `times`: rows (from,
     to) for `calls_entered`."""
@@ -114,28 +155,29 @@ def scan(
         np.zeros(_COUNTS, np.int64),
         np.zeros(1 << SITE_BITS, np.uint8),
         np.zeros(_PEER_TABLE, np.uint8),
+        sparse=np.zeros((1024, 3), np.int64),
+        spanning=np.zeros((64, 8), np.int64),
+        fresh=np.zeros(64, np.int64),
     )
-    sparse, spanning, fresh = np.zeros((1024, 3), np.int64), np.zeros((64, 8), np.int64), np.zeros((64, 1), np.int64)
-    entered = np.zeros(len(times), np.int64)
+    asked = _Asked(borders, i64(times), np.zeros(len(times), np.int64))
     portions = _portions(chunks)
     for done, part in enumerate(portions, 1):
-        sparse, spanning, fresh = _scan(
-            file.words, part, clock.lines(), borders, i64(times), entered, tables, sparse, spanning, fresh
-        )
+        tables = _scan(Source(file.words, clock.lines()), part, asked, tables)
         file.release()
         progress(done / len(portions))
     count = tables.counts
-    wakers = _number_peers(numbers, tables.peers, fresh[: count[_FRESH], 0])
-    spanning = spanning[: count[_N_SPANNING]]
+    wakers = _number_peers(numbers, tables.peers, tables.fresh[: count[_FRESH]])
+    wakers[: len(tables.state)] |= tables.state[:, _HOLDS] > 0
+    spanning = tables.spanning[: count[_N_SPANNING]]
     return Scan(
-        records=_grouped(list(numbers), sparse[: count[_N_SPARSE]]),
+        records=_grouped(list(numbers), tables.sparse[: count[_N_SPARSE]]),
         chunks=chunks[np.argsort(chunks[:, C_THREAD], kind="stable")],
         spanning=spanning[np.argsort(spanning[:, X_THREAD], kind="stable")],
         borders=borders,
         lives=_lives(tables.state, len(numbers)),
         seen=np.flatnonzero(tables.seen),
         wakers=wakers,
-        calls_entered=entered,
+        calls_entered=asked.entered,
         waits=int(count[_WAITS]),
         abandoned=int(count[_ABANDONED]),
         backwards=int(count[_BACKWARDS]),
@@ -150,8 +192,8 @@ def _portions(chunks: Int64) -> list[Int64]:
 
 
 def _fresh_state(threads: int) -> Int64:
-    state = np.zeros((threads, 8), np.int64)
-    state[:, [_LAST, _HIGHEST, _EVENT, _OFF_STOP]] = NEVER
+    state = np.zeros((threads, 9), np.int64)
+    state[:, [_LAST, _HIGHEST, _RECORD, _OFF_STOP]] = NEVER
     state[:, _FIRST] = FOREVER
     return state
 
@@ -168,13 +210,13 @@ def _number_peers(numbers: dict[int, int], peers: NDArray[np.uint8], fresh: Int6
     for uid in np.flatnonzero(peers).tolist() + np.unique(fresh).tolist():
         numbers.setdefault(uid, len(numbers))
     wakers = np.zeros(len(numbers), np.bool_)
-    for uid in np.flatnonzero(peers & 2).tolist() + np.unique(fresh).tolist():
+    for uid in np.flatnonzero(peers & _WAKER).tolist() + np.unique(fresh).tolist():
         wakers[numbers[uid]] = True
     return wakers
 
 
 def _grouped(uids: list[int], sparse: Int64) -> Records:
-    packed = sparse[:, 0]
+    packed = sparse[:, Y_HEAD]
     thread = (packed >> 32).astype(np.int32)
     order = np.argsort(thread, kind="stable")
     packed = packed[order]
@@ -183,148 +225,99 @@ def _grouped(uids: list[int], sparse: Int64) -> Records:
         thread[order],
         ((packed >> 16) & 0xFF).astype(np.uint8),
         (packed & 0xFFFF).astype(np.uint16),
-        sparse[order, 1],
-        sparse[order, 2].view(np.uint64),
+        sparse[order, Y_TIME],
+        sparse[order, Y_WORD].view(np.uint64),
     )
 
 
 @kernel
-def _scan(words, chunks, lines, borders, times, entered, tables, sparse, spanning, fresh):  # type: ignore[no-untyped-def]
-    """Returns the growing tables; fills the C_BEFORE, C_EVENT and C_LAST of the chunks."""
-    count = tables.counts
+def _scan(source: Source, chunks: Int64, asked: _Asked, found: _Tables) -> _Tables:
+    """Fills the C_BEFORE, C_RECORD and C_LAST of the chunks."""
+    count = found.counts
     for c in range(len(chunks)):
         n = chunks[c, C_COUNT]
-        sparse, spanning = roomy(sparse, count[_N_SPARSE], n), roomy(spanning, count[_N_SPANNING], n)
-        fresh = roomy(fresh, count[_FRESH], n)
-        _scan_chunk(words, chunks[c], lines, borders, times, entered, tables, sparse, spanning, fresh)
-    return sparse, spanning, fresh
+        found = _Tables(
+            found.state,
+            count,
+            found.seen,
+            found.peers,
+            roomy(found.sparse, count[_N_SPARSE], n),
+            roomy(found.spanning, count[_N_SPANNING], n),
+            roomy(found.fresh, count[_FRESH], n),
+        )
+        _scan_chunk(source, chunks[c], asked, found)
+    return found
 
 
-@helper
-def _scan_chunk(words, chunk, lines, borders, times, entered, tables, sparse, spanning, fresh):  # type: ignore[no-untyped-def]
-    count = tables.counts
-    at, n, thread, base = chunk[C_AT], chunk[C_COUNT], chunk[C_THREAD], chunk[C_BASE]
-    own = tables.state[thread]
-    last, highest, event, line, first = own[_LAST], own[_HIGHEST], own[_EVENT], own[_LINE], own[_FIRST]
+@loop
+def _scan_chunk(source: Source, chunk: Int64, asked: _Asked, found: _Tables) -> None:
+    words, lines, count = source.words, source.lines, found.counts
+    begin, n, thread, base = chunk[C_AT], chunk[C_COUNT], chunk[C_THREAD], chunk[C_BASE]
+    own = found.state[thread]
+    last, highest, recorded, line, first = own[_LAST], own[_HIGHEST], own[_RECORD], own[_LINE], own[_FIRST]
     off_stop = own[_OFF_STOP]
-    chunk[C_BEFORE], chunk[C_EVENT] = last, event
-    passed, ahead = _borders(borders, own, last)
+    chunk[C_BEFORE], chunk[C_RECORD] = last, recorded
+    passed, ahead = _borders(asked.borders, own, last)
     previous = 0
     for i in range(n):
-        head, word = words[at + 2 * i], words[at + 2 * i + 1]
-        kind, aux = (head >> 60) & 15, (head >> 48) & 0xFFF
+        at = begin + 2 * i
+        head, word = words[at], words[at + 1]
+        kind, aux = kind_of(head), aux_of(head)
         ticks = unwrapped(head, base)
         line = line_at(lines, ticks, line)
         t = ns_on(lines, ticks, line)
-        if has_time(kind):
+        held = is_hold(words, at, n - i)
+        if has_time(kind) or held:
             count[_BACKWARDS] += t < highest
             highest = max(highest, t)
             t = max(t, last + 1) if last != NEVER else t
             last = t
             first = min(first, t)
             if t >= ahead:
-                passed, ahead = _borders(borders, own, t)
+                passed, ahead = _borders(asked.borders, own, t)
         if is_call(kind):
-            started = start_ticks(words, at + 2 * i, previous, ticks, word)
-            start = min(ns_on(lines, started, line_at(lines, started, line)), t)
+            start = min(start_of_call(source, at, previous, ticks, line), t)
             first = min(first, start)
-            tables.seen[(word >> 32) & ((1 << SITE_BITS) - 1)] = 1
-            count[_ABANDONED] += kind == ABANDONED
-            if len(entered):
-                _enter(times, entered, start)
+            _count_call(asked, found, kind, word, start)
             if start < passed:
-                _span(spanning, count, thread, INVOCATION, start, t, aux, word, 0, 0)
+                _span(found, thread, INVOCATION, start, t, aux, word, 0)
             if start < off_stop:
-                floor = spanning[own[_OFF_ROW]]
+                floor = found.spanning[own[_OFF_ROW]]
                 floor[X_PEER] = max(floor[X_PEER], start)
         elif kind == BLOCKED:
-            if is_group(words, at + 2 * i, n - i):
-                begin = min(ns_on(lines, word, line_at(lines, word, line)), t)
-                first = min(first, begin)
-                count[_WAITS] += 1
-                peer = words[at + 2 * i + 5]
-                if (words[at + 2 * i + 4] >> 48) & PEER_UNKNOWN:
-                    peer = -1
-                else:
-                    peer &= 0xFFFFFFFF
-                    _meet(tables.peers, fresh, count, peer, 2)
-                if begin < passed:
-                    woke = unwrapped(words[at + 2 * i + 4], base)
-                    wake = ns_on(lines, woke, line_at(lines, woke, line))
-                    _span(spanning, count, thread, BLOCKED, begin, t, aux, 0, peer, wake)
+            if is_wait(words, at, n - i):
+                start = min(start_of_wait(source, at, line), t)
+                first = min(first, start)
+                _count_wait(found, peer_at(words, at))
+                if start < passed:
+                    row = found.spanning[count[_N_SPANNING]]
+                    fill_wait(row, source, at, base, line)
+                    row[X_THREAD], row[X_KIND], row[X_START], row[X_END] = thread, BLOCKED, start, t
+                    count[_N_SPANNING] += 1
         elif kind == OFF_CPU:
-            start = max(t - off_ns(word), event)
+            start = max(t - off_ns(word), recorded)
             if start < passed:
                 own[_OFF_ROW], off_stop = count[_N_SPANNING], t
-                _span(spanning, count, thread, OFF_CPU, start, t, aux, word, event, 0)
-        elif kind == 0:
+                _span(found, thread, OFF_CPU, start, t, aux, word, recorded)
+        elif held:
+            own[_HOLDS] += 1
+            start = start_of_hold(source, at, line, t)
+            if start < passed:
+                _span(found, thread, EXTENDED, start, t, 0, lock_at(words, at), 0)
+        elif kind == EXTENDED:
             count[_UNKNOWN] += 1
         elif is_sparse(kind, previous):
-            row = sparse[count[_N_SPARSE]]
-            row[0], row[1], row[2] = (thread << 32) | (kind << 16) | aux, t, word
-            count[_N_SPARSE] += 1
-            if kind == PEER and not aux & PEER_UNKNOWN:
-                _meet(tables.peers, fresh, count, word & 0xFFFFFFFF, 1)
+            _keep(found, thread, head, t, word)
         if has_time(kind) and kind != LOST:
-            event = t
+            recorded = t
         previous = kind
-    own[_LAST], own[_HIGHEST], own[_EVENT], own[_LINE], own[_FIRST] = last, highest, event, line, first
+    own[_LAST], own[_HIGHEST], own[_RECORD], own[_LINE], own[_FIRST] = last, highest, recorded, line, first
     own[_OFF_STOP] = off_stop
     chunk[C_LAST] = last
 
 
 @helper
-def unwrapped(head, base):  # type: ignore[no-untyped-def]
-    """Full ticks: the value nearest to the chunk's base that has the head's low 48 bits."""
-    # Shifted up, the difference of the low 48 bits wraps as a signed number does.
-    return base + (((head - base) << 16) >> 16)
-
-
-@helper
-def has_time(kind):  # type: ignore[no-untyped-def]
-    """Whether the time of the record is a moment of the thread that wrote it."""
-    return (0b1101111001111010 >> kind) & 1 != 0
-
-
-@helper
-def is_call(kind):  # type: ignore[no-untyped-def]
-    return (0b0100000000000010 >> kind) & 1 != 0
-
-
-@helper
-def is_sparse(kind, previous):  # type: ignore[no-untyped-def]
-    """Records of intervals, tasks, threads and losses."""
-    if kind == PEER:
-        return previous == CREATED
-    if kind == COUNT:
-        return previous == LOST
-    if kind == OBJECT:
-        return previous == INTERVAL_BEGIN
-    return (0b0001111000111000 >> kind) & 1 != 0
-
-
-@helper
-def is_group(words, at, rest):  # type: ignore[no-untyped-def]
-    """A BLOCKED record with the two that follow it."""
-    return rest > 2 and (words[at + 2] >> 60) & 15 == OBJECT and (words[at + 4] >> 60) & 15 == PEER
-
-
-@helper
-def start_ticks(words, at, previous, ticks, word):  # type: ignore[no-untyped-def]
-    """Ticks of a call's entry: exit minus duration, or what the LONG_START record before says."""
-    duration = word & 0xFFFFFFFF
-    if duration == LONG_DURATION and previous == LONG_START:
-        return words[at - 1]
-    return ticks - duration
-
-
-@helper
-def off_ns(word):  # type: ignore[no-untyped-def]
-    return word if 0 <= word < 1 << 62 else 1 << 62
-
-
-@helper
-def _borders(borders, own, t):  # type: ignore[no-untyped-def]
+def _borders(borders: Int64, own: Int64, t: int) -> tuple[int, int]:
     """The last border that the thread has passed at t, and the next one."""
     b = own[_BORDER]
     while b < len(borders) and borders[b] <= t:
@@ -334,24 +327,45 @@ def _borders(borders, own, t):  # type: ignore[no-untyped-def]
 
 
 @helper
-def _span(spanning, count, thread, kind, start, end, aux, word, peer, wake):  # type: ignore[no-untyped-def]
-    row = spanning[count[_N_SPANNING]]
+def _count_call(asked: _Asked, found: _Tables, kind: int, word: int, start: int) -> None:
+    found.seen[site_of(word)] = 1
+    found.counts[_ABANDONED] += kind == ABANDONED
+    for k in range(len(asked.times)):
+        if asked.times[k, _FROM] <= start <= asked.times[k, _TO]:
+            asked.entered[k] += 1
+
+
+@helper
+def _count_wait(found: _Tables, peer: int) -> None:
+    found.counts[_WAITS] += 1
+    if peer >= 0:
+        _meet(found, peer, _WAKER)
+
+
+@helper
+def _span(found: _Tables, thread: int, kind: int, start: int, end: int, aux: int, word: int, peer: int) -> None:
+    """Adds a row to `spanning`."""
+    row = found.spanning[found.counts[_N_SPANNING]]
     row[X_THREAD], row[X_KIND], row[X_START], row[X_END] = thread, kind, start, end
-    row[X_AUX], row[X_WORD], row[X_PEER], row[X_WAKE] = aux, word, peer, wake
-    count[_N_SPANNING] += 1
+    row[X_AUX], row[X_WORD], row[X_PEER], row[X_WAKE] = aux, word, peer, 0
+    found.counts[_N_SPANNING] += 1
 
 
 @helper
-def _meet(peers, fresh, count, uid, bits):  # type: ignore[no-untyped-def]
-    if uid < len(peers):
-        peers[uid] |= bits
+def _keep(found: _Tables, thread: int, head: int, t: int, word: int) -> None:
+    """Adds a row to `sparse`."""
+    kind, aux = kind_of(head), aux_of(head)
+    row = found.sparse[found.counts[_N_SPARSE]]
+    row[Y_HEAD], row[Y_TIME], row[Y_WORD] = (thread << 32) | (kind << 16) | aux, t, word
+    found.counts[_N_SPARSE] += 1
+    if kind == PEER and not aux & PEER_UNKNOWN:
+        _meet(found, word & 0xFFFFFFFF, _KNOWN)
+
+
+@helper
+def _meet(found: _Tables, uid: int, bit: int) -> None:
+    if uid < len(found.peers):
+        found.peers[uid] |= bit
     else:
-        fresh[count[_FRESH], 0] = uid
-        count[_FRESH] += 1
-
-
-@helper
-def _enter(times, entered, start):  # type: ignore[no-untyped-def]
-    for k in range(len(times)):
-        if times[k, 0] <= start <= times[k, 1]:
-            entered[k] += 1
+        found.fresh[found.counts[_FRESH]] = uid
+        found.counts[_FRESH] += 1

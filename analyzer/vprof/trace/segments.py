@@ -1,4 +1,4 @@
-"""Segments: what each thread did from its first to its last moment (ALGORITHMS section 1 and 2).
+"""Segments: what each thread did from its first to its last moment (docs/algorithms.md section 1).
 
     labels + waits + time off the CPU + lives of threads -> segments without gaps or overlaps
 
@@ -11,24 +11,27 @@ explains all time off the CPU in it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from vprof.intervals import Labels
-from vprof.kernels import helper, kernel
-from vprof.lives import Lives
-from vprof.model import BLOCKED, EXEC, NONE, OBJECT_CLASSES, Bool, Int8, Int32, Int64, Segments
-from vprof.nesting import SATURATED, nest, preorder
-from vprof.off_cpu import OffCpu
-from vprof.window import Window
+from vprof.tables.kernels import helper, kernel, loop
+from vprof.tables.kinds import BLOCKED, EXEC
+from vprof.tables.model import NONE, OBJECT_CLASSES, Bool, Int8, Int32, Int64, Segments
+from vprof.trace.intervals import Labels
+from vprof.trace.lives import Lives
+from vprof.trace.nesting import SATURATED, nest, preorder
+from vprof.trace.off_cpu import OffCpu
+from vprof.trace.window import Window
 
 
-@dataclass(frozen=True)
-class Waits:
+@dataclass(frozen=True, kw_only=True)
+class BlockedWaits:
     """Blocked waits, grouped by thread in the order of their ends. `waker` is a thread or NONE: nobody is known.
 
     begin <= t < end, with `t` when the waker acted; `span` as of `nesting.nest`; `corrected` counts the times that had
-    to be moved for that, of waits that ended in the window.
+    to be moved for that, of waits that ended in the window. `lock` names what was waited for, and `told` when it was
+    released, as recorded (`holds.py`).
     """
 
     thread: Int32
@@ -38,12 +41,14 @@ class Waits:
     t: Int64
     object_class: Int8
     span: Int64
+    lock: Int64
+    told: Int64
     corrected: int
 
     @classmethod
-    def of(cls, rows: Int64, window: Window) -> Waits:
+    def of(cls, rows: Int64, window: Window) -> BlockedWaits:
         """Makes the waits of a thread nest and puts the wake-ups inside them. `rows`: of `window.Content`."""
-        thread, begin, end, class_, waker, t = (np.ascontiguousarray(column) for column in rows.T)
+        thread, begin, end, class_, waker, t, lock, told = (np.ascontiguousarray(column) for column in rows.T)
         thread, waker = thread.astype(np.int32), waker.astype(np.int32)
         # A class that a newer runtime knows is not known here.
         object_class = np.where(class_ < len(OBJECT_CLASSES), class_, 0).astype(np.int8)
@@ -51,7 +56,19 @@ class Waits:
         span, corrected = nest(thread, depth, begin, end, window.begin, window.end)
         inside = np.maximum(begin, np.minimum(t, end - 1))
         moved = (waker != NONE) & (np.abs(inside - t) > 1) & window.owns(end)
-        return cls(thread, begin, end, waker, inside, object_class, span, corrected + int(np.count_nonzero(moved)))
+        corrected += int(np.count_nonzero(moved))
+        return cls(
+            thread=thread,
+            begin=begin,
+            end=end,
+            waker=waker,
+            t=inside,
+            object_class=object_class,
+            span=span,
+            lock=lock,
+            told=told,
+            corrected=corrected,
+        )
 
 
 @dataclass(frozen=True)
@@ -62,18 +79,38 @@ class Cut:
     wait: Int64
 
 
-def cut(lives: Lives, labels: Labels, label: Int32, waits: Waits, off: OffCpu) -> Cut:
+def cut(lives: Lives, labels: Labels, label: Int32, waits: BlockedWaits, off: OffCpu) -> Cut:
     """Cuts each thread's life at changes of label, at waits and where it is off the CPU.
 
     `label`: what the label column holds for each of the labels.
     """
     order, _ = preorder(waits.thread, waits.span)
-    still = _pieces(order, waits.thread, waits.begin, waits.end, waits.waker != NONE, waits.t)
-    thread, start, end, wait, states = _with_off_cpu(*still, off.thread, off.start, off.stop, off.state)
-    owner, label, ts, te, state, of = _cut(
-        lives.first, lives.last, labels.thread, labels.t, label, thread, start, end, wait, states
+    waiting = _pieces(order, waits.thread, waits.begin, waits.end, waits.waker != NONE, waits.t)
+    off_cpu = _Still(off.thread, off.start, off.stop, np.full(len(off.thread), NONE), off.state)
+    still = _with_off_cpu(waiting, off_cpu)
+    owner, label, ts, te, state, of = _cut(lives.first, lives.last, labels.thread, labels.t, label, still)
+    return Cut(
+        Segments(
+            thread=owner,
+            interval=label,
+            ts=ts,
+            te=te,
+            state=state,
+            object_class=np.r_[waits.object_class, np.int8(0)][of],
+        ),
+        of,
     )
-    return Cut(Segments(owner, label, ts, te, state, np.r_[waits.object_class, np.int8(0)][of]), of)
+
+
+class _Still(NamedTuple):
+    """Pieces of standing still, by (thread, start), without overlaps: in which wait, or NONE, and as what (a state of
+    segments)."""
+
+    thread: Int32
+    start: Int64
+    stop: Int64
+    wait: Int64
+    state: Int8
 
 
 @helper
@@ -89,10 +126,8 @@ def _painter(stack: Int64, top: int, known: Bool, released: Bool) -> int:
 
 
 @kernel
-def _pieces(
-    order: Int64, thread: Int32, begin: Int64, end: Int64, known: Bool, t: Int64
-) -> tuple[Int32, Int64, Int64, Int64]:
-    """Pieces of standing still (thread, from, to, wait) in order, without overlaps. `order`: outer before inner."""
+def _pieces(order: Int64, thread: Int32, begin: Int64, end: Int64, known: Bool, t: Int64) -> _Still:
+    """Where threads stand still in a wait. `order`: outer before inner."""
     size = 2 * len(order)
     owner, start, stop = np.empty(size, np.int32), np.empty(size, np.int64), np.empty(size, np.int64)
     of = np.empty(size, np.int64)
@@ -125,58 +160,62 @@ def _pieces(
                     released[stack[level]] = True
             stack[top] = new
             top += 1
-    return owner[:n], start[:n], stop[:n], of[:n]
+    return _Still(owner[:n], start[:n], stop[:n], of[:n], np.full(n, BLOCKED, np.int8))
 
 
 @kernel
-def _with_off_cpu(
-    thread: Int32,
-    start: Int64,
-    stop: Int64,
-    wait: Int64,
-    off_thread: Int32,
-    off_start: Int64,
-    off_stop: Int64,
-    off_state: Int8,
-) -> tuple[Int32, Int64, Int64, Int64, Int8]:
-    """Both in order: standing still in a wait, and where there is none, being off the CPU (wait NONE)."""
-    size = 2 * (len(thread) + len(off_thread))
-    owner, begin, end = np.empty(size, np.int32), np.empty(size, np.int64), np.empty(size, np.int64)
-    of, state = np.empty(size, np.int64), np.empty(size, np.int8)
+def _with_off_cpu(waiting: _Still, off: _Still) -> _Still:
+    """Both in order: standing still in a wait, and where there is none, being off the CPU."""
+    size = 2 * (len(waiting.thread) + len(off.thread))
+    both = _Still(
+        np.empty(size, np.int32),
+        np.empty(size, np.int64),
+        np.empty(size, np.int64),
+        np.empty(size, np.int64),
+        np.empty(size, np.int8),
+    )
+    n = _join(waiting, off, both)
+    return _Still(both.thread[:n], both.start[:n], both.stop[:n], both.wait[:n], both.state[:n])
+
+
+@loop
+def _join(waiting: _Still, off: _Still, both: _Still) -> int:
+    """Fills `both`; returns how many pieces there are."""
+    thread, start, stop = waiting.thread, waiting.start, waiting.stop
     n = k = 0
     for i in range(len(thread) + 1):
         last = i == len(thread)
-        while k < len(off_thread) and (last or off_thread[k] <= thread[i]):
-            now = off_start[k]
-            if i and thread[i - 1] == off_thread[k]:
+        while k < len(off.thread) and (last or off.thread[k] <= thread[i]):
+            now = off.start[k]
+            if i and thread[i - 1] == off.thread[k]:
                 now = max(now, stop[i - 1])
-            ahead = not last and off_thread[k] == thread[i]
-            until = min(off_stop[k], start[i]) if ahead else off_stop[k]
+            ahead = not last and off.thread[k] == thread[i]
+            until = min(off.stop[k], start[i]) if ahead else off.stop[k]
             if now < until:
-                owner[n], begin[n], end[n], of[n], state[n] = off_thread[k], now, until, NONE, off_state[k]
+                _put(both, n, off, k)
+                both.start[n], both.stop[n] = now, until
                 n += 1
-            if ahead and off_stop[k] > start[i]:
+            if ahead and off.stop[k] > start[i]:
                 break  # the rest may lie after this wait
             k += 1
         if not last:
-            owner[n], begin[n], end[n], of[n], state[n] = thread[i], start[i], stop[i], wait[i], BLOCKED
+            _put(both, n, waiting, i)
             n += 1
-    return owner[:n], begin[:n], end[:n], of[:n], state[:n]
+    return n
+
+
+@helper
+def _put(to: _Still, n: int, of: _Still, i: int) -> None:
+    to.thread[n], to.start[n], to.stop[n] = of.thread[i], of.start[i], of.stop[i]
+    to.wait[n], to.state[n] = of.wait[i], of.state[i]
 
 
 @kernel
 def _cut(
-    life_start: Int64,
-    life_end: Int64,
-    label_thread: Int32,
-    label_t: Int64,
-    label: Int32,
-    piece_thread: Int32,
-    piece_from: Int64,
-    piece_to: Int64,
-    piece_wait: Int64,
-    piece_state: Int8,
-) -> tuple[Int32, Int32, Int64, Int64, np.ndarray, Int64]:
+    life_start: Int64, life_end: Int64, label_thread: Int32, label_t: Int64, label: Int32, still: _Still
+) -> tuple[Int32, Int32, Int64, Int64, Int8, Int64]:
+    piece_thread, piece_from, piece_to = still.thread, still.start, still.stop
+    piece_wait, piece_state = still.wait, still.state
     size = len(life_start) + len(label) + 2 * len(piece_wait)
     thread, interval, state = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int8)
     ts, te, wait = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)

@@ -1,6 +1,6 @@
 """Traces as an analysis reads them: what is known of the whole, and one window of time after the other.
 
-    files -> Reading (trace.py: windows of a binary trace) | Loaded (a trace in memory: one window)  =  Source
+    files -> Windows (reading.py: of a binary trace) | Loaded (a trace in memory: one window)  =  Source
 
 A source may be read as often as one likes; the same windows give the same tables.
 """
@@ -14,15 +14,15 @@ from typing import Protocol
 
 import numpy as np
 
-from vprof.loading import is_json, load_trace
-from vprof.model import NONE, Created, Int64, Invocations, Segments, Trace, Wakeups
-from vprof.scan import Progress
-from vprof.trace import WINDOW_RECORDS, Reading
-from vprof.window import WHOLE, Window
+from vprof.tables.model import NONE, Int64, Trace, nothing_happened
+from vprof.trace.loading import is_json, load_trace
+from vprof.trace.reading import WINDOW_RECORDS, open_windows
+from vprof.trace.scan import Progress
+from vprof.trace.window import WHOLE, Window
 
 
 class Source(Protocol):
-    def outline(self) -> Trace:
+    def bare(self) -> Trace:
         """All intervals and names, without what happened."""
 
     @property
@@ -39,7 +39,7 @@ class Source(Protocol):
         """The intervals `rows(window)`, and all that overlaps them."""
 
     def conclude(self, trace: Trace) -> Trace:
-        """The outline with all that is known after the windows were read."""
+        """The trace with all that is known after the windows were read."""
 
 
 @dataclass(frozen=True)
@@ -49,15 +49,8 @@ class Loaded:
     whole: Trace
     size = 1
 
-    def outline(self) -> Trace:
-        empty, none, small = np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int8)
-        return replace(
-            self.whole,
-            segments=Segments(none, none, empty, empty, small, small),
-            invocations=Invocations(none, none, none, none, empty, empty, none),
-            wakeups=Wakeups(none, none, empty, none),
-            created=Created(none, empty, none, empty),
-        )
+    def bare(self) -> Trace:
+        return replace(self.whole, **nothing_happened())
 
     def windows(self) -> Iterator[Window]:
         yield WHOLE
@@ -76,14 +69,14 @@ def open_sources(
     paths: Sequence[Path],
     root: str | None,
     window_records: int = WINDOW_RECORDS,
-    progress: Progress = lambda part: None,
+    progress: Progress = lambda done: None,
 ) -> list[Source]:
     """`root`: each outermost call of this function is an interval. Raises TraceError or UsageError in one line."""
 
     def opened(n: int, path: Path) -> Source:
         if is_json(path):
             return Loaded(load_trace(path, root))
-        return Reading(path, window_records, root, lambda part: progress((n + part) / len(paths)))
+        return open_windows(path, window_records, root, lambda done: progress((n + done) / len(paths)))
 
     return [opened(n, path) for n, path in enumerate(paths)]
 

@@ -1,6 +1,6 @@
-"""Finding in a trace that its probes were switched on and off in turn, by the marks of vprof/alternation.py.
+"""Finding in a trace that its probes were switched on and off in turn, by the marks of session/alternation.py.
 
-marks -> spans -> whole fours, ABBA or BAAB -> with intervals: Slices
+marks -> spans -> whole rounds, ABBA or BAAB -> with intervals: Slices
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from vprof.alternation import SLICE_END, SLICE_OFF, SLICE_ON
-from vprof.chunks import TraceFile
-from vprof.clock import Clock
-from vprof.epochs import Epoch
-from vprof.model import Int64, Slice
+from vprof.tables.model import Int64, Slice
+from vprof.trace.chunks import TraceFile
+from vprof.trace.clock import Clock
+from vprof.trace.epochs import Epoch
+from vprof.trace.marks import SLICE_END, SLICE_OFF, SLICE_ON
 
-FOUR = 4
+ROUND = 4
+"""Slices of a round."""
 
 
 @dataclass(frozen=True)
@@ -29,26 +30,32 @@ class Span:
 
 
 def read_spans(file: TraceFile, clock: Clock) -> list[Span]:
-    """The slices of a file that are in whole fours, in the order of time."""
-    marks = sorted((clock.one(mark["ticks"]), str(mark["text"])) for mark in file.of("mark"))
+    """The slices of a file that are in whole rounds, in the order of time."""
+    events = file.of("mark")
+    times = clock.to_ns(np.array([mark["ticks"] for mark in events], np.int64)).tolist()
+    marks = sorted(zip(times, (mark["text"] for mark in events), strict=True))
     spans = [
         Span(start, end, kind == SLICE_ON)
         for (start, kind), (end, after) in pairwise(marks)
         if kind in (SLICE_ON, SLICE_OFF) and after == SLICE_END
     ]
     whole, at = [], 0
-    while at + FOUR <= len(spans):
-        four = spans[at : at + FOUR]
-        fits = four[0].on == four[3].on and four[1].on == four[2].on and four[0].on != four[1].on
-        whole += four if fits else []
-        at += FOUR if fits else 1
+    while at + ROUND <= len(spans):
+        one_round = spans[at : at + ROUND]
+        fits = (
+            one_round[0].on == one_round[3].on
+            and one_round[1].on == one_round[2].on
+            and one_round[0].on != one_round[1].on
+        )
+        whole += one_round if fits else []
+        at += ROUND if fits else 1
     return whole
 
 
-def plan_of(spans: list[Span], epochs: list[Epoch]) -> frozenset[int] | None:
-    """The sites that were on in the slices that are on; None without slices."""
+def plan_of(spans: list[Span], epochs: list[Epoch]) -> int | None:
+    """The plan of the slices that are on; None without slices."""
     start = next((span.start for span in spans if span.on), None)
-    return None if start is None else next((e.on for e in epochs if e.start <= start <= e.end), None)
+    return None if start is None else next((e.plan for e in epochs if e.start <= start <= e.end), None)
 
 
 def slices(spans: list[Span], begin: Int64, end: Int64) -> list[Slice]:

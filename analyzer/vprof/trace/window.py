@@ -14,23 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vprof.chunks import TraceFile
-from vprof.clock import Clock, line_at, ns_on
-from vprof.columns import i64
-from vprof.kernels import helper, kernel, roomy
-from vprof.model import NONE, Int32, Int64
-from vprof.nesting import SATURATED
-from vprof.records import BLOCKED, INVOCATION, LOST, OFF_CPU, PEER_UNKNOWN, SITE_BITS
-from vprof.scan import (
-    C_AT,
-    C_BASE,
-    C_BEFORE,
-    C_COUNT,
-    C_EVENT,
-    C_LAST,
-    C_THREAD,
-    FOREVER,
-    NEVER,
+from vprof.tables.columns import i64
+from vprof.tables.kernels import helper, kernel, loop, maker, roomy
+from vprof.tables.model import NONE, SINCE_ALWAYS, Int32, Int64, UInt16
+from vprof.trace.chunks import TraceFile
+from vprof.trace.clock import Clock, line_at, ns_on
+from vprof.trace.decode import (
+    TIME_UNKNOWN,
     X_AUX,
     X_END,
     X_KIND,
@@ -39,16 +29,27 @@ from vprof.scan import (
     X_THREAD,
     X_WAKE,
     X_WORD,
-    Scan,
+    Source,
+    aux_of,
+    call_of,
+    fill_wait,
     has_time,
     is_call,
-    is_group,
+    is_hold,
+    is_wait,
+    kind_of,
+    lock_at,
     off_ns,
-    start_ticks,
+    site_of,
+    start_of_call,
+    start_of_hold,
+    start_of_wait,
     unwrapped,
 )
-
-UInt16 = NDArray[np.uint16]
+from vprof.trace.holds import H_OBJECT, H_RELEASE, H_SINCE, H_THREAD, lock_of
+from vprof.trace.nesting import SATURATED
+from vprof.trace.records import BLOCKED, EXTENDED, INVOCATION, LOST, OFF_CPU, SITE_BITS
+from vprof.trace.scan import C_AT, C_BASE, C_BEFORE, C_COUNT, C_LAST, C_RECORD, C_THREAD, FOREVER, NEVER, Scan
 
 
 @dataclass(frozen=True)
@@ -79,13 +80,21 @@ class PostOrder(NamedTuple):
     depth: Int32
 
 
+W_THREAD, W_BEGIN, W_END, W_CLASS, W_WAKER, W_WAKE, W_LOCK, W_TOLD = range(8)
+"""Columns of a table of waits: class of the object, waker or NONE, wake-up, lock, and the wake-up again, or
+SINCE_ALWAYS if its time is not recorded."""
+
+O_THREAD, O_BEFORE, O_STOP, O_BITS, O_NS = range(5)
+"""Columns of a table of times off the CPU: the last record before it, when it was noticed, what for, how long."""
+
+
 @dataclass(frozen=True)
-class Content:
-    """`waits`: rows (thread, begin, end, object class, waker or NONE, wake-up); `offs`: (thread, last event before it,
-    noticed at, bits, duration)."""
+class RawContent:
+    """`waits`: columns W_*. `holds`: columns H_* of holds.py. `offs`: columns O_*."""
 
     calls: PostOrder
     waits: Int64
+    holds: Int64
     offs: Int64
 
 
@@ -115,7 +124,7 @@ def _signed(row: tuple[int, ...]) -> list[int]:
     return [value - (1 << 64) if value >= 1 << 63 else value for value in row]
 
 
-def read_window(file: TraceFile, scan: Scan, clock: Clock, window: Window, still_open: Int64) -> Content:
+def read_window(file: TraceFile, scan: Scan, clock: Clock, window: Window, still_open: Int64) -> RawContent:
     """All that overlaps the window. `still_open`: of `open_frames`."""
     spanning = scan.spanning
     beyond = spanning[(spanning[:, X_START] < window.end) & (spanning[:, X_END] >= window.end)]
@@ -135,11 +144,9 @@ def read_window(file: TraceFile, scan: Scan, clock: Clock, window: Window, still
     uids = np.array(scan.records.uids, np.int64)
     order = np.argsort(uids)
     beyond_first = i64(np.searchsorted(beyond[:, X_THREAD], threads))
-    peers = _Peers(i64(uids[order]), i64(order))
-    n, waits, offs = _unpack(
-        file.words, scan.chunks, first, last, clock.lines(), window.end, beyond, beyond_first, peers, calls
-    )
-    return Content(PostOrder._make(column[:n] for column in calls), waits, offs)
+    wanted = _Wanted(scan.chunks, first, last, window.end, beyond, beyond_first)
+    n, found = _unpack(Source(file.words, clock.lines()), wanted, _Peers(i64(uids[order]), i64(order)), calls)
+    return RawContent(PostOrder._make(column[:n] for column in calls), *found)
 
 
 def _chunks_of(chunks: Int64, window: Window, threads: int) -> tuple[Int64, Int64]:
@@ -155,6 +162,18 @@ def _chunks_of(chunks: Int64, window: Window, threads: int) -> tuple[Int64, Int6
     return first, last
 
 
+class _Wanted(NamedTuple):
+    """Of each thread the chunks first[thread] .. last[thread], until the time `end`; and what goes on after it: rows
+    X_*, `beyond_first` as offsets."""
+
+    chunks: Int64
+    first: Int64
+    last: Int64
+    end: int
+    beyond: Int64
+    beyond_first: Int64
+
+
 class _Peers(NamedTuple):
     """Thread numbers by uid."""
 
@@ -162,98 +181,147 @@ class _Peers(NamedTuple):
     numbers: Int64
 
 
+class _Found(NamedTuple):
+    """Calls, tables that have room, how much of each is `used` (_N_*), and a row X_* as scratch."""
+
+    calls: PostOrder
+    waits: Int64
+    holds: Int64
+    offs: Int64
+    used: Int64
+    row: Int64
+
+
+_N_CALLS, _N_WAITS, _N_HOLDS, _N_OFFS, _LINE = range(5)
+"""Also counted: the line of the clock that was needed last."""
+
+
 @kernel
-def _unpack(words, chunks, first, last, lines, end, beyond, beyond_first, peers, calls):  # type: ignore[no-untyped-def]
-    """Fills the columns of `calls`; returns their number, and tables of waits and of times off the CPU."""
-    n = line = 0
-    waits, offs, count = np.zeros((64, 6), np.int64), np.zeros((64, 5), np.int64), np.zeros(2, np.int64)
-    for thread in range(len(first)):
-        for c in range(first[thread], last[thread]):
-            size = chunks[c, C_COUNT]
-            waits, offs = roomy(waits, count[0], size), roomy(offs, count[1], size)
-            n, line, over = _unpack_chunk(words, chunks[c], lines, line, end, peers, calls, n, waits, offs, count)
-            if over:
+def _unpack(source: Source, wanted: _Wanted, peers: _Peers, calls: PostOrder) -> tuple[int, tuple[Int64, Int64, Int64]]:
+    """Fills the columns of `calls`; returns their number, and tables of waits, holds and times off the CPU."""
+    found = _Found(
+        calls,
+        np.zeros((64, 8), np.int64),
+        np.zeros((64, 4), np.int64),
+        np.zeros((64, 5), np.int64),
+        np.zeros(5, np.int64),
+        np.zeros(8, np.int64),
+    )
+    for thread in range(len(wanted.first)):
+        for c in range(wanted.first[thread], wanted.last[thread]):
+            found = _roomy(found, wanted.chunks[c, C_COUNT])
+            if not _unpack_chunk(source, wanted.chunks[c], wanted.end, peers, found):
                 break
-        more = beyond_first[thread + 1] - beyond_first[thread]
-        waits, offs = roomy(waits, count[0], more), roomy(offs, count[1], more)
-        for k in range(beyond_first[thread], beyond_first[thread + 1]):
-            row = beyond[k]
-            if row[X_KIND] == INVOCATION:
-                n = _call(calls, n, thread, row[X_START], row[X_END], row[X_AUX], row[X_WORD])
-            elif row[X_KIND] == BLOCKED:
-                peer = _peer(peers, row[X_PEER])
-                _wait_row(waits, count, thread, row[X_START], row[X_END], row[X_AUX], peer, row[X_WAKE])
-            else:
-                _off(offs, count, thread, row[X_PEER], row[X_END], row[X_AUX], off_ns(row[X_WORD]))
-    return n, waits[: count[0]], offs[: count[1]]
+        found = _roomy(found, wanted.beyond_first[thread + 1] - wanted.beyond_first[thread])
+        _add_beyond(wanted, thread, peers, found)
+    count = found.used
+    return count[_N_CALLS], (
+        found.waits[: count[_N_WAITS]],
+        found.holds[: count[_N_HOLDS]],
+        found.offs[: count[_N_OFFS]],
+    )
 
 
-@helper
-def _unpack_chunk(words, chunk, lines, line, end, peers, calls, n, waits, offs, count):  # type: ignore[no-untyped-def]
-    """Returns the number of calls, the line of the clock, and whether a time beyond the window was met."""
-    at, size, thread, base = chunk[C_AT], chunk[C_COUNT], chunk[C_THREAD], chunk[C_BASE]
-    t, event = chunk[C_BEFORE], chunk[C_EVENT]
+@maker
+def _roomy(found: _Found, more: int) -> _Found:
+    """With room for so many more rows in each table."""
+    count = found.used
+    return _Found(
+        found.calls,
+        roomy(found.waits, count[_N_WAITS], more),
+        roomy(found.holds, count[_N_HOLDS], more),
+        roomy(found.offs, count[_N_OFFS], more),
+        count,
+        found.row,
+    )
+
+
+@loop
+def _unpack_chunk(source: Source, chunk: Int64, end: int, peers: _Peers, found: _Found) -> bool:
+    """False when a time beyond the window was met."""
+    words, lines, count = source.words, source.lines, found.used
+    begin, size, thread, base = chunk[C_AT], chunk[C_COUNT], chunk[C_THREAD], chunk[C_BASE]
+    t, recorded, n, line = chunk[C_BEFORE], chunk[C_RECORD], count[_N_CALLS], count[_LINE]
     previous = 0
     for i in range(size):
-        head, word = words[at + 2 * i], words[at + 2 * i + 1]
-        kind, aux = (head >> 60) & 15, (head >> 48) & 0xFFF
-        if has_time(kind):
+        at = begin + 2 * i
+        head, word = words[at], words[at + 1]
+        kind, aux = kind_of(head), aux_of(head)
+        held = is_hold(words, at, size - i)
+        if has_time(kind) or held:
             ticks = unwrapped(head, base)
             line = line_at(lines, ticks, line)
             now = ns_on(lines, ticks, line)
             t = max(now, t + 1) if t != NEVER else now
             if t >= end:
-                return n, line, True
+                break
             if is_call(kind):
-                started = start_ticks(words, at + 2 * i, previous, ticks, word)
-                start = ns_on(lines, started, line_at(lines, started, line))
-                n = _call(calls, n, thread, start, t, aux, word)
-            elif kind == BLOCKED and is_group(words, at + 2 * i, size - i):
-                _wait(waits, count, thread, words, at + 2 * i, base, lines, line, t, peers)
+                _call(found.calls, n, thread, start_of_call(source, at, previous, ticks, line), t, aux, word)
+                n += 1
+            elif kind == BLOCKED and is_wait(words, at, size - i):
+                found.row[X_THREAD], found.row[X_START], found.row[X_END] = thread, start_of_wait(source, at, line), t
+                fill_wait(found.row, source, at, base, line)
+                _wait(found, peers, found.row)
+            elif held:
+                _hold(found, lock_at(words, at), thread, start_of_hold(source, at, line, t), t)
             elif kind == OFF_CPU:
-                _off(offs, count, thread, event, t, aux, off_ns(word))
-            if kind != LOST:
-                event = t
+                _off(found, thread, recorded, t, aux, off_ns(word))
+            if kind != LOST and not held:
+                recorded = t
         previous = kind
-    return n, line, False
+    count[_N_CALLS], count[_LINE] = n, line
+    return bool(t < end)
+
+
+@loop
+def _add_beyond(wanted: _Wanted, thread: int, peers: _Peers, found: _Found) -> None:
+    """What the thread still does at the end of the window."""
+    for k in range(wanted.beyond_first[thread], wanted.beyond_first[thread + 1]):
+        row = wanted.beyond[k]
+        if row[X_KIND] == INVOCATION:
+            n = found.used[_N_CALLS]
+            _call(found.calls, n, thread, row[X_START], row[X_END], row[X_AUX], row[X_WORD])
+            found.used[_N_CALLS] += 1
+        elif row[X_KIND] == BLOCKED:
+            _wait(found, peers, row)
+        elif row[X_KIND] == EXTENDED:
+            _hold(found, row[X_WORD], thread, row[X_START], row[X_END])
+        else:
+            _off(found, thread, row[X_PEER], row[X_END], row[X_AUX], off_ns(row[X_WORD]))
 
 
 @helper
-def _call(calls, n, thread, start, end, depth, word):  # type: ignore[no-untyped-def]
-    calls.thread[n] = thread
-    calls.number[n] = (word >> 32) & ((1 << SITE_BITS) - 1)
-    calls.call[n] = (word >> (32 + SITE_BITS)) & 1023
+def _call(calls: PostOrder, n: int, thread: int, start: int, end: int, depth: int, word: int) -> None:
+    calls.thread[n], calls.number[n], calls.call[n] = thread, site_of(word), call_of(word)
     calls.start[n], calls.end[n], calls.depth[n] = start, end, depth
-    return n + 1
 
 
 @helper
-def _wait(waits, count, thread, words, at, base, lines, line, end, peers):  # type: ignore[no-untyped-def]
-    """The wait of three records at word `at`."""
-    begun, head, uid = words[at + 1], words[at + 4], words[at + 5]
-    begin = ns_on(lines, begun, line_at(lines, begun, line))
-    woke = unwrapped(head, base)
-    wake = ns_on(lines, woke, line_at(lines, woke, line))
-    peer = NONE if (head >> 48) & PEER_UNKNOWN else _peer(peers, uid & 0xFFFFFFFF)
-    _wait_row(waits, count, thread, begin, end, (words[at] >> 48) & 0xFFF, peer, wake)
+def _wait(found: _Found, peers: _Peers, of: Int64) -> None:
+    """Adds the wait that is a row X_*."""
+    row, class_ = found.waits[found.used[_N_WAITS]], of[X_AUX] & 0xFFF
+    row[W_THREAD], row[W_BEGIN], row[W_END], row[W_CLASS] = of[X_THREAD], of[X_START], of[X_END], class_
+    row[W_WAKER], row[W_WAKE], row[W_LOCK] = _peer(peers, of[X_PEER]), of[X_WAKE], lock_of(class_, of[X_WORD])
+    row[W_TOLD] = SINCE_ALWAYS if of[X_AUX] & TIME_UNKNOWN else of[X_WAKE]
+    found.used[_N_WAITS] += 1
 
 
 @helper
-def _wait_row(waits, count, thread, begin, end, aux, peer, wake):  # type: ignore[no-untyped-def]
-    row = waits[count[0]]
-    row[0], row[1], row[2], row[3], row[4], row[5] = thread, begin, end, aux, peer, wake
-    count[0] += 1
+def _hold(found: _Found, lock: int, thread: int, since: int, release: int) -> None:
+    row = found.holds[found.used[_N_HOLDS]]
+    row[H_OBJECT], row[H_THREAD], row[H_SINCE], row[H_RELEASE] = lock, thread, since, release
+    found.used[_N_HOLDS] += 1
 
 
 @helper
-def _off(offs, count, thread, before, stop, aux, ns):  # type: ignore[no-untyped-def]
-    row = offs[count[1]]
-    row[0], row[1], row[2], row[3], row[4] = thread, before, stop, aux, ns
-    count[1] += 1
+def _off(found: _Found, thread: int, before: int, stop: int, bits: int, ns: int) -> None:
+    row = found.offs[found.used[_N_OFFS]]
+    row[O_THREAD], row[O_BEFORE], row[O_STOP], row[O_BITS], row[O_NS] = thread, before, stop, bits, ns
+    found.used[_N_OFFS] += 1
 
 
 @helper
-def _peer(peers, uid):  # type: ignore[no-untyped-def]
+def _peer(peers: _Peers, uid: int) -> int:
     """The number of the thread with this uid; NONE for a negative one. REQUIRES: it is known."""
     if uid < 0:
         return NONE
@@ -264,11 +332,11 @@ def _peer(peers, uid):  # type: ignore[no-untyped-def]
             a = m + 1
         else:
             b = m
-    return peers.numbers[a]
+    return int(peers.numbers[a])
 
 
 @kernel
-def rows_between(first, t, since, until):  # type: ignore[no-untyped-def]
+def rows_between(first: Int64, t: Int64, since: Int64, until: Int64) -> Int64:
     """Rows of a table that is sorted by (thread, t), `first` as offsets: of each thread those in [since, until] of it,
     and the one before them."""
     rows, n = np.empty(len(t), np.int64), 0

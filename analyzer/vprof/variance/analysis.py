@@ -13,42 +13,46 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vprof import statistics
-from vprof.cpu_view import cpu_ns
-from vprof.errors import VprofError
-from vprof.factors import Factor, rank, select
-from vprof.merge import merge
-from vprof.model import NONE, Bool, Int64, Trace
-from vprof.parts import Parts
-from vprof.path_tree import PathTree, display_names
-from vprof.per_interval import Details, IntervalDetail
-from vprof.planner import Expansion, expansions, naive_cost, next_functions, outermost_functions
-from vprof.probe_cost import MOSTLY, ProbeCost, ProbeTimes
-from vprof.scan import Progress
-from vprof.single_times import SingleTimes
-from vprof.sources import Loaded, Source
-from vprof.stacks import MAX_DEPTH
-from vprof.sums import CallCounts, Sums, TypedTree
-from vprof.unknown import UnknownWait
-from vprof.variance_tree import VarianceTree
+from vprof.path.cpu_view import cpu_ns
+from vprof.path.parts import Parts
+from vprof.path.path_tree import PathTree, display_names
+from vprof.path.stacks import MAX_DEPTH
+from vprof.tables.model import NONE, Bool, Int64, Trace
+from vprof.trace.merge import merge
+from vprof.trace.scan import Progress
+from vprof.trace.sources import Loaded, Source
+from vprof.trace.strays import said
+from vprof.trace.unseen_waits import warning
+from vprof.trace.usable import excluded_by_reason, rows_of
+from vprof.variance import statistics
+from vprof.variance.blocked import UnknownWait
+from vprof.variance.cpu_share import CpuShare, cpu_share_of
+from vprof.variance.factors import NEGLIGIBLE, Factor, causes, rank, select
+from vprof.variance.per_interval import Details, IntervalDetail
+from vprof.variance.planner import Expansion, expansions, naive_cost, next_functions, outermost_functions
+from vprof.variance.probe_cost import MOSTLY, ProbeCost, ProbeTimes
+from vprof.variance.single_times import SingleTimes
+from vprof.variance.sums import CallCounts, Sums, TypedTree
+from vprof.variance.variance_tree import VarianceTree
+from vprof.variance.wakers import Waker
 
 if TYPE_CHECKING:
-    from vprof.distortion import Distortion
+    from vprof.variance.distortion import Distortion
 
 WARN_LOST = 0.01
 REFUSE_LOST = 0.10
 _RIVALS, _NEARLY = 20, 0.5
-"""How many other factors may turn out first in a resample, and what part of the smallest share they must have here."""
+"""How many other factors may turn out first in a resample, and how much of the smallest share they must have here."""
 _NOTHING_RANKED = statistics.NoBlocks("", np.zeros(0, np.int64))
 
 
 @dataclass(frozen=True)
 class AnalysisOptions:
-    """`k` factors with at least `min_share` of Var(L); specificity is a height difference to the power of
-    `specificity_exp`. `force`: rank although too much was lost. `tail`: tail shares look beyond this quantile, or a
-    lower one if too few intervals are there. `own`: waits count where they are waited, not for who ended them.
-    `top`: nodes of a tree that text and pictures show (None: as many as can be read). `cpu_apart`: waits for a CPU are
-    taken out of the functions, and are no factors (cpu_view.py)."""
+    """`k` factors with at least `min_share` of Var(L), of what is left of it with `cpu_apart`; specificity is a height
+    difference to the power of `specificity_exp`. `force`: rank although too much was lost. `tail`: tail shares look
+    beyond this quantile, or a lower one if too few intervals are there. `own`: waits count where they are waited, not
+    for who ended them. `top`: nodes of a tree that text and pictures show (None: as many as can be read). `cpu_apart`:
+    waits for a CPU are taken out of the functions, and are no factors (path/cpu_view.py)."""
 
     k: int = 3
     min_share: float = 0.05
@@ -65,13 +69,15 @@ class AnalysisOptions:
 @dataclass(frozen=True)
 class RankedFactor:
     """A chosen factor with the 95 % interval of its share, or the reason why there is none; `first`: the part of the
-    resamples in which it is ranked first; `probes`: the part of its time that probes take, None: not known."""
+    resamples in which it is ranked first; `probes`: the part of its time that probes take, None: not known. `explains`:
+    the other factors that pass their variance on to it, best first."""
 
     factor: Factor
     ci95: tuple[float, float] | None
     ci95_reason: str
     first: float | None = None
     probes: float | None = None
+    explains: list[str] = field(default_factory=list)
 
     @property
     def is_probes(self) -> bool:
@@ -79,14 +85,15 @@ class RankedFactor:
         return self.probes is not None and self.probes >= MOSTLY
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Analysis:
     """`ranking` holds all non-zero factors by score, `factors` the chosen ones; `no_ranking` says why both are empty.
 
-    `events`: (interval, latency) of the few intervals that hold half of the variance, if that is why there are no 95 %
-    intervals. `next` are the functions to switch on, `expansions` why: of the k best factors that are no end points.
-    `blocked_ns`: what the intervals waited for (unknown.py), by cause; `unknown` is where waits end without anybody
-    known to have ended them, most time first.
+    `heaviest`: (interval, latency) of those that hold half of the variance, if few do: there are no 95 % intervals.
+    `next` are the functions to switch on, `expansions` why: of the k best factors that are no end points.
+    `blocked_ns`: what the intervals waited for (blocked.py), by cause; `unknown` is where waits end without anybody
+    known to have ended them, most time first; `wakers` are the threads that were waited for while nothing of theirs was
+    on.
     `n_eff`: to how many blocks of equal weight the variance amounts, None: too few intervals, or nothing ranked.
     `lost`: what lost records took away. `naive_cost`: the call paths from the outermost functions of the intervals, all
     of which the naive strategy would measure. `distortion`: what the probes do to the latencies, if they were
@@ -104,7 +111,7 @@ class Analysis:
     tail_quantile: float | None
     ranking: list[Factor]
     factors: list[RankedFactor]
-    events: list[tuple[str, int]]
+    heaviest: list[tuple[str, int]]
     n_eff: float | None
     no_ranking: str
     expansions: list[Expansion]
@@ -113,6 +120,7 @@ class Analysis:
     warnings: list[str]
     unknown: list[UnknownWait]
     blocked_ns: dict[str, int]
+    wakers: list[Waker]
     calls: CallCounts
     times: SingleTimes
     naive_cost: int = 0
@@ -125,9 +133,19 @@ class Analysis:
     explained: float = 1.0
 
     @property
+    def leading_cpu(self) -> CpuShare | None:
+        """How much of the first factor is waiting for a CPU; None: there is no factor."""
+        return cpu_share_of(self.tree, self.factors[0].factor) if self.factors else None
+
+    @property
+    def least_share(self) -> float:
+        """The share of Var(L) from which on a factor matters."""
+        return least_share(self.options, self.explained)
+
+    @property
     def refused(self) -> bool:
-        """Too much was lost to rank."""
-        return self.lost.share > REFUSE_LOST and not self.options.force
+        """Too much was lost to rank, or calls are mixed that do not belong together."""
+        return bool(_why_refused(self.trace, self.lost, self.options))
 
 
 def analyze(trace: Trace, options: AnalysisOptions | None = None) -> Analysis:
@@ -136,32 +154,32 @@ def analyze(trace: Trace, options: AnalysisOptions | None = None) -> Analysis:
 
 
 def analyze_sources(
-    sources: Sequence[Source], options: AnalysisOptions, progress: Progress = lambda part: None
+    sources: Sequence[Source], options: AnalysisOptions, progress: Progress = lambda done: None
 ) -> Analysis:
     """Traces of one program and plan as one, window by window. Raises VprofError as `merge` and `analyze` do."""
-    known = merge([source.outline() for source in sources])
+    known = merge([source.bare() for source in sources])
     rows = rows_of(known)
     begin, latency = known.intervals.begin[rows], known.intervals.end[rows] - known.intervals.begin[rows]
     parts = Parts(sources, known, rows, options.own, options.cpu_apart)
     looks, left = (2 if options.cpu_apart else 1), latency
     if options.cpu_apart:  # blocks are cut by what is left, which is known only when all has been seen
-        left = latency - _waited_for_a_cpu(parts, lambda part: progress(part / looks))
+        left = latency - _waited_for_a_cpu(parts, lambda done: progress(done / looks))
     blocks = statistics.blocks_of(begin, left)
     types = with_own_tree(known, split(known, rows) if options.by_type else None, rows)
     block = blocks.of if isinstance(blocks, statistics.Blocks) else None
     sums = Sums.begin(parts.forest, len(known.program.functions), latency, options.tail, block, types)
     details = Details(known, rows) if options.intervals else None
-    for opened in parts.open(lambda part: progress((looks - 1 + part) / looks)):
+    for opened in parts.open(lambda done: progress((looks - 1 + done) / looks)):
         sums.count(opened)
         if opened.is_analyzed:
             part = parts.placed(opened)
             sums.add(part)
             if details:
                 details.add(part)
-    trace = merge([source.conclude(source.outline()) for source in sources])
-    analysis = _conclude(trace, options, rows, blocks, parts, sums)
+    trace = merge([source.conclude(source.bare()) for source in sources])
     explained = float(left.var() / latency.var()) if latency.any() and latency.var() > 0 else 1.0
-    return replace(analysis, explained=explained, per_interval=details.found if details else {})
+    analysis = _conclude(trace, options, rows, blocks, parts, sums, explained)
+    return replace(analysis, per_interval=details.found if details else {})
 
 
 def _waited_for_a_cpu(parts: Parts, progress: Progress) -> Int64:
@@ -174,12 +192,32 @@ def _waited_for_a_cpu(parts: Parts, progress: Progress) -> Int64:
     return waited
 
 
-def rows_of(trace: Trace) -> Int64:
-    """The intervals to analyze. Raises VprofError with a diagnosis when there is none."""
-    rows: Int64 = np.flatnonzero(~trace.intervals.ignore)
-    if not len(rows):
-        raise VprofError(diagnose(_excluded(trace)))
-    return rows
+@dataclass(frozen=True, kw_only=True)
+class _Summed:
+    """The intervals `rows` of a trace, summed up. `latency`: theirs. `blocks`, `explained`: as in `Analysis`. `probes`:
+    None if the cost of one is not known."""
+
+    trace: Trace
+    options: AnalysisOptions
+    rows: Int64
+    latency: Int64
+    tree: VarianceTree
+    lost: statistics.Lost
+    blocks: statistics.Blocks | statistics.NoBlocks | None
+    explained: float
+    probes: ProbeTimes | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Ranking:
+    """The fields of `Analysis` that say what matters, and how sure that is."""
+
+    ranking: list[Factor]
+    factors: list[RankedFactor]
+    no_ranking: str
+    heaviest: list[tuple[str, int]]
+    n_eff: float | None
+    expansions: list[Expansion]
 
 
 def _conclude(
@@ -189,43 +227,46 @@ def _conclude(
     blocks: statistics.Blocks | statistics.NoBlocks | None,
     parts: Parts,
     sums: Sums,
+    explained: float,
 ) -> Analysis:
-    """From what was summed over the intervals `rows` to everything."""
+    """From what was summed over the intervals `rows` to everything. `explained`: as in `Analysis`."""
     whole, of_types = sums.conclude(trace)
-    iv, tree = trace.intervals, whole.tree
-    latency = iv.end[rows] - iv.begin[rows]
+    tree, latency = whole.tree, trace.intervals.end[rows] - trace.intervals.begin[rows]
     lost = statistics.lost(latency, trace.excluded_latencies)
-    no_ranking = _why_not(tree, lost, options)
-    ranking = [] if no_ranking else rank(trace, tree, options.specificity_exp, options.cpu_apart)
-    chosen = select(ranking, options.k, options.min_share)
-    rivals = select(ranking, len(chosen) + _RIVALS, options.min_share * _NEARLY)
-    worthwhile = select(ranking, len(ranking), options.min_share)
-    cut = blocks
-    blocks = blocks if chosen and blocks else _NOTHING_RANKED
     probes = ProbeTimes(tree, trace.probe_ns) if trace.probe_ns else None
-    ranked = _with_intervals(tree, blocks, chosen, rivals, options.min_share)
-    if probes:
-        ranked = [replace(r, probes=probes.part(r.factor)) for r in ranked]
-    grow = expansions(trace.program, worthwhile)[: options.k]
+    ranked = _ranked(
+        _Summed(
+            trace=trace,
+            options=options,
+            rows=rows,
+            latency=latency,
+            tree=tree,
+            lost=lost,
+            blocks=blocks,
+            explained=explained,
+            probes=probes,
+        )
+    )
     names = display_names(trace)
     return Analysis(
         trace=trace,
         options=options,
         summary=statistics.summarize(latency),
-        excluded=_excluded(trace),
+        excluded=excluded_by_reason(trace),
         tree=tree,
         tail_quantile=whole.tail_quantile,
-        ranking=ranking,
-        factors=ranked,
-        events=[(trace.interval_ids[rows[i]], int(latency[i])) for i in _events(blocks)],
-        n_eff=blocks.effective,
-        no_ranking=no_ranking,
-        expansions=grow,
-        next=[names[f] for f in next_functions(grow)],
+        ranking=ranked.ranking,
+        factors=ranked.factors,
+        heaviest=ranked.heaviest,
+        n_eff=ranked.n_eff,
+        no_ranking=ranked.no_ranking,
+        expansions=ranked.expansions,
+        next=[names[f] for f in next_functions(ranked.expansions)],
         lost=lost,
-        warnings=_warnings(lost, options, tree.paths),
+        warnings=_warnings(trace, lost, options, tree.paths),
         unknown=sums.blocked.unknown(trace),
         blocked_ns=sums.blocked.by_cause(),
+        wakers=sums.wakers.wakers(trace, latency),
         calls=sums.call_counts(),
         times=SingleTimes(parts, tree.paths.parent, tree.summed),
         naive_cost=naive_cost(trace.program, outermost_functions(tree.paths)),
@@ -233,8 +274,39 @@ def _conclude(
         probe_cost=probes.total if probes else None,
         types=split(trace, rows) if options.by_type else None,
         type_trees=of_types,
-        blocks=cut,
+        blocks=blocks,
+        explained=explained,
     )
+
+
+def _ranked(summed: _Summed) -> _Ranking:
+    trace, options, tree = summed.trace, summed.options, summed.tree
+    no_ranking = _why_not(trace, tree, summed.lost, options)
+    ranking = [] if no_ranking else rank(trace, tree, options.specificity_exp, options.cpu_apart)
+    least = least_share(options, summed.explained)
+    found = causes(ranking, options.k, least)
+    chosen = [factor for factor, _ in found]
+    rivals = select(ranking, max(map(ranking.index, chosen), default=0) + 1 + _RIVALS, least * _NEARLY)
+    worthwhile = select(ranking, len(ranking), least)
+    blocks = summed.blocks if chosen and summed.blocks else _NOTHING_RANKED
+    factors = _with_intervals(tree, blocks, chosen, rivals, least)
+    factors = [replace(r, explains=names) for r, (_, names) in zip(factors, found, strict=True)]
+    if summed.probes:
+        factors = [replace(r, probes=summed.probes.share(r.factor)) for r in factors]
+    return _Ranking(
+        ranking=ranking,
+        factors=factors,
+        no_ranking=no_ranking,
+        heaviest=[(trace.interval_ids[summed.rows[i]], int(summed.latency[i])) for i in _heaviest(blocks)],
+        n_eff=blocks.effective,
+        expansions=expansions(trace.program, worthwhile)[: options.k],
+    )
+
+
+def least_share(options: AnalysisOptions, explained: float) -> float:
+    """The share of Var(L) from which on a factor matters. On a busy machine most of the variance may be waiting for a
+    CPU, which hides causes without being one: where that is apart, it is a part of what is left, if anything is."""
+    return options.min_share * (min(1.0, explained) if explained > NEGLIGIBLE else 1.0)
 
 
 def split(trace: Trace, rows: Int64) -> statistics.TypeSplit:
@@ -245,29 +317,9 @@ def split(trace: Trace, rows: Int64) -> statistics.TypeSplit:
 def _distortion(trace: Trace) -> Distortion | None:
     if not trace.slices:
         return None
-    from vprof.distortion import compare  # SciPy takes long to load
+    from vprof.variance.distortion import compare  # SciPy takes long to load
 
     return compare(trace.slices)
-
-
-def _excluded(trace: Trace) -> dict[str, int]:
-    excluded = {reason: n for reason, n in trace.excluded.items() if n}
-    ignored = int(np.count_nonzero(trace.intervals.ignore))
-    return {**excluded, "ignored": ignored} if ignored else excluded
-
-
-def diagnose(excluded: dict[str, int]) -> str:
-    """Why there is nothing to analyze, and what to do about it."""
-    total = sum(excluded.values())
-    if not total:
-        return (
-            "no interval began in this trace: analyze it with --root FUNCTION (a function that was switched on), "
-            "or annotate the program with intervals"
-        )
-    counts = ", ".join(f"{n} {reason}" for reason, n in sorted(excluded.items(), key=lambda x: -x[1]))
-    if set(excluded) == {"unfinished"}:
-        return f"no interval ended in this trace ({counts}): record longer, or check where the intervals end"
-    return f"all {total} intervals of this trace are excluded ({counts}): record again with this cause removed"
 
 
 def with_own_tree(trace: Trace, types: statistics.TypeSplit | None, rows: Int64) -> list[tuple[str, Bool]]:
@@ -278,9 +330,19 @@ def with_own_tree(trace: Trace, types: statistics.TypeSplit | None, rows: Int64)
     return [(row.type, names == row.type) for row in types.rows]
 
 
-def _why_not(tree: VarianceTree, lost: statistics.Lost, options: AnalysisOptions) -> str:
-    if lost.share > REFUSE_LOST and not options.force:
+def _why_refused(trace: Trace, lost: statistics.Lost, options: AnalysisOptions) -> str:
+    if options.force:
+        return ""
+    if trace.strayed:
+        return f"{said(trace.strayed)}: no ranking (insist with --force)"
+    if lost.share > REFUSE_LOST:
         return f"{lost}: no ranking (record with larger rings or a smaller plan, or insist with --force)"
+    return ""
+
+
+def _why_not(trace: Trace, tree: VarianceTree, lost: statistics.Lost, options: AnalysisOptions) -> str:
+    if refused := _why_refused(trace, lost, options):
+        return refused
     if tree.total_variance <= 0:
         n = len(tree.latency_ns)
         return (
@@ -291,8 +353,10 @@ def _why_not(tree: VarianceTree, lost: statistics.Lost, options: AnalysisOptions
     return ""
 
 
-def _warnings(lost: statistics.Lost, options: AnalysisOptions, tree: PathTree) -> list[str]:
-    found = []
+def _warnings(trace: Trace, lost: statistics.Lost, options: AnalysisOptions, tree: PathTree) -> list[str]:
+    found = [said(trace.strayed)] if trace.strayed else []
+    if trace.uninterposed:
+        found.append(warning(trace.uninterposed))
     if tree.folded:
         found.append(f"the tree is folded at {MAX_DEPTH} levels: deeper calls and waits count for the level there")
     if lost.share > WARN_LOST and (lost.share <= REFUSE_LOST or options.force):
@@ -315,6 +379,6 @@ def _with_intervals(
     return [RankedFactor(f, shares.of(f), "", first[id(f)]) for f in chosen]
 
 
-def _events(blocks: statistics.Blocks | statistics.NoBlocks) -> list[int]:
+def _heaviest(blocks: statistics.Blocks | statistics.NoBlocks) -> list[int]:
     """Positions of the intervals that keep the shares from having 95 % intervals."""
-    return blocks.events.tolist() if isinstance(blocks, statistics.NoBlocks) else []
+    return blocks.heaviest.tolist() if isinstance(blocks, statistics.NoBlocks) else []

@@ -2,9 +2,9 @@
 
     Paths + Stacks  ->  causes and their time; functions that waited for the unknown, and where they were called
 
-Source: ALGORITHMS section 7. Such a wait ended by a timeout, by the kernel (I/O), or by a primitive that the descriptor
-does not describe; the function, or what it calls, tells which. A wait whose waker is known but left no record is listed
-by the same rule.
+Source: docs/algorithms.md section 7. Such a wait ended by a timeout, by the kernel (I/O), or by a primitive that the
+descriptor does not describe; the function, or what it calls, tells which. A wait whose waker is known but left no
+record is listed by the same rule.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from functools import cache
 
 import numpy as np
 
-from vprof.critical_path import P_BLOCKED_UNKNOWN, P_DISK, P_FAULT, P_UNKNOWN, Paths
-from vprof.lookup import distinct
-from vprof.model import NONE, OBJECT_CLASSES, Int32, Int64, Trace
-from vprof.path_tree import display_names
-from vprof.paths import annotation_file
-from vprof.stacks import Stacks
+from vprof.installed import annotation_file
+from vprof.path.path_tree import display_names
+from vprof.path.pieces import Paths
+from vprof.path.stacks import Stacks
+from vprof.tables.kinds import P_BLOCKED_UNKNOWN, P_DISK, P_FAULT, P_UNKNOWN
+from vprof.tables.lookup import distinct
+from vprof.tables.model import NONE, OBJECT_CLASSES, Int32, Int64, Trace
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class UnknownWait:
     """`function`: the innermost one with a probe on the waiter's stack when the wait began, "" if there was none;
     `site`: where it was called, "" where its caller does not tell its calls apart.
@@ -32,6 +33,7 @@ class UnknownWait:
     `waker_known`: somebody ended the wait, but of what that thread did meanwhile nothing is recorded. `share` is of the
     time of all intervals. `advice`: what may have been waited for and what makes it known, by the names of the function
     and of what it calls; "" if these tell nothing. `object`: of OBJECT_CLASSES, "" where no wait was recorded.
+    `thread`: the one that the interval waited for, and whose time this is; "": the interval's own.
     """
 
     function: str
@@ -42,6 +44,7 @@ class UnknownWait:
     advice: str = ""
     site: str = ""
     object: str = ""
+    thread: str = ""
 
 
 ENDED, STORAGE, UNKNOWN = "ended by a known thread", "storage", "unknown"
@@ -54,6 +57,9 @@ _OUTSIDE = f"a {_DESCRIPTOR} whose other end is not in the profile"
 _SYNC = ("syscall", "semop", "semtimedop", "sigwait", "sigwaitinfo", "flock", "lockf")
 """Functions of which a lock or a latch may be made that only a descriptor knows."""
 
+_ALLOCATOR = ("malloc", "calloc", "realloc", "free", "posix_memalign", "aligned_alloc", "operator new")
+"""Functions that take locks which no wrapper sees, since the C library takes them itself."""
+
 _FROM_THREADS = ("sockets", "readiness", "data of files, pipes and sockets")
 """What other threads of the server may provide."""
 
@@ -62,31 +68,38 @@ class BlockedSums:
     """What intervals waited for, and the waits that nobody is known to have ended; grows with every `add`."""
 
     def __init__(self) -> None:
-        self._waits: dict[tuple[int, str, bool, int], tuple[int, int]] = {}
+        self._waits: dict[tuple[int, str, bool, int, int], tuple[int, int]] = {}
         self._causes: Counter[str] = Counter()
         self._path_ns = 0
 
-    def add(self, trace: Trace, paths: Paths, stacks: Stacks, functions: Int64 | None = None) -> None:
-        """`functions`: the numbers here of the trace's functions, None if they are the same."""
+    def add(
+        self, trace: Trace, paths: Paths, stacks: Stacks, functions: Int64 | None = None, first_thread: int = 0
+    ) -> None:
+        """`functions`: the numbers here of the trace's functions, None if they are the same; `first_thread`: the number
+        here of its first thread."""
         p = paths.pieces
         self._path_ns += int((p.stop - p.start).sum())
         self._causes.update(_causes(trace, paths, stacks))
         of_waker = (p.kind == P_UNKNOWN) & (p.wait != NONE)
         rows = np.flatnonzero((p.kind == P_BLOCKED_UNKNOWN) | of_waker)
         wait, ns = p.wait[rows], p.stop[rows] - p.start[rows]
+        nested = of_waker[rows] | (np.r_[paths.waits.parent, NONE][wait] != NONE)
+        thread = np.where(nested, p.thread[rows], NONE).astype(np.int64)
         call = _call(paths, stacks, wait)
-        function, site = np.r_[trace.invocations.function, NONE][call], np.r_[trace.invocations.site, NONE][call]
-        classes, sites = len(OBJECT_CLASSES), len(trace.sites) + 1
+        function, site = np.r_[trace.invocations.function, NONE][call], np.r_[trace.invocations.call_site, NONE][call]
+        classes, sites, threads = len(OBJECT_CLASSES), len(trace.call_sites) + 1, len(trace.threads) + 1
         kind = ((function.astype(np.int64) + 1) * sites + site + 1) * 2 + of_waker[rows]
-        kinds, of = distinct(kind * classes + _class(trace, paths, wait))
+        kinds, of = distinct((kind * classes + _class(trace, paths, wait)) * threads + thread + 1)
         each = np.unique(of * (len(paths.waits.start) + 1) + wait) // (len(paths.waits.start) + 1)
         counts, totals = np.bincount(each, minlength=len(kinds)), _sums(of, ns, len(kinds))
         for kind, count, total in zip(kinds.tolist(), counts.tolist(), totals.tolist(), strict=True):
+            kind, whose = divmod(kind, threads)
             kind, object_class = divmod(kind, classes)
             kind, waker_known = divmod(kind, 2)
             f, at = (number - 1 for number in divmod(kind, sites))
             number = f if f == NONE or functions is None else int(functions[f])
-            key = (number, trace.sites[at] if at != NONE else "", bool(waker_known), object_class)
+            thread_here = first_thread + whose - 1 if whose else NONE
+            key = (number, trace.call_sites[at] if at != NONE else "", bool(waker_known), object_class, thread_here)
             count_before, total_before = self._waits.get(key, (0, 0))
             self._waits[key] = count_before + count, total_before + total
 
@@ -95,13 +108,26 @@ class BlockedSums:
         names = [*display_names(trace), ""]
         program = trace.program
         found = []
-        for (f, site, waker_known, class_), (count, total) in self._waits.items():
+        for (f, site, waker_known, class_, number), (count, total) in self._waits.items():
+            thread = trace.threads[number] if number != NONE else ""
             known = [] if f == NONE else [program.functions[f], *(program.functions[c] for c in program.calls[f])]
             object_class = OBJECT_CLASSES[class_]
             advice = "" if waker_known else _advice(names[f], known, object_class)
             share = total / self._path_ns
-            found.append(UnknownWait(names[f], waker_known, count, total, share, advice, site, object_class))
-        return sorted(found, key=lambda u: (-u.total_ns, u.function, u.site, u.waker_known, u.object))
+            found.append(
+                UnknownWait(
+                    function=names[f],
+                    waker_known=waker_known,
+                    count=count,
+                    total_ns=total,
+                    share=share,
+                    advice=advice,
+                    site=site,
+                    object=object_class,
+                    thread=thread,
+                )
+            )
+        return sorted(found, key=lambda u: (-u.total_ns, u.function, u.site, u.waker_known, u.object, u.thread))
 
     def by_cause(self) -> dict[str, int]:
         """What the intervals waited for: ns by cause, most first, without what is 0.
@@ -174,4 +200,10 @@ def _advice(function: str, names: list[str], object_class: str) -> str:
         if callee in names:
             describe = ": if a thread of the server provides it, describe the hand-over as [[queue]]"
             return f"{callee} waits for {what}{describe if what in _FROM_THREADS else ''}"
+    for callee in _ALLOCATOR:
+        if callee in names and not object_class:
+            return (
+                f"{callee} may wait for a lock inside the C library, while another thread allocates, frees or trims "
+                "(malloc_trim): no record says which thread"
+            )
     return ""

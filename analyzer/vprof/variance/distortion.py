@@ -1,9 +1,9 @@
 """What the probes do to what they measure: slices of one run with the plan on, and off, compared.
 
-    ABBA BAAB ... slices of one length -> intervals inside each -> per four slices: on against off -> effects
+    ABBA BAAB ... slices of one length -> intervals inside each -> per round of four slices: on against off -> effects
 
-The order of each four is drawn at random, so neither a drift nor a period of the program looks like an effect. The
-unit is the four: intervals in it depend on each other. A metric's effect is the mean over the fours of
+The order of each round is drawn at random, so neither a drift nor a period of the program looks like an effect. The
+unit is the round: intervals in it depend on each other. A metric's effect is the mean over the rounds of
 log(on / off), with Student's interval; `detectable` is the effect that this measurement would have found 4 times in 5.
 """
 
@@ -15,13 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
-from vprof.model import Int64, Slice
-from vprof.turns import FOUR
-from vprof.variance_tree import Float
+from vprof.tables.model import Float, Int64, Slice
+from vprof.trace.turns import ROUND
 
-MIN_FOURS = 3
+MIN_ROUNDS = 3
 MIN_INTERVALS = 20
-"""Of a four on either side: with fewer, it says nothing."""
+"""Of a round on either side: with fewer, it says nothing."""
 _LEVEL, _POWER = 0.95, 0.80
 
 
@@ -41,7 +40,7 @@ class Distortion:
 
     on: int
     off: int
-    fours: int
+    rounds: int
     effects: list[Effect]
     reason: str = ""
 
@@ -54,26 +53,28 @@ METRICS: dict[str, Callable[[Int64], float]] = {
 
 
 def compare(slices: Sequence[Slice]) -> Distortion:
-    """`slices` in the order of time; an incomplete four at the end is left out."""
-    fours = [slices[i : i + FOUR] for i in range(0, len(slices) - FOUR + 1, FOUR)]
+    """`slices` in the order of time; an incomplete round at the end is left out."""
+    rounds = [slices[i : i + ROUND] for i in range(0, len(slices) - ROUND + 1, ROUND)]
     sides = [
-        tuple(np.concatenate([s.latency_ns for s in four if s.on is on]) for on in (True, False)) for four in fours
+        tuple(np.concatenate([s.latency_ns for s in one_round if s.on is on]) for on in (True, False))
+        for one_round in rounds
     ]
     enough = [(on, off) for on, off in sides if min(len(on), len(off)) >= MIN_INTERVALS]
     counted = sum(len(side[0]) for side in enough), sum(len(side[1]) for side in enough)
-    if len(enough) < MIN_FOURS:
-        reason = f"too little to compare: {len(enough)} of {len(fours)} fours of slices hold {MIN_INTERVALS} intervals"
+    if len(enough) < MIN_ROUNDS:
+        enough_of = f"{len(enough)} of {len(rounds)} rounds of four slices"
+        reason = f"too little to compare: {enough_of} hold {MIN_INTERVALS} intervals"
         return Distortion(*counted, len(enough), [], reason)
     effects = [_effect(name, metric, enough) for name, metric in METRICS.items()]
     return Distortion(*counted, len(enough), [effect for effect in effects if effect])
 
 
-def _of(four: Sequence[Slice], on: bool) -> Int64:
-    return np.concatenate([part.latency_ns for part in four if part.on is on])
+def _of(one_round: Sequence[Slice], on: bool) -> Int64:
+    return np.concatenate([part.latency_ns for part in one_round if part.on is on])
 
 
-def _effect(name: str, metric: Callable[[Int64], float], fours: Sequence[tuple[Int64, Int64]]) -> Effect | None:
-    values = np.array([[metric(on), metric(off)] for on, off in fours])
+def _effect(name: str, metric: Callable[[Int64], float], rounds: Sequence[tuple[Int64, Int64]]) -> Effect | None:
+    values = np.array([[metric(on), metric(off)] for on, off in rounds])
     if (values <= 0).any():
         return None
     logs: Float = np.log(values[:, 0] / values[:, 1])

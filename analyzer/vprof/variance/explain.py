@@ -18,23 +18,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vprof.analysis import Analysis
 from vprof.errors import UsageError, VprofError
-from vprof.factors import Factor
-from vprof.model import NONE, Int64
-from vprof.naming import without_place
-from vprof.path_tree import display_names
-from vprof.single_times import Answer, Question
-from vprof.stacks import L_BLOCKED
-from vprof.statistics import events
-from vprof.variance_tree import VarianceTree
+from vprof.path.path_tree import display_names
+from vprof.program.callgraph import between
+from vprof.tables.kinds import L_BLOCKED
+from vprof.tables.model import NONE, Int64
+from vprof.tables.naming import without_place
+from vprof.variance.analysis import Analysis
+from vprof.variance.factors import Factor
+from vprof.variance.single_times import Answer, Question
+from vprof.variance.statistics import heaviest
+from vprof.variance.variance_tree import VarianceTree
 
 _CHAIN = 6
 """Callers of a chain that are kept, the nearest ones."""
 
 
 @dataclass(frozen=True)
-class Part:
+class Portion:
     """`share` of the factor, and the mean time over all intervals."""
 
     name: str
@@ -42,23 +43,25 @@ class Part:
     mean_ns: float
 
 
-@dataclass(frozen=True)
-class Side:
+@dataclass(frozen=True, kw_only=True)
+class FactorFunction:
     """A function of the factor, or both of a pair.
 
     `sites`: where it is called ("" where the place is not known); `callers`: the functions around it, outermost first,
     joined by " > "; `inside`: its children, `[blocked]` and body among them; `wakers`: what the threads did that it
     waited for, by the innermost function (or `[sched]`, `[unknown]`, ...) and its caller. Largest share first.
+    `merged`: functions without a site on the ways from its callers, sorted: calls by way of them are not told apart.
     """
 
     function: str
     mean_ns: float
     sd_ns: float
     occurs: int
-    sites: list[Part]
-    callers: list[Part]
-    inside: list[Part]
-    wakers: list[Part]
+    sites: list[Portion]
+    callers: list[Portion]
+    inside: list[Portion]
+    wakers: list[Portion]
+    merged: list[str]
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,7 @@ class Explanation:
     rank: int | None
     factor: Factor | None
     half: int
-    sides: list[Side]
+    sides: list[FactorFunction]
     exemplars: list[Exemplar]
 
 
@@ -206,7 +209,7 @@ class _Explaining:
         self.question = Question()
         first = [_Place(a, b) for a, b in instances]
         sides = [first] if times == 1 else [first, [_Place(b, a) for a, b in instances]]
-        self._sides = [_Side(self._tree, places, self.question) for places in sides]
+        self._sides = [_Side(self._tree, places, self.question, _merged(analysis, places)) for places in sides]
         nodes = {place.node for places in sides for place in places}
         self._all = self.question.group(nodes, keep=True)
         if total > 0:
@@ -221,7 +224,7 @@ class _Explaining:
             share=self._contribution / self._tree.total_variance,
             rank=rank,
             factor=analysis.ranking[rank - 1] if rank else None,
-            half=len(events(answer.products)) if self._contribution > 0 else 0,
+            half=len(heaviest(answer.products)) if self._contribution > 0 else 0,
             sides=[side.concluded(name, answer, self._total) for name, side in zip(names, self._sides, strict=True)],
             exemplars=_exemplars(analysis, answer.times(self._all)),
         )
@@ -230,8 +233,8 @@ class _Explaining:
 class _Side:
     """The places of a function of the factor, and of each the named parts."""
 
-    def __init__(self, tree: VarianceTree, places: list[_Place], question: Question) -> None:
-        self._tree = tree
+    def __init__(self, tree: VarianceTree, places: list[_Place], question: Question, merged: list[str]) -> None:
+        self._tree, self._merged = tree, merged
         self._time = question.group({place.node for place in places}, keep=True)
         self._lists: list[list[tuple[str, int, int]]] = [[], [], [], []]
         for node, other in places:
@@ -241,20 +244,31 @@ class _Side:
                 for _, x in found:
                     question.pair(x, group)
 
-    def concluded(self, function: str, answer: Answer, total: float) -> Side:
+    def concluded(self, function: str, answer: Answer, total: float) -> FactorFunction:
         time = answer.times(self._time)
         sites, callers, inside, wakers = (self._parts(parts, answer, total) for parts in self._lists)
         occurs = int(np.count_nonzero(time))
-        return Side(function, float(time.mean()), float(time.std()), occurs, sites, callers, inside, wakers)
+        mean, sd = float(time.mean()), float(time.std())
+        return FactorFunction(
+            function=function,
+            mean_ns=mean,
+            sd_ns=sd,
+            occurs=occurs,
+            sites=sites,
+            callers=callers,
+            inside=inside,
+            wakers=wakers,
+            merged=self._merged,
+        )
 
-    def _parts(self, parts: list[tuple[str, int, int]], answer: Answer, total: float) -> list[Part]:
+    def _parts(self, parts: list[tuple[str, int, int]], answer: Answer, total: float) -> list[Portion]:
         """Joined by name; a node counts once for the mean, however many others it pairs with."""
         share: dict[str, float] = defaultdict(float)
         nodes: dict[str, set[int]] = defaultdict(set)
         for name, x, group in parts:
             share[name] += answer.of_pair(x, group) / total
             nodes[name].add(x)
-        found = [Part(name, share[name], float(self._tree.mean_ns[list(nodes[name])].sum())) for name in share]
+        found = [Portion(name, share[name], float(self._tree.mean_ns[list(nodes[name])].sum())) for name in share]
         return sorted(found, key=lambda part: (-part.share, part.name))
 
 
@@ -293,12 +307,12 @@ def _innermost(tree: VarianceTree, x: int) -> str:
 def _plain(tree: VarianceTree, x: int) -> str:
     """The name without the call site."""
     name = tree.paths.name[x]
-    return name.rpartition("@")[0] if tree.paths.site[x] != NONE and "@" in name else name
+    return name.rpartition("@")[0] if tree.paths.call_site[x] != NONE and "@" in name else name
 
 
 def _site(tree: VarianceTree, x: int) -> str:
     name = tree.paths.name[x]
-    return name.rpartition("@")[2] if tree.paths.site[x] != NONE and "@" in name else ""
+    return name.rpartition("@")[2] if tree.paths.call_site[x] != NONE and "@" in name else ""
 
 
 def _callers(tree: VarianceTree, x: int) -> str:
@@ -308,6 +322,15 @@ def _callers(tree: VarianceTree, x: int) -> str:
         chain.append(_plain(tree, x))
     shown = chain[:_CHAIN]
     return " > ".join((["..."] if len(chain) > _CHAIN else []) + shown[::-1])
+
+
+def _merged(analysis: Analysis, places: list[_Place]) -> list[str]:
+    program, paths = analysis.trace.program, analysis.tree.paths
+    calls = program.calls if program.call_graph is None else program.call_graph
+    siteless = {f for f in range(len(program.functions)) if not program.can_switch(f)}
+    edges = {(int(paths.function[paths.parent[place.node]]), int(paths.function[place.node])) for place in places}
+    found = (between(calls, siteless, caller, f) for caller, f in edges if NONE not in (caller, f))
+    return sorted({program.functions[f] for functions in found for f in functions})
 
 
 def _exemplars(analysis: Analysis, time: Int64) -> list[Exemplar]:

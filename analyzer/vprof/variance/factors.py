@@ -2,33 +2,35 @@
 
     VarianceTree + heights  ->  factors by score = specificity x contribution
 
-Source: ALGORITHMS section 5 (thesis Algorithm 1, corrected). A factor is a function's variance, summed over its
-places in the tree, or twice the covariance of two siblings, summed over the places of the pair. A function below
-itself counts at its outermost place; `[blocked]`, the unmeasured part of its wakers and pairs with either belong to the
-tree only.
+Source: docs/algorithms.md section 5 (thesis Algorithm 1; section 10 says what is corrected). A factor is a function's
+variance, summed over its places in the tree, or twice the covariance of two siblings, summed over the places of the
+pair. A function below itself counts at its outermost place; `[blocked]`, the unmeasured part of its wakers and pairs
+with either belong to the tree only.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vprof.columns import groups
-from vprof.model import NONE, Bool, Int64, Trace
-from vprof.path_tree import display_names
-from vprof.stacks import CPU_WAITS, L_BLOCKED, L_BODY, PSEUDO
-from vprof.variance_tree import Float, VarianceTree
+from vprof.path.path_tree import display_names
+from vprof.tables.columns import groups
+from vprof.tables.kinds import CPU_WAITS, L_BLOCKED, L_BODY, L_UNKNOWN, PSEUDO
+from vprof.tables.model import NONE, Bool, Float, Int64, Trace
+from vprof.variance.chains import children_first, deepest, passed_on
+from vprof.variance.variance_tree import VarianceTree
 
 NEGLIGIBLE = 1e-9
 """Contributions below this fraction of Var(L) are rounding, not factors."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Factor:
     """`functions`: one name, or the two of a pair, sorted; pseudo-nodes by their own name. `expandable`: the functions
     (numbers) whose children would explain it further; none for pseudo-nodes and bodies. `instances`: (node, node)
-    pairs of the tree whose covariance it sums, a node with itself for a variance."""
+    pairs of the tree whose covariance it sums, a node with itself for a variance. `passes_to`: what explains it
+    (chains.py): a function below it, or of a body its function; "" if nothing does."""
 
     kind: str
     functions: list[str]
@@ -40,17 +42,24 @@ class Factor:
     height: int
     specificity: int
     score: float
+    passes_to: str = ""
 
     @property
     def name(self) -> str:
-        return self.functions[0] if self.kind == "variance" else f"({','.join(self.functions)})"
+        return self.function or f"({','.join(self.functions)})"
+
+    @property
+    def function(self) -> str:
+        """The one whose variance it is, "" for a covariance."""
+        return self.functions[0] if self.kind == "variance" else ""
 
 
 def rank(trace: Trace, tree: VarianceTree, specificity_exp: int = 2, cpu_apart: bool = False) -> list[Factor]:
-    """All factors that are not zero, best score first; ties by contribution, then name. Empty if Var(L) = 0.
+    """All factors that are not zero, best score first; ties by contribution, then name; but no function before a child
+    that explains it (chains.py). Empty if Var(L) = 0.
 
-    `cpu_apart`: the tree is one of cpu_view.py, waits for a CPU are no factors. A leaf has no body then: what it did
-    besides waiting is its own time.
+    `cpu_apart`: the tree is one of path/cpu_view.py, waits for a CPU are no factors. A leaf is one factor then: neither
+    what it did besides waiting nor its waits for nobody known (a sleep, a read) are others.
     """
     if tree.total_variance <= 0:
         return []
@@ -61,7 +70,10 @@ def rank(trace: Trace, tree: VarianceTree, specificity_exp: int = 2, cpu_apart: 
         for a, b, instances, value in found
         if abs(value) > NEGLIGIBLE * tree.total_variance
     ]
-    return sorted(factors, key=lambda f: (-_rounded(f.score), -_rounded(f.contribution_ns2), f.name))
+    factors.sort(key=lambda f: (-_rounded(f.score), -_rounded(f.contribution_ns2), f.name))
+    passes = passed_on(tree, elements.of, elements.n, elements.name)
+    ordered = [factors[i] for i in children_first([f.function for f in factors], passes)]
+    return [replace(f, passes_to=passes.get(f.function, "")) for f in ordered]
 
 
 def _rounded(value: float) -> float:
@@ -72,6 +84,18 @@ def _rounded(value: float) -> float:
 def select(factors: list[Factor], k: int = 3, min_share: float = 0.05) -> list[Factor]:
     """The k best of those that hold at least `min_share` of Var(L)."""
     return [f for f in factors if f.share >= min_share][:k]
+
+
+def causes(factors: list[Factor], k: int = 3, min_share: float = 0.05) -> list[tuple[Factor, list[str]]]:
+    """The same, of factors that pass their variance on only the last one; each with the names of those that pass it on
+    to it, best first."""
+    large = select(factors, len(factors), min_share)
+    last = deepest([f.function for f in large], {f.function: f.passes_to for f in large})
+    explains: dict[int, list[str]] = {i: [] for i in range(len(large)) if last[i] == i}
+    for i, cause in enumerate(last):
+        if cause != i:
+            explains[cause].append(large[i].name)
+    return [(large[i], names) for i, names in explains.items()][:k]
 
 
 class _Elements:
@@ -89,15 +113,16 @@ class _Elements:
         blocked = paths.pseudo == L_BLOCKED
         of[paths.inner | blocked | (body & blocked[paths.parent])] = NONE
         if cpu_apart:
-            of[np.isin(paths.pseudo, CPU_WAITS) | self._bodies_of_leaves(tree)] = NONE
+            of[np.isin(paths.pseudo, CPU_WAITS) | self._parts_of_leaves(tree)] = NONE
         of[0] = NONE
         self.of: Int64 = of
         self.rest = {int(of[x]) for x in np.flatnonzero(body) if paths.name[x].startswith("rest(")}
 
-    def _bodies_of_leaves(self, tree: VarianceTree) -> Bool:
-        function = tree.paths.function[tree.paths.parent]
-        leaf = np.r_[self.program.height, NONE][function] == 0
-        found: Bool = leaf & (tree.paths.pseudo == L_BODY)
+    def _parts_of_leaves(self, tree: VarianceTree) -> Bool:
+        paths, parent = tree.paths, tree.paths.parent
+        leaf = np.r_[self.program.height, NONE][paths.function] == 0
+        waits_in_leaf = leaf[parent] & (paths.pseudo == L_BLOCKED)
+        found: Bool = (leaf[parent] & (paths.pseudo == L_BODY)) | (waits_in_leaf[parent] & (paths.pseudo == L_UNKNOWN))
         return found
 
     @property
@@ -196,7 +221,7 @@ def _factor(
     height = max(elements.height(e) for e in members)
     specificity = max(0, trace.program.root_height - height) ** exponent
     nodes = sorted({x for pair in instances for x in pair})
-    sites = sorted({trace.sites[s] for s in tree.paths.site[nodes] if s != NONE and trace.sites[s]})
+    sites = sorted({trace.call_sites[s] for s in tree.paths.call_site[nodes] if s != NONE and trace.call_sites[s]})
     return Factor(
         kind="variance" if single else "covariance",
         functions=sorted(elements.name(e) for e in members),

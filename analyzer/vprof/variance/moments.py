@@ -9,16 +9,13 @@ occur in one interval are touched. Memory: nodes, pairs of siblings, and what oc
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vprof.columns import i64
-from vprof.kernels import helper, kernel, maker
-from vprof.model import NONE, Bool, Int32, Int64
-
-Float = NDArray[np.float64]
+from vprof.tables.columns import i64
+from vprof.tables.kernels import helper, kernel, loop, roomy, with_room
+from vprof.tables.model import NONE, R_INTERVAL, R_NODE, R_NS, Bool, Float, Int32, Int64
 
 
 class Layout(NamedTuple):
@@ -55,10 +52,18 @@ class _Sums(NamedTuple):
     pairs_rounded: Float
 
 
+class _Intervals(NamedTuple):
+    """By interval: its latency, whether it is one of the slowest, its block or NONE."""
+
+    latency: Int64
+    in_tail: Int64
+    block: Int64
+
+
 class _Scratch(NamedTuple):
-    """Of the current interval: the row of each node in `mine` (M_*) or NONE, the children of one node; of the current
-    block: by pair the sums of products, modulo 2^64 and as floats beside the times (B_*), and a list of the pairs with
-    any. The sums are zero in between."""
+    """Of the current interval: the row of each node in `mine` (M_*) or NONE, the children of one node (V_*); of the
+    current block: by pair the sums of products, modulo 2^64 and as floats beside the times (B_*), and a list of the
+    pairs with any. The sums are zero in between."""
 
     row: Int64
     mine: Int64
@@ -96,8 +101,7 @@ class Moments:
         self._scratch = _Scratch(empty, empty.reshape(0, 7), empty.reshape(0, 3), empty, rounded.reshape(0, 2), empty)
         self._blocks: list[tuple[Int32, Int32, Float]] = []
         self.intervals = 0
-        self.latency = self.tail_latency = 0
-        self._tail_intervals = 0
+        self.latency = 0
 
     def add(self, parent: Int64, rows: Int64, latency: Int64, tail: Bool, block: Int64) -> None:
         """`parent` of each node, before it; `rows` (interval, node, own ns), grouped by interval, of intervals 0 ..
@@ -105,36 +109,37 @@ class Moments:
         self._grow(i64(parent))
         self.intervals += len(latency)
         self.latency += int(latency.sum())
-        self._tail_intervals += int(np.count_nonzero(tail))
-        self.tail_latency += int(latency[tail].sum())
-        keys, products = _accumulate(
-            i64(rows), self.layout, i64(latency), tail.astype(np.int64), i64(block), self._sums, self._scratch
-        )
+        intervals = _Intervals(i64(latency), tail.astype(np.int64), i64(block))
+        keys, products = _accumulate(i64(rows), self.layout, intervals, self._sums, self._scratch)
         if len(keys):
-            self._blocks.append((keys[:, 0].astype(np.int32), keys[:, 1].astype(np.int32), products))
+            self._blocks.append((keys[:, K_BLOCK].astype(np.int32), keys[:, K_PAIR].astype(np.int32), products))
 
     def _grow(self, parent: Int64) -> None:
         old = self.layout
         known = len(old.parent)
         if known == len(parent):
             return
-        self._children = _with_room(self._children, len(parent))
+        self._children = with_room(self._children, len(parent))
         number = np.r_[old.number, _numbered(parent, known, self._children)]
         first = np.cumsum(number + 2) - (number + 2)
         pairs = int(first[-1] + number[-1] + 2)
         self.layout = Layout(parent, number, first)
         sums, scratch = self._sums, self._scratch
         self._sums = _Sums(
-            *(_with_room(table, len(parent)) for table in (sums.nodes, sums.nodes_rounded)),
-            *(_with_room(table, pairs) for table in (sums.pairs, sums.pairs_rounded)),
+            with_room(sums.nodes, len(parent)),
+            with_room(sums.nodes_rounded, len(parent)),
+            with_room(sums.pairs, pairs),
+            with_room(sums.pairs_rounded, pairs),
         )
-        row = _with_room(scratch.row, len(parent))
+        row = with_room(scratch.row, len(parent))
         row[len(scratch.row) :] = NONE
         self._scratch = _Scratch(
             row,
-            _with_room(scratch.mine, len(parent)),
-            _with_room(scratch.values, len(parent) + 1),
-            *(_with_room(table, pairs) for table in (scratch.products, scratch.rounded, scratch.pairs)),
+            with_room(scratch.mine, len(parent)),
+            with_room(scratch.values, len(parent) + 1),
+            with_room(scratch.products, pairs),
+            with_room(scratch.rounded, pairs),
+            with_room(scratch.pairs, pairs),
         )
 
     @property
@@ -190,17 +195,8 @@ def _whole(modulo: int, near: float) -> int:
     return modulo + (round((near - modulo) / 2**64) << 64)
 
 
-def _with_room(table: NDArray[Any], n: int) -> Any:
-    """The table if it has n rows, else a larger copy with more; new ones are zero."""
-    if n <= len(table):
-        return table
-    larger = np.zeros((n + n // 2, *table.shape[1:]), table.dtype)
-    larger[: len(table)] = table
-    return larger
-
-
 @kernel
-def _numbered(parent, known, children):  # type: ignore[no-untyped-def]
+def _numbered(parent: Int64, known: int, children: Int64) -> Int64:
     """The numbers of the nodes from `known` on among their siblings; counts them in `children`."""
     number = np.zeros(len(parent) - known, np.int64)
     for x in range(known, len(parent)):
@@ -211,7 +207,7 @@ def _numbered(parent, known, children):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _count_pairs(pair, place, count):  # type: ignore[no-untyped-def]
+def _count_pairs(pair: Int32, place: Int64, count: Int64) -> None:
     for i in range(len(pair)):
         k = place[pair[i]]
         if k != NONE:
@@ -219,7 +215,7 @@ def _count_pairs(pair, place, count):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _file(block, pair, products, place, at, cells):  # type: ignore[no-untyped-def]
+def _file(block: Int32, pair: Int32, products: Float, place: Int64, at: Int64, cells: Cells) -> None:
     """Puts each cell of an asked pair where `at` says that the next one of the pair goes."""
     to_block, to_product, to_time = cells.block, cells.product, cells.time
     for i in range(len(pair)):
@@ -227,58 +223,66 @@ def _file(block, pair, products, place, at, cells):  # type: ignore[no-untyped-d
         if k != NONE:
             to = at[k]
             at[k] += 1
-            to_block[to], to_product[to], to_time[to] = block[i], products[i, 0], products[i, 1]
+            to_block[to], to_product[to], to_time[to] = block[i], products[i, B_PRODUCT], products[i, B_TIME]
 
 
 M_NODE, M_TIME, M_OWN, M_ABOVE, M_FIRST, M_NEXT, M_AWAITED = range(7)
 """Of a node with time in the current interval: its time, its own; the row of its parent, of the first of its children,
 of the next such sibling; and how many children have yet to add their time, NONE when it has added its own."""
 
+V_NUMBER, V_TIME, V_ROW = range(3)
+"""Of a child: its number, its time, its row of pairs."""
+
 B_PRODUCT, B_TIME = range(2)
 """Of the current block, by pair: the rounded sum of products, the sum of a node's time."""
 
+K_BLOCK, K_PAIR = range(2)
+"""What such a row is of."""
+
 
 @kernel
-def _accumulate(rows, layout, latency, tail, block, sums, scratch):  # type: ignore[no-untyped-def]
-    """Returns (block, pair) rows and their (product, time) sums; none without blocks."""
+def _accumulate(
+    rows: Int64, layout: Layout, intervals: _Intervals, sums: _Sums, scratch: _Scratch
+) -> tuple[Int64, Float]:
+    """Of rows R_*: rows K_* and their B_*; none without blocks."""
     keys, products, n = np.empty((1024, 2), np.int64), np.empty((1024, 2), np.float64), 0
     k = used = 0
     while k < len(rows):
-        of = block[rows[k, 0]]
-        k, used = _sum_block(k, rows, layout, latency, tail, block, sums.nodes, sums.nodes_rounded, scratch)
-        if of != NONE:
-            while n + used > len(keys):
-                keys, products = _doubled(keys, products)
-            n = _list(of, keys, products, n, scratch.pairs, scratch.rounded, used)
-        _fold(sums.pairs, sums.pairs_rounded, scratch.products, scratch.rounded, scratch.pairs, used)
+        block = intervals.block[rows[k, R_INTERVAL]]
+        k, used = _sum_block(k, rows, layout, intervals, sums, scratch)
+        if block != NONE:
+            keys, products = roomy(keys, n, used), roomy(products, n, used)
+            n = _list(block, keys, products, n, scratch, used)
+        _fold(sums, scratch, used)
     return keys[:n].copy(), products[:n].copy()
 
 
-@helper
-def _sum_block(k, rows, layout, latency, tail, block, node_sums, node_rounded, scratch):  # type: ignore[no-untyped-def]
+@loop
+def _sum_block(
+    k: int, rows: Int64, layout: Layout, intervals: _Intervals, sums: _Sums, scratch: _Scratch
+) -> tuple[int, int]:
     """Sums the intervals from row k on that are in one block with the first; returns the row after them, and how many
     pairs have sums."""
-    mine, values, row_of, used = scratch.mine, scratch.values, scratch.row, 0
-    of = block[rows[k, 0]]
-    while k < len(rows) and block[rows[k, 0]] == of:
-        interval, met = rows[k, 0], 0
-        while k < len(rows) and rows[k, 0] == interval:
-            met = _meet(rows[k, 1], rows[k, 2], layout.parent, row_of, mine, met)
+    mine, used = scratch.mine, 0
+    block = intervals.block[rows[k, R_INTERVAL]]
+    while k < len(rows) and intervals.block[rows[k, R_INTERVAL]] == block:
+        interval, met = rows[k, R_INTERVAL], 0
+        while k < len(rows) and rows[k, R_INTERVAL] == interval:
+            met = _meet(rows[k, R_NODE], rows[k, R_NS], layout, scratch, met)
             k += 1
         for m in range(met):
             _climb(m, mine)
         for m in range(met):
-            x = mine[m, M_NODE]
-            _count(mine[m], latency[interval], tail[interval], node_sums[x], node_rounded[x])
-            n = _children(m, mine, layout.number, layout.first, values)
-            used = _multiply(values, n, scratch.products, scratch.rounded, scratch.pairs, used)
-            row_of[x] = NONE
+            _count(mine[m], intervals, interval, sums)
+            used = _multiply(_children(m, layout, scratch), scratch, used)
+            scratch.row[mine[m, M_NODE]] = NONE
     return k, used
 
 
 @helper
-def _meet(node, ns, parent, row_of, mine, met):  # type: ignore[no-untyped-def]
+def _meet(node: int, ns: int, layout: Layout, scratch: _Scratch, met: int) -> int:
     """Adds own time to a node, after it and those above it have got rows."""
+    row_of, mine = scratch.row, scratch.mine
     x, inner = node, NONE
     while x != NONE and row_of[x] == NONE:
         row_of[x] = met
@@ -287,7 +291,7 @@ def _meet(node, ns, parent, row_of, mine, met):  # type: ignore[no-untyped-def]
         _link(inner, met, mine)
         inner = met
         met += 1
-        x = parent[x]
+        x = layout.parent[x]
     if x != NONE:
         _link(inner, row_of[x], mine)
     m = row_of[node]
@@ -297,7 +301,7 @@ def _meet(node, ns, parent, row_of, mine, met):  # type: ignore[no-untyped-def]
 
 
 @helper
-def _link(m, above, mine):  # type: ignore[no-untyped-def]
+def _link(m: int, above: int, mine: Int64) -> None:
     """Makes row m, if it is one, a child of row `above`."""
     if m != NONE:
         mine[m, M_ABOVE], mine[m, M_NEXT] = above, mine[above, M_FIRST]
@@ -306,7 +310,7 @@ def _link(m, above, mine):  # type: ignore[no-untyped-def]
 
 
 @helper
-def _climb(m, mine):  # type: ignore[no-untyped-def]
+def _climb(m: int, mine: Int64) -> None:
     """Adds a node's time, if its children have, to its parent's, and so on upwards: once for each node."""
     while m != NONE and mine[m, M_AWAITED] == 0:
         mine[m, M_AWAITED] = NONE
@@ -318,42 +322,50 @@ def _climb(m, mine):  # type: ignore[no-untyped-def]
 
 
 @helper
-def _count(mine, latency, in_tail, sums, rounded):  # type: ignore[no-untyped-def]
-    """Counts a node's times in the current interval."""
+def _count(mine: Int64, intervals: _Intervals, interval: int, sums: _Sums) -> None:
+    """Counts a node's times in the interval. `mine`: its row M_*."""
+    latency, in_tail = intervals.latency[interval], intervals.in_tail[interval]
+    of_node, rounded = sums.nodes[mine[M_NODE]], sums.nodes_rounded[mine[M_NODE]]
     for own in range(2):
         time = mine[M_TIME + own]
-        sums[N_TIME + own] += time
-        sums[N_TAIL + own] += in_tail * time
-        sums[N_LATENCY + own] += time * latency
+        of_node[N_TIME + own] += time
+        of_node[N_TAIL + own] += in_tail * time
+        of_node[N_LATENCY + own] += time * latency
         rounded[own] += float(time) * float(latency)
 
 
 @helper
-def _children(m, mine, number, first, values):  # type: ignore[no-untyped-def]
-    """Number, time and row of pairs of each child with time, the own one included; returns how many."""
-    n = 0
+def _children(m: int, layout: Layout, scratch: _Scratch) -> int:
+    """Puts each child with time, the own one included, into `values`; returns how many there are."""
+    mine, values, n = scratch.mine, scratch.values, 0
     if mine[m, M_OWN]:
-        values[0, 0], values[0, 1], values[0, 2] = 0, mine[m, M_OWN], first[mine[m, M_NODE]]
+        values[0, V_NUMBER], values[0, V_TIME], values[0, V_ROW] = 0, mine[m, M_OWN], layout.first[mine[m, M_NODE]]
         n = 1
     child = mine[m, M_FIRST]
     while child != NONE:
         x = mine[child, M_NODE]
-        values[n, 0], values[n, 1], values[n, 2] = number[x], mine[child, M_TIME], first[x] + 1
+        values[n, V_NUMBER], values[n, V_TIME], values[n, V_ROW] = (
+            layout.number[x],
+            mine[child, M_TIME],
+            layout.first[x] + 1,
+        )
         n += 1
         child = mine[child, M_NEXT]
     return n
 
 
 @helper
-def _multiply(values, n, products, rounded, pairs, used):  # type: ignore[no-untyped-def]
-    """Adds the products of all pairs of a node's children."""
+def _multiply(n: int, scratch: _Scratch, used: int) -> int:
+    """Adds the products of all pairs of a node's n children."""
+    values, products, rounded = scratch.values, scratch.products, scratch.rounded
     for a in range(n):
-        number, time, row = values[a, 0], values[a, 1], values[a, 2]
+        number, time, row = values[a, V_NUMBER], values[a, V_TIME], values[a, V_ROW]
         for b in range(a + 1):
-            other = values[b, 1]
-            key = values[b, 2] + number if values[b, 0] > number else row + values[b, 0]
+            other = values[b, V_TIME]
+            is_later = values[b, V_NUMBER] > number
+            key = values[b, V_ROW] + number if is_later else row + values[b, V_NUMBER]
             if rounded[key, B_PRODUCT] == 0:
-                pairs[used] = key
+                scratch.pairs[used] = key
                 used += 1
             products[key] += time * other
             rounded[key, B_PRODUCT] += float(time) * float(other)
@@ -361,31 +373,23 @@ def _multiply(values, n, products, rounded, pairs, used):  # type: ignore[no-unt
     return used
 
 
-@helper
-def _fold(sums, sums_rounded, products, rounded, pairs, used):  # type: ignore[no-untyped-def]
+@loop
+def _fold(sums: _Sums, scratch: _Scratch, used: int) -> None:
     """Adds the block's sums to those of all intervals."""
+    products, rounded = scratch.products, scratch.rounded
     for u in range(used):
-        key = pairs[u]
-        sums[key] += products[key]
-        sums_rounded[key] += rounded[key, B_PRODUCT]
+        key = scratch.pairs[u]
+        sums.pairs[key] += products[key]
+        sums.pairs_rounded[key] += rounded[key, B_PRODUCT]
         products[key], rounded[key, B_PRODUCT], rounded[key, B_TIME] = 0, 0.0, 0.0
 
 
-@helper
-def _list(block, keys, products, n, pairs, rounded, used):  # type: ignore[no-untyped-def]
+@loop
+def _list(block: int, keys: Int64, products: Float, n: int, scratch: _Scratch, used: int) -> int:
+    """Appends the block's sums to the tables, after their first n rows."""
     for u in range(used):
-        key = pairs[u]
-        keys[n, 0], keys[n, 1] = block, key
-        products[n, 0], products[n, 1] = rounded[key, B_PRODUCT], rounded[key, B_TIME]
+        key = scratch.pairs[u]
+        keys[n, K_BLOCK], keys[n, K_PAIR] = block, key
+        products[n, B_PRODUCT], products[n, B_TIME] = scratch.rounded[key, B_PRODUCT], scratch.rounded[key, B_TIME]
         n += 1
     return n
-
-
-@maker
-def _doubled(keys, products):  # type: ignore[no-untyped-def]
-    size = len(keys)
-    more_keys, more_products = np.empty((2 * size, 2), np.int64), np.empty((2 * size, 2), np.float64)
-    for k in range(size):
-        for c in range(2):
-            more_keys[k, c], more_products[k, c] = keys[k, c], products[k, c]
-    return more_keys, more_products

@@ -1,7 +1,7 @@
 """The details of single intervals, for `vprof analyze --intervals`: critical path, path times, own times.
 
 `path_times`: executing time on the path by function of the executing thread, callers included, recursion once, plus the
-pseudo-rows. `own_times`: wall time of the interval's own calls, waits included, recursion once (ALGORITHMS section 9).
+pseudo-rows. `own_times`: wall time of the interval's own calls, waits included, recursion once (analyzer/SCHEMA.md).
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vprof.columns import i32
-from vprof.critical_path import PIECE_NAMES
-from vprof.kernels import kernel
-from vprof.model import NONE, Int64, Trace
-from vprof.parts import Part
-from vprof.path_tree import display_names
-from vprof.stacks import FIRST_FRAME, L_BLOCKED, PSEUDO, T_LABEL, T_PARENT, Forest
+from vprof.path.parts import Part
+from vprof.path.path_tree import display_names
+from vprof.path.stacks import T_LABEL, T_PARENT, Forest
+from vprof.tables.columns import i32
+from vprof.tables.kernels import kernel, roomy
+from vprof.tables.kinds import FIRST_FRAME, L_BLOCKED, PIECE_NAMES, PSEUDO
+from vprof.tables.model import NONE, Bool, Int32, Int64, Trace
 
 Piece = tuple[str, str, int, int]
 """(kind, thread, from, to)"""
@@ -34,7 +34,7 @@ class Details:
     """`found`: by the id of an interval; grows with every `add`."""
 
     def __init__(self, known: Trace, rows: Int64) -> None:
-        """`known`: the merged outlines, of which the intervals `rows` are analyzed."""
+        """`known`: the merged bare traces, of which the intervals `rows` are analyzed."""
         iv = known.intervals
         self._names, self._threads = display_names(known), known.threads
         self._of = [IntervalDetail(int(iv.end[i] - iv.begin[i]), [], {}, {}) for i in rows]
@@ -82,7 +82,7 @@ class Details:
 
 
 @kernel
-def _outermost(thread, interval, function, depth):  # type: ignore[no-untyped-def]
+def _outermost(thread: Int32, interval: Int32, function: Int32, depth: Int32) -> Bool:
     """Calls that do not lie in a call of the same function for the same interval."""
     result = np.ones(len(thread), np.bool_)
     open_rows = np.empty(64, np.int64)
@@ -95,8 +95,7 @@ def _outermost(thread, interval, function, depth):  # type: ignore[no-untyped-de
         for j in range(n):
             if function[open_rows[j]] == function[i] and interval[open_rows[j]] == interval[i]:
                 result[i] = False
-        if n == len(open_rows):
-            open_rows = np.concatenate((open_rows, np.empty(n, np.int64)))
+        open_rows = roomy(open_rows, n, 1)
         open_rows[n] = i
         n += 1
     return result

@@ -1,4 +1,4 @@
-"""From factors to the next functions to switch on (ALGORITHMS section 6).
+"""From factors to the next functions to switch on (docs/algorithms.md section 6).
 
     factors + call graph + what is on  ->  expansions  ->  next plan
 
@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vprof.callgraph import call_paths
-from vprof.factors import Factor
-from vprof.model import NONE, Program
-from vprof.path_tree import PathTree
+from vprof.path.path_tree import PathTree
+from vprof.program.callgraph import call_paths
+from vprof.tables.model import NONE, Program
+from vprof.variance.factors import Factor
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vprof.columns import i64
-from vprof.kernels import helper, kernel
-from vprof.model import NONE, Int32, Int64
-from vprof.moments import covariances
-from vprof.parts import Part, Parts
-from vprof.places import sum_upwards
-from vprof.variance_tree import Float, Summed
+from vprof.path.parts import Part, Parts
+from vprof.path.places import sum_upwards
+from vprof.tables.columns import i64
+from vprof.tables.kernels import kernel, loop
+from vprof.tables.model import NONE, R_INTERVAL, R_NODE, R_NS, Float, Int32, Int64
+from vprof.variance.moments import covariances
+from vprof.variance.variance_tree import Summed
 
 
 class Question:
@@ -93,9 +93,9 @@ class SingleTimes:
         leaf[place[~own]], leaf[place[own]] = np.flatnonzero(~own), np.flatnonzero(own)
         for part in self._parts:
             positions = part.opened.positions
-            times = part.times[positions[part.times[:, 0]] != NONE]
-            rows = sum_upwards(i64(np.stack((positions[times[:, 0]], leaf[times[:, 1]], times[:, 2]))), self._parent)
-            yield part, rows
+            times = part.times[positions[part.times[:, R_INTERVAL]] != NONE]
+            interval, node = positions[times[:, R_INTERVAL]], leaf[times[:, R_NODE]]
+            yield part, sum_upwards(i64(interval), i64(node), i64(times[:, R_NS]), self._parent)
 
     def of(self, node: int) -> Int64:
         """Its time in each of the analyzed intervals."""
@@ -126,6 +126,23 @@ class _ByNode(NamedTuple):
         return _ByNode(i64(np.searchsorted(by[order], np.arange(nodes + 1))), i64(np.array(number, np.int64)[order]))
 
 
+class _Groups(NamedTuple):
+    """The groups with a node; of each group its row in the kept times, or NONE, and its time in the current interval,
+    0 in between."""
+
+    of_node: _ByNode
+    kept: Int64
+    value: Int64
+
+
+class _Pairs(NamedTuple):
+    """The pairs with a node; of each pair its group, and whether its products are asked for."""
+
+    of_node: _ByNode
+    group: Int64
+    is_joint: Int64
+
+
 class _Gathered(NamedTuple):
     """By pair the sums of products, modulo 2^64 and rounded; by kept group and interval times, by interval products."""
 
@@ -141,13 +158,17 @@ class _Asked:
     def __init__(self, question: Question, time: Int64, intervals: int) -> None:
         self._question, self._time, self._intervals = question, time, intervals
         members = [(node, group) for group, nodes in enumerate(question.groups) for node in nodes]
-        self._members = _ByNode.sorted([node for node, _ in members], [group for _, group in members], len(time))
-        self._pairs = _ByNode.sorted([node for node, _ in question.pairs], range(len(question.pairs)), len(time))
-        self._group = np.array([group for _, group in question.pairs], np.int64)
+        self._groups = _Groups(
+            _ByNode.sorted([node for node, _ in members], [group for _, group in members], len(time)),
+            np.array([question.kept.get(group, NONE) for group in range(len(question.groups))], np.int64),
+            np.zeros(len(question.groups), np.int64),
+        )
         joint = {question.pairs[a, question.alone(b)] for a, b in question.joint}
-        self._is_joint = np.array([pair in joint for pair in range(len(question.pairs))], np.int64)
-        self._kept = np.array([question.kept.get(group, NONE) for group in range(len(question.groups))], np.int64)
-        self._value = np.zeros(len(question.groups), np.int64)
+        self._pairs = _Pairs(
+            _ByNode.sorted([node for node, _ in question.pairs], range(len(question.pairs)), len(time)),
+            np.array([group for _, group in question.pairs], np.int64),
+            np.array([pair in joint for pair in range(len(question.pairs))], np.int64),
+        )
         self._sums = _Gathered(
             np.zeros(len(question.pairs), np.int64),
             np.zeros(len(question.pairs)),
@@ -163,62 +184,49 @@ class _Asked:
 
     def add(self, rows: Int64) -> None:
         """`rows`: (analyzed interval, node, ns), by interval."""
-        _gather(rows, self._members, self._pairs, self._group, self._is_joint, self._kept, self._value, self._sums)
-        weight = self._weight[rows[:, 1]]
+        _gather(rows, self._groups, self._pairs, self._sums)
+        weight = self._weight[rows[:, R_NODE]]
         weighed = np.flatnonzero(weight)
-        np.add.at(self._sums.joint, rows[weighed, 0], -weight[weighed] * rows[weighed, 2])
+        np.add.at(self._sums.joint, rows[weighed, R_INTERVAL], -weight[weighed] * rows[weighed, R_NS])
 
     def conclude(self) -> Answer:
         question, sums = self._question, self._sums
         nodes = np.array([node for node, _ in question.pairs], np.int64)
         of_group = np.array([self._time[group].sum() for group in question.groups], np.int64)
-        found = covariances(sums.product, sums.rounded, self._time[nodes], of_group[self._group], self._intervals)
+        found = covariances(sums.product, sums.rounded, self._time[nodes], of_group[self._pairs.group], self._intervals)
         return Answer(question, sums.times, found, sums.joint)
 
 
 @kernel
-def _gather(rows, members, pairs, group_of, is_joint, kept, value, sums):  # type: ignore[no-untyped-def]
+def _gather(rows: Int64, groups: _Groups, pairs: _Pairs, sums: _Gathered) -> None:
     k = 0
     while k < len(rows):
-        k = _gather_interval(
-            k,
-            rows,
-            members.first,
-            members.of,
-            pairs.first,
-            pairs.of,
-            group_of,
-            is_joint,
-            kept,
-            value,
-            sums.product,
-            sums.rounded,
-            sums.times,
-            sums.joint,
-        )
+        k = _gather_interval(k, rows, groups, pairs, sums)
 
 
-@helper
-def _gather_interval(  # type: ignore[no-untyped-def]
-    k, rows, m_first, members, p_first, pairs, group_of, is_joint, kept, value, product, rounded, times, joint
-):
-    """Of the interval that begins at row k; returns the row after it. `value`: by group, 0 in between."""
-    interval, end = rows[k, 0], k
-    while end < len(rows) and rows[end, 0] == interval:
-        for m in range(m_first[rows[end, 1]], m_first[rows[end, 1] + 1]):
-            value[members[m]] += rows[end, 2]
+@loop
+def _gather_interval(k: int, rows: Int64, groups: _Groups, pairs: _Pairs, sums: _Gathered) -> int:
+    """Of the interval that begins at row k; returns the row after it."""
+    value, members = groups.value, groups.of_node
+    interval, end = rows[k, R_INTERVAL], k
+    while end < len(rows) and rows[end, R_INTERVAL] == interval:
+        node = rows[end, R_NODE]
+        for m in range(members.first[node], members.first[node + 1]):
+            value[members.of[m]] += rows[end, R_NS]
         end += 1
     for r in range(k, end):
-        for p in range(p_first[rows[r, 1]], p_first[rows[r, 1] + 1]):
-            pair, ns = pairs[p], rows[r, 2]
-            other = value[group_of[pair]]
-            product[pair] += ns * other
-            rounded[pair] += float(ns) * float(other)
-            joint[interval] += is_joint[pair] * float(ns) * float(other)
+        node, ns = rows[r, R_NODE], rows[r, R_NS]
+        for p in range(pairs.of_node.first[node], pairs.of_node.first[node + 1]):
+            pair = pairs.of_node.of[p]
+            other = value[pairs.group[pair]]
+            sums.product[pair] += ns * other
+            sums.rounded[pair] += float(ns) * float(other)
+            sums.joint[interval] += pairs.is_joint[pair] * float(ns) * float(other)
     for r in range(k, end):
-        for m in range(m_first[rows[r, 1]], m_first[rows[r, 1] + 1]):
-            group = members[m]
-            if kept[group] != NONE and value[group] != 0:
-                times[kept[group], interval] = value[group]
+        node = rows[r, R_NODE]
+        for m in range(members.first[node], members.first[node + 1]):
+            group = members.of[m]
+            if groups.kept[group] != NONE and value[group] != 0:
+                sums.times[groups.kept[group], interval] = value[group]
             value[group] = 0
     return end

@@ -1,23 +1,25 @@
 """Statistics over intervals: the latencies' summary, the tail, types, and how far a share can be trusted.
 
-Source: ALGORITHMS sections 4, 5 and 8. All functions are pure; the resampling is seeded, so a trace always gives the
-same report. Quantiles are latencies that occurred (inverse of the empirical distribution).
+Source: docs/algorithms.md sections 4, 5 and 8. All functions are pure; the resampling is seeded, so a trace always
+gives the same report. Quantiles are latencies that occurred (inverse of the empirical distribution).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import ndtr, stdtrit
 
-from vprof.columns import floats
-from vprof.factors import Factor
-from vprof.kernels import helper, kernel
-from vprof.model import Bool, Int32, Int64
-from vprof.moments import Cells
-from vprof.variance_tree import Float, VarianceTree
+from vprof.tables.columns import floats
+from vprof.tables.kernels import helper, kernel, loop
+from vprof.tables.model import Bool, Float, Int32, Int64
+from vprof.variance.chains import deepest
+from vprof.variance.factors import Factor
+from vprof.variance.moments import Cells
+from vprof.variance.variance_tree import VarianceTree
 
 TAIL_INTERVALS = 100
 """A tail share needs this many intervals in the tail."""
@@ -120,7 +122,7 @@ class NoBlocks:
     intervals would be needed, about."""
 
     reason: str
-    events: Int64
+    heaviest: Int64
     effective: float | None = None
     needed: int = 0
 
@@ -134,7 +136,7 @@ def cut_blocks(begin_ns: Int64, latency_ns: Int64) -> Blocks | NoBlocks:
     """Blocks of equal wall-clock length; intervals are sorted by begin and their latencies vary.
 
     The autocorrelation time counts with CAUTION standard errors added: else just the runs in which it was estimated
-    too short would be the ones with enough blocks (bench/README.md, Coverage).
+    too short would be the ones with enough blocks (docs/design/intervals-of-shares.md).
     """
     centred = latency_ns - latency_ns.mean()
     times = [autocorrelation_time(x) for x in (centred, centred**2 - (centred**2).mean())]
@@ -151,8 +153,8 @@ def cut_blocks(begin_ns: Int64, latency_ns: Int64) -> Blocks | NoBlocks:
         return Blocks(of, count, effective)
     if effective >= count / 2 and sums.max() <= MAX_BLOCK_SHARE * sums.sum():  # equal enough, but not enough of them
         return _too_few(len(latency_ns), int(np.ceil(len(latency_ns) * MIN_EFFECTIVE / effective)), effective)
-    few = events(centred**2)
-    return NoBlocks(f"driven by {len(few)} event{'s' * (len(few) > 1)} (n_eff {effective:.0f})", few, effective)
+    few = heaviest(centred**2)
+    return NoBlocks(f"{len(few)} interval{'s hold' if len(few) > 1 else ' holds'} half of the variance", few, effective)
 
 
 def _too_few(n: int, needed: int, effective: float | None = None) -> NoBlocks:
@@ -176,7 +178,7 @@ def _effective(influence: Float) -> float:
     return float(squares.sum() ** 2 / (squares**2).sum()) if squares.any() else float(len(influence))
 
 
-def events(squares: Float) -> Int64:
+def heaviest(squares: Float) -> Int64:
     """The fewest intervals that hold half of the variance, by their squared deviations; the largest first."""
     order = np.argsort(-squares, kind="stable")
     largest = np.cumsum(squares[order])
@@ -231,7 +233,7 @@ class ShareIntervals:
         """
         shares, products = self._resampled(factor)
         freedom = max(1.0, _effective(products - factor.share * self._squares) - 1)
-        outside = stats.norm.cdf(np.sqrt((freedom + 1) / freedom) * stats.t.ppf((1 - LEVEL) / 2, freedom))
+        outside = ndtr(np.sqrt((freedom + 1) / freedom) * stdtrit(freedom, (1 - LEVEL) / 2))
         low, high = np.quantile(shares, [outside, 1 - outside])
         return float(low), float(high)
 
@@ -241,11 +243,12 @@ class ShareIntervals:
 
     def firsts(self, factors: list[Factor], min_share: float) -> list[float]:
         """Of each, in how many of the resamples (0 to 1) it is ranked first: the highest score of those that hold
-        `min_share` there."""
+        `min_share` there, or what that one passes its variance to."""
         shares = np.array([self.samples(factor) for factor in factors])
         specificity = np.array([[factor.specificity] for factor in factors])
         scores = np.where(shares >= min_share, specificity * shares, -np.inf)
-        first = np.where(scores.max(axis=0) > -np.inf, scores.argmax(axis=0), len(factors))
+        cause = np.array(deepest([f.function for f in factors], {f.function: f.passes_to for f in factors}))
+        first = np.where(scores.max(axis=0) > -np.inf, cause[scores.argmax(axis=0)], len(factors))
         counts = np.bincount(first, minlength=len(factors))[: len(factors)]
         return [float(count) / RESAMPLES for count in counts]
 
@@ -278,8 +281,8 @@ class ShareIntervals:
             (right, -right.time * np.repeat(mean_a, np.diff(right.first))),
         ):
             products += np.bincount(cells.block, value, self._blocks.count)
-        of_means = _products_of_sums(left, mean_a, right, mean_b, alone, self._weights, self._n.reshape(-1, _TILE))
-        return products, of_means
+        sides = _Side(left, mean_a), _Side(right, mean_b)
+        return products, _products_of_sums(*sides, alone, self._weights, self._n.reshape(-1, _TILE))
 
     def _of(self, a: Int64, b: Int64) -> Cells:
         """By block, of pairs of siblings or of nodes with themselves."""
@@ -287,51 +290,61 @@ class ShareIntervals:
 
 
 @kernel
-def _weighted(weights, values):  # type: ignore[no-untyped-def]
+def _weighted(weights: Float, values: Float) -> Float:
     """By resample the weighted sum of what the blocks have; `weights` by (tile, block, resample)."""
-    total = np.zeros((len(weights), weights.shape[2]))
-    for tile in range(len(weights)):
+    tiles, _, resamples = weights.shape
+    total = np.zeros((tiles, resamples))
+    for tile in range(tiles):
         _add_weighted(values, weights[tile], total[tile])
     return total.ravel()
 
 
-@helper
-def _add_weighted(values, weights, total):  # type: ignore[no-untyped-def]
+@loop
+def _add_weighted(values: Float, weights: Float, total: Float) -> None:
     for block in range(len(values)):
         value, of = values[block], weights[block]
         for r in range(len(total)):
             total[r] += value * of[r]
 
 
+class _Side(NamedTuple):
+    """One node of each pair: its cells, and its mean time."""
+
+    cells: Cells
+    mean: Float
+
+
 @kernel
-def _products_of_sums(left, mean_a, right, mean_b, alone, weights, n):  # type: ignore[no-untyped-def]
+def _products_of_sums(left: _Side, right: _Side, alone: bool, weights: Float, n: Float) -> Float:
     """Over the pairs of `left` and `right`, by resample: the sum of products of their weighted deviations. `alone`: of
     nodes with themselves. `n`: the weighted sizes, by (tile, resample)."""
     total = np.zeros(n.shape)
-    for tile in range(len(n)):
-        scratch = np.empty((2, n.shape[1]))
-        _add_tile(left, mean_a, right, mean_b, alone, weights[tile], n[tile], total[tile], scratch)
+    tiles, resamples = n.shape
+    for tile in range(tiles):
+        scratch = np.empty((2, resamples))
+        _add_tile(left, right, alone, weights[tile], n[tile], total[tile], scratch)
     return total.ravel()
 
 
-@helper
-def _add_tile(left, mean_a, right, mean_b, alone, weights, n, total, scratch):  # type: ignore[no-untyped-def]
+@loop
+def _add_tile(left: _Side, right: _Side, alone: bool, weights: Float, n: Float, total: Float, scratch: Float) -> None:
     a, b = scratch[0], scratch[0 if alone else 1]
-    for k in range(len(mean_a)):
-        _deviate(left.first[k], left.first[k + 1], left.block, left.time, mean_a[k], weights, n, a)
+    for k in range(len(left.mean)):
+        _deviate(left, k, weights, n, a)
         if not alone:
-            _deviate(right.first[k], right.first[k + 1], right.block, right.time, mean_b[k], weights, n, b)
+            _deviate(right, k, weights, n, b)
         for r in range(len(total)):
             total[r] += a[r] * b[r]
 
 
 @helper
-def _deviate(begin, end, block, time, mean, weights, n, out):  # type: ignore[no-untyped-def]
-    """The deviations of the cells in [begin, end) from the mean, weighted."""
+def _deviate(side: _Side, k: int, weights: Float, n: Float, out: Float) -> None:
+    """The deviations of the k-th node's cells from its mean, weighted."""
+    cells, mean = side.cells, side.mean[k]
     for r in range(len(out)):
         out[r] = -mean * n[r]
-    for c in range(begin, end):
-        value, of = time[c], weights[block[c]]
+    for c in range(cells.first[k], cells.first[k + 1]):
+        value, of = cells.time[c], weights[cells.block[c]]
         for r in range(len(out)):
             out[r] += value * of[r]
 

@@ -12,15 +12,16 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from vprof import statistics
-from vprof.columns import i64
-from vprof.model import NONE, Bool, Int64, Trace
-from vprof.moments import Moments
-from vprof.parts import Opened, Part
-from vprof.path_tree import PathTree, calls_of, tree_of
-from vprof.stacks import T_LABEL, T_PARENT, Forest
-from vprof.unknown import BlockedSums
-from vprof.variance_tree import Summed, VarianceTree, of_moments
+from vprof.path.parts import Opened, Part
+from vprof.path.path_tree import PathTree, calls_of, tree_of
+from vprof.path.stacks import T_LABEL, T_PARENT, Forest
+from vprof.tables.columns import i64
+from vprof.tables.model import NONE, Bool, Int64, Trace
+from vprof.variance import statistics
+from vprof.variance.blocked import BlockedSums
+from vprof.variance.moments import Moments
+from vprof.variance.variance_tree import Summed, VarianceTree, of_moments
+from vprof.variance.wakers import WakerSums
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,7 @@ class Sums:
     groups: list[_Group]
     functions: int
     blocked: BlockedSums = field(default_factory=BlockedSums)
+    wakers: WakerSums = field(default_factory=WakerSums)
     calls: Int64 = field(default_factory=lambda: np.zeros(0, np.int64))
     ended: Int64 = field(init=False)
 
@@ -128,10 +130,12 @@ class Sums:
         latency = trace.intervals.end - trace.intervals.begin
         for group in self.groups:
             group.add(parent, part.times, latency, positions)
-        self.blocked.add(trace, part.paths, part.stacks, part.opened.functions)
+        functions, first_thread = part.opened.functions, part.opened.first_thread
+        self.blocked.add(trace, part.paths, part.stacks, functions, first_thread)
+        self.wakers.add(trace, part.paths, part.stacks, positions, functions, first_thread)
 
     def conclude(self, trace: Trace) -> tuple[TypedTree, list[TypedTree]]:
-        """The tree over all intervals, and those of the types. `trace`: the concluded outlines, merged."""
+        """The tree over all intervals, and those of the types. `trace`: the concluded bare traces, merged."""
         whole = self.groups[0]
         tree, place, own = tree_of(trace, self.forest, whole.moments.time[:, 1] > 0, self.calls)
         summed = Summed(whole.moments, place, own)

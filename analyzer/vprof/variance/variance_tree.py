@@ -2,9 +2,9 @@
 
     PathTree + Moments + latencies  ->  VarianceTree
 
-Source: ALGORITHMS section 4. X[i, x] is the time of node x in interval i, 0 where x is absent. Variances divide by
-the number of intervals. Guaranteed, and checked on every run: the root's times are the latencies, a parent's time is
-the sum of its children's (exactly), and Var(parent) = sum Var(child) + 2 sum Cov(child, child) (relative 1e-9).
+Source: docs/algorithms.md section 4. X[i, x] is the time of node x in interval i, 0 where x is absent. Variances divide
+by the number of intervals. Guaranteed, and checked on every run: the root's times are the latencies, a parent's time
+is the sum of its children's (exactly), and Var(parent) = sum Var(child) + 2 sum Cov(child, child) (relative 1e-9).
 """
 
 from __future__ import annotations
@@ -13,16 +13,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vprof.columns import floats, i64
 from vprof.errors import InvariantError
-from vprof.model import Bool, Int64
-from vprof.moments import Moments
-from vprof.path_tree import PathTree
-from vprof.stacks import L_BODY
-
-Float = NDArray[np.float64]
+from vprof.path.path_tree import PathTree
+from vprof.tables.columns import floats, i64
+from vprof.tables.kinds import L_BODY
+from vprof.tables.model import Bool, Float, Int64
+from vprof.variance.moments import Moments
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,7 @@ class Summed:
         return np.where(self.own, own, total)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class VarianceTree:
     """Columns are by node of `paths`. Shares are NaN where they are not defined (no variance, too few tail intervals).
 
@@ -87,16 +84,16 @@ def of_moments(paths: PathTree, summed: Summed, latency_ns: Int64, tail: Bool | 
     var = _variances(summed, paths, time)
     var[0] = with_latency[0]  # the root's time is the latency
     tree = VarianceTree(
-        paths,
-        latency_ns,
-        mean,
-        var,
-        with_latency / var[0] if var[0] > 0 else np.full(len(mean), np.nan),
-        mean / mean[0] if mean[0] > 0 else np.full(len(mean), np.nan),
-        _tail_share(summed, mean, latency_ns, tail),
-        children,
-        _covariances(summed, children, time, var),
-        summed,
+        paths=paths,
+        latency_ns=latency_ns,
+        mean_ns=mean,
+        var_ns2=var,
+        share=with_latency / var[0] if var[0] > 0 else np.full(len(mean), np.nan),
+        mean_share=mean / mean[0] if mean[0] > 0 else np.full(len(mean), np.nan),
+        tail_share=_tail_share(summed, mean, latency_ns, tail),
+        children=children,
+        cov=_covariances(summed, children, time, var),
+        summed=summed,
     )
     _check(tree, time)
     return tree

@@ -24,19 +24,20 @@ from typing import Any
 import numpy as np
 
 from vprof import __version__
-from vprof.analysis import Analysis, AnalysisOptions
-from vprof.chosen_paths import paths_of
 from vprof.errors import VprofError
-from vprof.exemplars import exemplars
-from vprof.explain import Explanation, explain_all
-from vprof.interval_path import IntervalPath
+from vprof.path.chosen import paths_of
+from vprof.path.exemplars import exemplars
+from vprof.path.interval_path import IntervalPath
 from vprof.report.explain import explanation_json
 from vprof.report.json import analysis_json
 from vprof.report.page import latency, trees
-from vprof.report.page.headline import MEANINGS, headline
+from vprof.report.page.headline import headline
 from vprof.report.page.plain import all_plain
 from vprof.report.path import path_json
-from vprof.stream import analyze_files
+from vprof.tables.kinds import LANES, MEANINGS
+from vprof.variance.analysis import Analysis, AnalysisOptions
+from vprof.variance.explain import Explanation, explain_all
+from vprof.variance.stream import analyze_files
 
 _EXPLAINED = 10
 _OF_FACTORS = 3
@@ -46,7 +47,7 @@ _STEPS = 3000
 
 
 @dataclass(frozen=True)
-class Source:
+class PageSource:
     """What the page is made of: traces of one program and plan, and the file of a drill-down, if there is one."""
 
     traces: list[Path]
@@ -65,7 +66,7 @@ class _Found:
     missing: dict[str, str] = field(default_factory=dict)
 
 
-def page_data(source: Source, options: AnalysisOptions) -> dict[str, Any]:
+def page_data(source: PageSource, options: AnalysisOptions) -> dict[str, Any]:
     """Raises VprofError as `vprof analyze` does: no such file, no trace, no interval."""
     options = replace(options, by_type=True)
     analysis = analyze_files(source.traces, source.root, options)
@@ -74,6 +75,7 @@ def page_data(source: Source, options: AnalysisOptions) -> dict[str, Any]:
         "title": source.title or ", ".join(path.name for path in source.traces),
         "headline": headline(analysis),
         "meanings": MEANINGS,
+        "lanes": LANES,
         "analysis": _analysis(analysis),
         "latency": {
             "histogram": latency.histogram(analysis.tree.latency_ns),
@@ -104,7 +106,7 @@ def _analysis(analysis: Analysis) -> dict[str, Any]:
         if "tree" in row:
             row["tree"] = trees.pruned(row["tree"])
     program = analysis.trace.program
-    place = dict(zip(program.functions, program.places, strict=True))
+    place = dict(zip(program.functions, program.definitions, strict=True))
     for factor in report["factors"]:
         factor["places"] = [place.get(name, "") for name in factor["functions"]]
     return report
@@ -148,7 +150,7 @@ def _steps(steps: list[dict[str, Any]]) -> int:
     return count
 
 
-def _run(source: Source, size: int, analysis: Analysis) -> list[list[str]]:
+def _run(source: PageSource, size: int, analysis: Analysis) -> list[list[str]]:
     """The settings by which the figures came about."""
     o, trace = analysis.options, analysis.trace
     on = int(np.count_nonzero(trace.program.on))
@@ -166,5 +168,6 @@ def _run(source: Source, size: int, analysis: Analysis) -> list[list[str]]:
             f"at most {o.k} of at least {o.min_share:g} of the variance, specificity exponent {o.specificity_exp}",
         ],
         ["waits", "count where they are waited (--own)" if o.own else "are looked into: what the waker did counts"],
+        *([["built from", ", ".join(trace.built_from)]] if trace.built_from else []),
         ["vprof", __version__],
     ]

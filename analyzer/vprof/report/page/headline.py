@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-from vprof.analysis import Analysis, RankedFactor
+from vprof.report import cpu_wait
 from vprof.report.units import percent
-
-MEANINGS = {
-    "[blocked]": "waiting; below it what the waker did meanwhile",
-    "[waker]": "the waker's time outside functions with probes",
-    "[sched]": "awake, but not yet running",
-    "[queue]": "the task lay in a queue",
-    "[gap]": "the thread worked for somebody else, or waited for its client",
-    "[unknown]": "blocked, and nobody is known to have woken it",
-    "[preempted]": "off the CPU although it could run",
-    "[fault]": "waited for a page from a disk",
-    "[disk]": "waited for a disk, or in a call for a file",
-    "[off cpu]": "off the CPU for more than one reason",
-}
-"""Of the nodes that are no functions (analyzer/README.md)."""
+from vprof.tables.kinds import MEANINGS
+from vprof.variance.analysis import Analysis, RankedFactor
 
 
 def headline(analysis: Analysis) -> dict[str, str]:
@@ -30,6 +18,8 @@ def headline(analysis: Analysis) -> dict[str, str]:
         return {"answer": f"No function holds {least} of the variance of latency.", "certainty": ""}
     best = analysis.factors[0]
     answer = f"{_subject(best)} {percent(best.factor.share)} of the variance of latency."
+    if cpu := cpu_wait.sentence(analysis):
+        answer = f"{cpu}. {answer}"
     return {"answer": answer + _first_function(analysis.factors), "certainty": _certainty(best)}
 
 

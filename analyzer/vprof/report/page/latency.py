@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from vprof.model import Int64, Trace
-from vprof.statistics import type_name
+from vprof.tables.model import Int64, Trace
+from vprof.variance.statistics import type_name
 
 MOST_BARS = 80
 MOST_POINTS = 4000

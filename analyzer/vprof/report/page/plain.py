@@ -6,12 +6,12 @@ takes for markup is not the matter here: that is escaped where the page is writt
 
 from __future__ import annotations
 
-import unicodedata
 from typing import Any
+
+from vprof.terminal import one_line
 
 MOST_CHARACTERS = 400
 _HEAD, _TAIL = 250, 120
-_INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
 def plain(text: str) -> str:
@@ -19,9 +19,7 @@ def plain(text: str) -> str:
     if len(text) > MOST_CHARACTERS:
         left_out = len(text) - _HEAD - _TAIL
         text = f"{text[:_HEAD]} … {left_out} characters … {text[-_TAIL:]}"
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(_escape(c) if unicodedata.category(c) in _INVISIBLE else c for c in text)
+    return one_line(text)
 
 
 def all_plain(data: Any) -> Any:
@@ -48,7 +46,3 @@ def _copied(value: Any) -> Any:
     if isinstance(value, dict):
         return dict(value)
     return list(value) if isinstance(value, list | tuple) else value
-
-
-def _escape(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")

@@ -24,13 +24,12 @@ function factorSection() {
     { name: "95 % interval", value: (row) => (row.ci95 ? row.ci95[0] : null), show: (row) => shareBar(row, scale) },
     { name: "ranked first", number: true, value: (row) => row.first, show: (row) => percent(row.first) },
     { name: "height", number: true, value: (row) => row.height, show: (row) => String(row.height) },
-    { name: "score", number: true, value: (row) => row.score, show: (row) => row.score.toExponential(2) },
   ];
   const rows = factors.map((factor, i) => ({ ...factor, rank: i + 1, explained: data.explained[i] }));
   place.append(sortableTable(columns, rows, (row) => row.explained && explanation(row.explained)));
   const reasons = [...new Set(factors.map((factor) => factor.ci95_reason).filter(Boolean))];
   document.getElementById("factor-note").textContent = [
-    reasons.length ? `No error bars: ${reasons.join("; ")}.` : `Lines are 95 % intervals. Ranked first: in so many of the resamples of the run.`,
+    reasons.length ? `No error bars: ${reasons.join("; ")}.` : `Lines are 95 % intervals. Ranked first: the part of the resamples of the run that rank it first.`,
     data.missing.explained ? `Callers and call sites are not shown: ${data.missing.explained}.` : "",
   ].join(" ");
 }

@@ -86,7 +86,8 @@ function waitSection() {
 
 function unknownTable() {
   const rows = analysis.unknown.slice(0, 12).map((one) => {
-    const where = (one.site ? `${one.function}@${one.site}` : one.function) || "outside probed functions";
+    const at = (one.site ? `${one.function}@${one.site}` : one.function) || "outside probed functions";
+    const where = one.thread ? `${at} (thread ${one.thread})` : at;
     const name = el("span", {}, named(where), el("div", { class: "where" }, one.waker_known ? "what the waker did is not recorded" : one.advice));
     return [name, percent(one.share), count(one.count), duration(one.total_ns)];
   });
@@ -122,7 +123,7 @@ function drillSection() {
   const names = ["step", "intervals", "mean", "sd", "p99", "functions on", "what it led to"];
   const columns = names.map((name, i) => ({ name, number: i > 0 && i < 6, class: i === 6 ? "name" : null, show: (row) => row[i] }));
   const findings = (data.drill.findings || []).map((one) => {
-    const parts = [one.confirmed ? "confirmed on fresh data" : "not confirmed", one.is_inherent ? "inherent: types of intervals differ by it" : "", one.waiting >= 0.05 ? `${percent(one.waiting)} of it is waiting` : ""];
+    const parts = [one.confirmed ? "confirmed on fresh data" : "not confirmed", one.is_inherent ? "inherent: types of intervals differ by it" : "", one.waiting >= 0.05 ? `${percent(one.waiting)} of it is waiting` : "", ...(one.missing ?? [])];
     const name = el("span", {}, named(one.functions.join(" with ")), el("div", { class: "where" }, named(one.path.join(" > "))));
     const interval = one.ci95 ? `${percent(one.ci95[0])} to ${percent(one.ci95[1])}` : one.ci95_reason;
     return [name, percent(one.share), interval, parts.filter(Boolean).join("; ")];
@@ -146,7 +147,7 @@ function runSection() {
     ["records dropped", dropped],
     ["intervals or variance lost with them", percent(loss.lost_share)],
     ["intervals left out", excluded.join(", ") || "none"],
-    ["blocks of equal weight (n_eff)", analysis.n_eff === null ? "not known: too few intervals, or no ranking" : count(Math.round(analysis.n_eff))],
+    ["blocks of equal weight that the run counts as (n_eff)", analysis.n_eff === null ? "not known: too few intervals, or no ranking" : count(Math.round(analysis.n_eff))],
   ]));
   if (!distortion) place.append(empty("What the probes do to the latencies was not measured (vprof record --measure-distortion)."));
   else if (!distortion.effects.length) place.append(empty(distortion.reason));
@@ -154,7 +155,7 @@ function runSection() {
     const signed = (part) => `${part > 0 ? "+" : ""}${(100 * part).toFixed(1)} %`;
     const rows = distortion.effects.map((one) => [one.metric, signed(one.change), one.ci95.map(signed).join(" to "), percent(one.detectable)]);
     place.append(el("h3", {}, "What the probes do (on against off, in turn)"), plainTable(["", "change", "95 % interval", "would be seen from"], rows));
-    place.append(el("p", { class: "note" }, `${count(distortion.on)} intervals on, ${count(distortion.off)} off, ${count(distortion.fours)} fours of slices.`));
+    place.append(el("p", { class: "note" }, `${count(distortion.on)} intervals on, ${count(distortion.off)} off, ${count(distortion.rounds)} rounds of four slices.`));
   }
   const remarks = [...analysis.warnings, ...analysis.notes];
   if (remarks.length) place.append(el("h3", {}, "Remarks"), el("ul", {}, ...remarks.map((remark) => el("li", {}, remark))));

@@ -3,12 +3,9 @@
 
 const LANE = 40;
 const TOP = 26;
-const WAITING = new Set(["sched", "gap", "queue", "unknown", "blocked_unknown", "preempted", "fault", "disk", "off_cpu", "blocked"]);
-const KIND_NAMES = {
-  exec: "executing", blocked: "waiting", queue: "task in a queue", sched: "awake, not running yet", gap: "worked for somebody else",
-  unknown: "unknown", blocked_unknown: "waiting, nobody is known to have ended it", preempted: "preempted", fault: "waiting for a page",
-  disk: "waiting for a disk", off_cpu: "off the CPU", short: "several short steps",
-};
+// Words for kinds of steps (vprof/tables/kinds.py); all but work and the sum of short steps are waits.
+const KIND_NAMES = { ...data.lanes, short: "several short steps" };
+const isWait = (kind) => kind !== "exec" && kind !== "short";
 
 // Steps with those inside waits, in order of time: {step, depth, kind}.
 function flattened(steps) {
@@ -16,7 +13,7 @@ function flattened(steps) {
   const work = steps.map((step) => ({ step, depth: 0 })).reverse();
   while (work.length) {
     const { step, depth } = work.pop();
-    flat.push({ step, depth, kind: WAITING.has(step.kind) ? "wait" : depth ? "other" : "own", explained: step.steps.length > 0 });
+    flat.push({ step, depth, kind: isWait(step.kind) ? "wait" : depth ? "other" : "own", explained: step.steps.length > 0 });
     work.push(...step.steps.map((inner) => ({ step: inner, depth: depth + 1 })).reverse());
   }
   return flat;

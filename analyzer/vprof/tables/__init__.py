@@ -1,0 +1,9 @@
+"""What every room shares: the tables of a trace and how they are computed with.
+
+    model.py the papers' tuples as columns; columns.py, lookup.py, kernels.py how columns are read and compiled;
+    naming.py how functions are named
+
+In: nothing. Out: types and small tools; no file is read here.
+
+Imports: nothing.
+"""

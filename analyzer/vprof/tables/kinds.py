@@ -1,0 +1,71 @@
+"""The kinds of time: the one table that states, pieces, nodes, reports and the page's words come from.
+
+    a thread's segment has a state -> a piece of a critical path has a kind -> time hangs at a node of the tree
+
+To add a kind of time off the CPU: a row of OFF_CPU_KINDS, its number below it, and where its time comes from
+(trace/off_cpu.py). `tests/analyzer/test_kinds.py` holds schemas and documents to this table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Kind:
+    """`node`: its label in the tree. `piece`: its name in a critical path, "" if others fill it. `state`: of a segment,
+    as traces in JSON have it, "" if none. `meaning`: what a node of it is, as a part of a sentence. `lane`: the same in
+    two or three words, for a lane of a critical path. `for_cpu`: a thread could run, and had no CPU."""
+
+    node: str
+    piece: str
+    state: str
+    meaning: str
+    lane: str
+    for_cpu: bool = False
+
+
+WORK = Kind("body", "exec", "exec", "f's own time, all its children were on", "executing")
+WAITS = (
+    Kind("[blocked]", "", "blocked", "waiting; below it what the waker did meanwhile", "waiting"),
+    Kind("[queue]", "queue", "queue", "the task lay in a queue", "task in a queue"),
+    Kind(
+        "[gap]", "gap", "", "the thread worked for somebody else, or waited for its client", "worked for somebody else"
+    ),
+    Kind("[sched]", "sched", "", "awake, but not yet running", "awake, not running yet", for_cpu=True),
+    Kind("[unknown]", "unknown", "", "blocked, and nobody is known to have woken it", "unknown"),
+)
+UNEXPLAINED = Kind("[unknown]", "blocked_unknown", "", WAITS[-1].meaning, "waiting, nobody is known to have ended it")
+"""A wait of which nobody is known to have ended it: a piece of its own, at the same node."""
+OFF_CPU_KINDS = (
+    Kind("[preempted]", "preempted", "preempted", "off the CPU although it could run", "preempted", for_cpu=True),
+    Kind("[fault]", "fault", "fault", "waited for a page from a disk", "waiting for a page"),
+    Kind("[disk]", "disk", "disk", "waited for a disk, or in a call for a file", "waiting for a disk"),
+    Kind("[off cpu]", "off_cpu", "off_cpu", "off the CPU for more than one reason", "off the CPU", for_cpu=True),
+)
+"""Nobody has to end them. States, pieces and nodes have them last, in this order."""
+
+WAKER = "[waker]"
+MEANINGS = {kind.node: kind.meaning for kind in (*WAITS, *OFF_CPU_KINDS)}
+MEANINGS[WAKER] = "the waker's time outside functions with probes"
+"""Of the nodes that are no functions. `[waker]` is the own time of a thread, named so where it is a waker's."""
+LANES = {kind.piece or kind.state: kind.lane for kind in (WORK, *WAITS, UNEXPLAINED, *OFF_CPU_KINDS)}
+
+STATE_NAMES = (WORK.state, "blocked", "queue", *(kind.state for kind in OFF_CPU_KINDS))
+EXEC, BLOCKED, QUEUE = range(3)
+PREEMPTED, FAULT, DISK, OFF_CPU = range(3, 7)
+"""Segment states: executing, blocked on a lock or I/O, waiting on a task or message queue; off the CPU."""
+
+PIECE_NAMES = (WORK.piece, "queue", "sched", "gap", "unknown", UNEXPLAINED.piece, *(k.piece for k in OFF_CPU_KINDS))
+P_EXEC, P_QUEUE, P_SCHED, P_GAP, P_UNKNOWN, P_BLOCKED_UNKNOWN = range(6)
+P_PREEMPTED, P_FAULT, P_DISK, P_OFF_CPU = range(6, 10)
+"""Pieces of critical paths."""
+
+PSEUDO = (*(kind.node for kind in WAITS), WORK.node, *(kind.node for kind in OFF_CPU_KINDS))
+L_BLOCKED, L_QUEUE, L_GAP, L_SCHED, L_UNKNOWN, L_BODY = range(6)
+L_PREEMPTED, L_FAULT, L_DISK, L_OFF_CPU = range(6, 10)
+"""Labels of tree nodes that are no functions; FIRST_FRAME is the first label of a function at a call site."""
+FIRST_FRAME = len(PSEUDO)
+CPU_WAITS = tuple(PSEUDO.index(kind.node) for kind in (*OFF_CPU_KINDS, *WAITS) if kind.for_cpu)
+CPU_PIECES = tuple(PIECE_NAMES.index(kind.piece) for kind in (*OFF_CPU_KINDS, *WAITS) if kind.for_cpu)
+"""Labels, and pieces: a thread could run, and had no CPU."""

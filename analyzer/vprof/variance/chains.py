@@ -1,0 +1,94 @@
+"""Which functions pass nearly all of their variance on to a function that they call: no cause lies in them.
+
+    VarianceTree + elements of its nodes  ->  name -> the name that it passes its variance to
+    ranked factors                        ->  the same, none before one that it passes its variance to; the last one
+                                              of those for each
+
+A height says how far above the leaves a function is *in the program*, and a call graph may be wrong about that (calls
+through pointers that nobody saw, recursive groups). The tree knows better: what a measured child explains does not lie
+in its parent (docs/algorithms.md section 5).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from vprof.tables.kinds import L_BODY
+from vprof.tables.model import NONE, Float, Int64
+from vprof.variance.variance_tree import VarianceTree
+
+PASSED = 0.95
+"""From this portion of a function's variance, and of its additive share, on a child explains it."""
+_ROUNDING = 1e-9
+
+
+def passed_on(tree: VarianceTree, element: Int64, functions: int, names: Callable[[int], str]) -> dict[str, str]:
+    """By function: the child that holds at least PASSED of its variance and of its share, over all of its places; of
+    several the one with the largest share, then the first by name. By body that holds as much of its function: that
+    function, whose own time it is.
+
+    `element` of each node: below `functions` a function, NONE no factor; others have the names of pseudo-nodes and
+    bodies. A function below itself is NONE.
+    """
+    holds = np.column_stack((tree.var_ns2, tree.share))
+    parent, is_function = tree.paths.parent, (element != NONE) & (element < functions)
+    places = np.flatnonzero(is_function)
+    held = _sums(holds[places], element[places], functions)
+    is_body = tree.paths.pseudo == L_BODY
+    below = np.flatnonzero((is_function | is_body) & is_function[parent] & (element != element[parent]))
+    below = below[(below != 0) & (element[below] != NONE)]
+    most = int(element.max(initial=0)) + 1
+    pair, rows = np.unique(element[parent[below]] * most + element[below], return_inverse=True)
+    caller, child = np.divmod(pair, most)
+    held_below = _sums(holds[below], rows, len(pair))
+    explained = (held[caller] > 0).all(axis=1) & (held_below >= (PASSED - _ROUNDING) * held[caller]).all(axis=1)
+    children: dict[str, list[tuple[float, str]]] = defaultdict(list)
+    found: dict[str, str] = {}
+    for k in np.flatnonzero(explained).tolist():
+        if child[k] < functions:
+            children[names(caller[k])].append((-float(f"{held_below[k, 1]:.9g}"), names(child[k])))
+        else:
+            found[names(child[k])] = names(caller[k])
+    return found | {name: min(candidates)[1] for name, candidates in children.items()}
+
+
+def _sums(values: Float, of: Int64, n: int) -> Float:
+    """Sums of both columns, by the number in `of`."""
+    return np.column_stack([np.bincount(of, column, n) for column in values.T])
+
+
+def children_first(functions: Sequence[str], passes: dict[str, str]) -> list[int]:
+    """An order of ranked factors: theirs, but none before the function that it passes its variance to.
+
+    `functions`: of each factor its function, "" for a pair. Functions that pass it on in a circle keep their order.
+    """
+    position = {name: i for i, name in enumerate(functions) if name}
+    done: set[str] = set()
+    order: list[int] = []
+    for i, name in enumerate(functions):
+        if not name:
+            order.append(i)
+            continue
+        chain: list[str] = []
+        while name in position and name not in done:
+            done.add(name)
+            chain.append(name)
+            name = passes.get(name, "")
+        order += sorted(position[f] for f in chain) if name in chain else [position[f] for f in reversed(chain)]
+    return order
+
+
+def deepest(functions: Sequence[str], passes: dict[str, str]) -> list[int]:
+    """By factor: the one at the end of the functions that pass its variance on, itself if it passes it to none of them
+    or in a circle. `functions`: as above."""
+    position = {name: i for i, name in enumerate(functions) if name}
+    found = []
+    for i, name in enumerate(functions):
+        chain = [name]
+        while (name := passes.get(chain[-1], "")) in position and name not in chain:
+            chain.append(name)
+        found.append(i if name in chain or not chain[0] else position[chain[-1]])
+    return found
