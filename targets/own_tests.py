@@ -18,10 +18,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vprof.plan import Plan
-from vprof.server import Account
-from vprof.session import Limit, Session
-from vprof.target import Target
+from vprof.session.owned import Limit, Session
+from vprof.session.plan import Plan
+from vprof.target.server import Account
+from vprof.target.target import Target
 
 Tests = Callable[[dict[str, str]], subprocess.Popen[bytes]]
 """Starts a test suite in this environment."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from dataclasses import replace
 
-from vprof.target import Target
+from vprof.target.target import Target
 
 
 def built_plain(target: Target) -> Target:

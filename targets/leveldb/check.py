@@ -29,9 +29,9 @@ sys.path.append(str(Path(__file__).parents[1]))
 import own_tests
 from own_tests import Result
 
-from vprof.plan import Plan
-from vprof.session import Limit
-from vprof.target import Target
+from vprof.session.owned import Limit
+from vprof.session.plan import Plan
+from vprof.target.target import Target
 
 MODES = ("plain", "dormant", "off", "all")
 TESTS = "-DLEVELDB_BUILD_TESTS=ON -DLEVELDB_BUILD_BENCHMARKS=OFF"

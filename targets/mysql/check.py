@@ -30,9 +30,9 @@ import own_tests
 from own_tests import Result
 from plain_build import built_plain
 
-from vprof.plan import Plan
-from vprof.server import Account
-from vprof.target import Target
+from vprof.session.plan import Plan
+from vprof.target.server import Account
+from vprof.target.target import Target
 
 MODES = ("plain", "dormant", "off", "100", "all")
 TESTS = """

@@ -26,9 +26,9 @@ sys.path.append(str(Path(__file__).parents[1]))
 import own_tests
 from own_tests import Result
 
-from vprof.plan import Plan
-from vprof.server import Account
-from vprof.target import Target
+from vprof.session.plan import Plan
+from vprof.target.server import Account
+from vprof.target.target import Target
 
 MODES = ("dormant", "off", "100", "all")
 

@@ -23,8 +23,8 @@ from os import getpid
 
 from states import LOADS, State, cpu_seconds, name_of, processes, states
 
-from vprof.session import Session
-from vprof.target import Target
+from vprof.session.owned import Session
+from vprof.target.target import Target
 
 
 @dataclass(frozen=True)

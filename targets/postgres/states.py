@@ -19,11 +19,11 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 from plain_build import built_plain
 
-from vprof.loading import load_trace
-from vprof.plan import Plan
-from vprof.server import Server
-from vprof.session import Session
-from vprof.target import Target
+from vprof.session.owned import Session
+from vprof.session.plan import Plan
+from vprof.target.server import Server
+from vprof.target.target import Target
+from vprof.trace.loading import load_trace
 
 LOADS = {"select-only": ["-S"], "TPC-B": []}
 """Options of pgbench."""

@@ -18,12 +18,12 @@ from pathlib import Path
 
 import numpy as np
 
-from vprof.loading import load_trace
-from vprof.model import Trace
-from vprof.plan import Plan
-from vprof.server import Server
-from vprof.session import Session
-from vprof.target import Target
+from vprof.session.owned import Session
+from vprof.session.plan import Plan
+from vprof.tables.model import Trace
+from vprof.target.server import Server
+from vprof.target.target import Target
+from vprof.trace.loading import load_trace
 
 # A wait event (its type, or type:event) and the function in which a backend spends that wait.
 WAITS = {

@@ -28,8 +28,8 @@ sys.path.append(str(Path(__file__).parents[1]))
 import own_tests
 from own_tests import Result, Totals
 
-from vprof.plan import Plan
-from vprof.session import Limit
+from vprof.session.owned import Limit
+from vprof.session.plan import Plan
 
 MODES = ("plain", "dormant", "off", "all")
 SECONDS = 900
