@@ -26,12 +26,12 @@ _MEASURE = """
 import os, resource, sys, time
 from pathlib import Path
 warm, trace, runs = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
-from vprof.analysis import AnalysisOptions
-from vprof.diff import diff
-from vprof.explain import explain
-from vprof.findings import natures
-from vprof.load_runs import load_runs
-from vprof.stream import analyze_traces
+from vprof.variance.analysis import AnalysisOptions
+from vprof.compare.diff import diff
+from vprof.variance.explain import explain
+from vprof.drill.findings import natures
+from vprof.compare.load_runs import load_runs
+from vprof.variance.stream import analyze_traces
 import vprof
 
 def analyze(path, **options):

@@ -21,20 +21,20 @@ from typing import Any
 from analyzer_traces import write
 
 STAGES = {
-    "file, checksums": ["trace.read_chunks"],
-    "first reading (scan)": ["trace.scan"],
-    "intervals, hand-overs": ["trace.Reading._select"],
-    "calls and waits of a window": ["trace.Reading.content"],
-    "call sites": ["call_sites.CallSites.of", "program.Sites.functions"],
-    "segments and edges": ["trace.Reading.trace"],
-    "critical paths": ["parts.critical_paths"],
-    "stacks": ["parts.build_stacks"],
-    "times at nodes": ["parts.place", "sums.calls_of"],
-    "sums and products": ["moments.Moments.add"],
-    "what waits were for": ["unknown.BlockedSums.add"],
-    "tree": ["sums.tree_of", "sums.of_moments"],
-    "ranking": ["analysis.rank"],
-    "certainty": ["analysis._with_intervals", "statistics.blocks_of"],
+    "file, checksums": ["trace.outline.read_chunks"],
+    "first reading (scan)": ["trace.outline.scan"],
+    "intervals, hand-overs": ["trace.outline.Outline.of"],
+    "calls and waits of a window": ["trace.reading.Windows.content"],
+    "call sites": ["trace.call_sites.CallSites.of", "trace.described.Sites.functions"],
+    "segments and edges": ["trace.reading.Windows.trace"],
+    "critical paths": ["path.parts.critical_paths"],
+    "stacks": ["path.parts.build_stacks"],
+    "times at nodes": ["path.parts.place", "variance.sums.calls_of"],
+    "sums and products": ["variance.moments.Moments.add"],
+    "what waits were for": ["variance.blocked.BlockedSums.add"],
+    "tree": ["variance.sums.tree_of", "variance.sums.of_moments"],
+    "ranking": ["variance.analysis.rank"],
+    "certainty": ["variance.analysis._with_intervals", "variance.statistics.blocks_of"],
 }
 
 
@@ -60,8 +60,8 @@ class Stages:
         return timed
 
     def wrap(self, stage: str, name: str) -> None:
-        module, *path, last = name.split(".")
-        owner = importlib.import_module(f"vprof.{module}")
+        room, module, *path, last = name.split(".")
+        owner = importlib.import_module(f"vprof.{room}.{module}")
         for part in path:
             owner = getattr(owner, part)
         setattr(owner, last, self.time(stage, getattr(owner, last)))
@@ -76,7 +76,7 @@ def main() -> None:
     for stage, names in STAGES.items():
         for name in names:
             stages.wrap(stage, name)
-    from vprof import stream
+    from vprof.variance import stream
 
     analyze = stages.time("the rest", stream.analyze_traces)
     best: Counter[str] = Counter()

@@ -16,9 +16,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from vprof.analysis import AnalysisOptions, RankedFactor, analyze
-from vprof.columns import i32
-from vprof.model import NONE, Created, Int64, Intervals, Invocations, Program, Segments, Trace, Wakeups
+from vprof.tables.columns import i32
+from vprof.tables.model import NONE, Created, Int64, Intervals, Invocations, Program, Segments, Trace, Wakeups
+from vprof.variance.analysis import AnalysisOptions, RankedFactor, analyze
 
 Float = NDArray[np.float64]
 Times = tuple[Float, Float]
@@ -89,17 +89,27 @@ def trace_of(a: Float, b: Float) -> Trace:
         threads=["1"],
         interval_ids=[str(i) for i in range(n)],
         types=[""],
-        sites=[],
-        program=Program(["main", "a", "b"], [""] * 3, [[1, 2], [], []], i32([1, 0, 0]), 1, everything, everything),
-        segments=Segments(zero, row, begin, end, np.zeros(n, np.int8), np.zeros(n, np.int8)),
+        call_sites=[],
+        program=Program(
+            functions=["main", "a", "b"],
+            definitions=[""] * 3,
+            calls=[[1, 2], [], []],
+            height=i32([1, 0, 0]),
+            root_height=1,
+            on=everything,
+            complete=everything,
+        ),
+        segments=Segments(
+            thread=zero, interval=row, ts=begin, te=end, state=np.zeros(n, np.int8), object_class=np.zeros(n, np.int8)
+        ),
         invocations=Invocations(
-            i32(np.zeros(2 * n)),
-            i32(np.repeat(row, 2)),
-            i32(np.tile([1, 2], n)),
-            i32(np.full(2 * n, NONE)),
-            starts,
-            ends,
-            i32(np.zeros(2 * n)),
+            thread=i32(np.zeros(2 * n)),
+            interval=i32(np.repeat(row, 2)),
+            function=i32(np.tile([1, 2], n)),
+            call_site=i32(np.full(2 * n, NONE)),
+            fs=starts,
+            fe=ends,
+            depth=i32(np.zeros(2 * n)),
         ),
         wakeups=Wakeups(i32(none), i32(none), none, i32(none)),
         created=Created(i32(none), none, i32(none), none),

@@ -25,9 +25,9 @@ from pathlib import Path
 import numpy as np
 
 from vprof.commands.record import command as record_command
-from vprof.diff import NO_DIFFERENCE, diff
-from vprof.loading import load_trace
-from vprof.run_metrics import Run, measure, run_of
+from vprof.compare.diff import NO_DIFFERENCE, diff
+from vprof.compare.run_metrics import MeasuredRun, measure, run_of
+from vprof.trace.loading import load_trace
 
 PATHOLOGY = "lock"
 PER_SIDE = 8
@@ -85,22 +85,22 @@ class quiet:  # noqa: N801
             os.close(kept)
 
 
-Pair = tuple[Sequence[Run], Sequence[Run]]
+Pair = tuple[Sequence[MeasuredRun], Sequence[MeasuredRun]]
 
 
-def load(folder: Path, kind: str) -> list[Run]:
+def load(folder: Path, kind: str) -> list[MeasuredRun]:
     """In the order in which they were made."""
     return [run_of(path, load_trace(path), None) for path in sorted(folder.glob(f"*-{kind}.trace"))]
 
 
-def same(base: list[Run], per_side: int, deal: int) -> list[Pair]:
+def same(base: list[MeasuredRun], per_side: int, deal: int) -> list[Pair]:
     """Pairs without a difference; the first deal alternates neighbours, the others are random."""
     order = np.arange(len(base)) if deal == 0 else np.random.default_rng(deal).permutation(len(base))
     groups = order[: len(base) // (2 * per_side) * 2 * per_side].reshape(-1, 2 * per_side)
     return [([base[i] for i in group[::2]], [base[i] for i in group[1::2]]) for group in groups]
 
 
-def planted(base: list[Run], less: list[Run], per_side: int) -> list[Pair]:
+def planted(base: list[MeasuredRun], less: list[MeasuredRun], per_side: int) -> list[Pair]:
     """One pair of each round: its first starts with less work, and the baseline starts made just before them."""
     pairs = []
     for round_ in sorted({run.path.name[:3] for run in less}):

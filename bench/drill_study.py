@@ -30,10 +30,10 @@ from typing import Any
 
 import numpy as np
 
-from vprof import descriptor as descriptors
-from vprof.loading import load_trace
-from vprof.path_tree import display_names
-from vprof.paths import target_file
+from vprof.installed import target_file
+from vprof.path.path_tree import display_names
+from vprof.target import descriptor as descriptors
+from vprof.trace.loading import load_trace
 
 VPROF = [sys.executable, "-c", "from vprof.cli import main; main()"]
 LOOK_SECONDS, COMPARE_SECONDS = 5, 60
@@ -154,7 +154,7 @@ def probes(target: str, counts: list[int], seed: int, load: list[str]) -> None:
         vprof("record", "--target", target, *options, "--", *load)
         report = json.loads(vprof("analyze", trace, "--format", "json", "--force"))  # drops: said by record
         found, cost = report["distortion"], report["probe_cost"]
-        print(f"{len(sample)} functions, load {os.getloadavg()[0]:.1f}, {found['fours']} fours: {found['reason']}")
+        print(f"{len(sample)} functions, load {os.getloadavg()[0]:.1f}, {found['rounds']} rounds: {found['reason']}")
         by_number = "not known" if cost is None else f"{cost['share']:.2%}"
         print(
             f"  throughput {found['on'] / found['off'] - 1:+.1%}; what the probes take by number and cost: {by_number}"

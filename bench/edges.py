@@ -25,10 +25,10 @@ from pathlib import Path
 import numpy as np
 
 from runtime import HERE, Session
-from vprof.chunks import read_chunks
-from vprof.clock import Clock
-from vprof.model import Int64
-from vprof.records import BLOCKED, PEER_TIME_UNKNOWN, PEER_UNKNOWN
+from vprof.tables.model import NONE, Bool, Int64
+from vprof.trace.chunks import read_chunks
+from vprof.trace.clock import Clock
+from vprof.trace.records import BLOCKED, PEER_TIME_UNKNOWN, PEER_UNKNOWN
 
 PRIMITIVES = ("mutex", "read", "write", "spin", "semaphore")
 """Of edges.c."""
@@ -39,6 +39,7 @@ HOLDS = (20, 200, 2000, 200_000)
 JOIN = 4
 CLOCK_ERROR_NS = 300
 """Between the trace's clock and the program's: far less than a hold and the look at the clock behind it take."""
+NEVER = np.iinfo(np.int64).min
 
 
 def build(lib: Path, folder: Path) -> dict[str, Path]:
@@ -104,31 +105,26 @@ def hand_overs(programs: dict[str, Path], lib: Path, rounds: int) -> None:
         session.stop()
 
 
-@dataclass(frozen=True)
-class RecordedWait:
-    uid: int
-    end_ns: int
-    ticks: int
-    peer: int
-    flags: int
+UID, ENDED, LENGTH, PEER, FLAGS = range(5)
+"""Columns of a table of recorded waits, in ns."""
 
 
-def recorded_waits(trace: Path) -> tuple[dict[int, int], list[RecordedWait]]:
+def recorded_waits(trace: Path) -> tuple[dict[int, int], Int64]:
     """Thread numbers of the kernel by uid, and the waits for locks."""
     file = read_chunks(trace)
     clock = Clock.of(file.of("session")[0]["clock"], file.of("anchor"))
     tids = {int(event["uid"]): int(event["tid"]) for event in file.of("thread")}
-    waits = []
+    waits = [np.zeros((0, 5), np.int64)]
     for chunk in file.chunks:
         head = chunk.words[:, 0]
         kind, object_class = head >> np.uint64(60), head >> np.uint64(48) & np.uint64(0xFFF)
-        for row in np.flatnonzero((kind == BLOCKED) & (object_class != JOIN)).tolist():
-            (first, began), _, (peer_head, peer) = chunk.words[row : row + 3].tolist()
-            ahead = (first - chunk.base_ticks) % (1 << 48)
-            ended = chunk.base_ticks + (ahead - (1 << 48) if ahead >> 47 else ahead)
-            flags = peer_head >> 48 & 0xFFF
-            waits.append(RecordedWait(chunk.uid, clock.one(ended), ended - began, peer & 0xFFFFFFFF, flags))
-    return tids, waits
+        rows = np.flatnonzero((kind == BLOCKED) & (object_class != JOIN))
+        words = chunk.words.view(np.int64)
+        ended = chunk.base_ticks + ((words[rows, 0] - chunk.base_ticks) << 16 >> 16)
+        end, begin = clock.to_ns(ended), clock.to_ns(words[rows, 1])
+        flags, peer = words[rows + 2, 0] >> 48 & 0xFFF, words[rows + 2, 1] & 0xFFFFFFFF
+        waits.append(np.column_stack((np.full(len(rows), chunk.uid), end, end - begin, peer, flags)))
+    return tids, np.concatenate(waits)
 
 
 @dataclass(frozen=True)
@@ -157,35 +153,46 @@ def contention(program: Path, lib: Path, primitive: str, work: int) -> Contentio
 TID, BEGIN, END, RELEASER, WRITES, LEAVING, LEFT = range(7)
 """Columns of what edges.c prints of each hold."""
 
+Right = Callable[[dict[int, Int64], Int64, Int64], Bool]
+"""Of all holds by thread, the hold that each wait led to, and the thread that is recorded to have ended it or NONE."""
 
-def was_last(truth: Int64, hold: Int64, tid: int | None) -> bool:
-    return tid == hold[RELEASER]
+
+def was_last(holds: dict[int, Int64], taken: Int64, tid: Int64) -> Bool:
+    right: Bool = tid == taken[:, RELEASER]
+    return right
 
 
-def may_have_been_last(truth: Int64, hold: Int64, tid: int | None) -> bool:
+def may_have_been_last(holds: dict[int, Int64], taken: Int64, tid: Int64) -> Bool:
     """Of a lock with readers, who let go at once: nobody else surely released after that thread, and before the end of
     the wait. A reader waits for writers only."""
-    before = truth[(truth[:, LEAVING] <= hold[END]) & (truth[:, TID] != hold[TID])]
-    if not hold[WRITES]:
-        before = before[before[:, WRITES] == 1]
-    of_peer = before[before[:, TID] == tid]
-    return bool(len(of_peer) and before[:, LEAVING].max() <= of_peer[:, LEFT].max())
+    latest, latest_of_peer = np.full((2, len(taken)), NEVER)
+    for other, all_holds in holds.items():
+        for writes, rows in ((1, all_holds), (0, all_holds[all_holds[:, WRITES] == 1])):
+            asking = np.flatnonzero((taken[:, WRITES] == writes) & (taken[:, TID] != other))
+            before = np.searchsorted(rows[:, LEAVING], taken[asking, END], "right") - 1
+            asking, before = asking[before >= 0], before[before >= 0]
+            latest[asking] = np.maximum(latest[asking], rows[before, LEAVING])
+            peers = tid[asking] == other
+            latest_of_peer[asking[peers]] = rows[before[peers], LEFT]
+    right: Bool = (latest_of_peer != NEVER) & (latest <= latest_of_peer)
+    return right
 
 
-def judge(
-    truth: Int64, tids: dict[int, int], waits: list[RecordedWait], right: Callable[[Int64, Int64, int | None], bool]
-) -> Contention:
-    wrong = flagged = blocked = unknown = 0
-    for wait in waits:
-        mine = truth[truth[:, TID] == tids[wait.uid]]
-        hold = mine[min(int(np.searchsorted(mine[:, END], wait.end_ns - CLOCK_ERROR_NS)), len(mine) - 1)]
-        length = int(min(hold[END] - hold[BEGIN], wait.ticks))
-        blocked += length
-        flagged += bool(wait.flags & PEER_TIME_UNKNOWN)
-        unknown += length * bool(wait.flags & PEER_UNKNOWN)
-        wrong += length * (not wait.flags & PEER_UNKNOWN and not right(truth, hold, tids.get(wait.peer)))
-    time, count = max(1, blocked), max(1, len(waits))
-    return Contention(len(waits), wrong / time, unknown / time, flagged / count)
+def judge(truth: Int64, tids: dict[int, int], waits: Int64, right: Right) -> Contention:
+    """Each thread's holds come in order of time, so what a wait led to is found by bisection."""
+    holds = {tid: truth[truth[:, TID] == tid] for tid in np.unique(truth[:, TID]).tolist()}
+    taken = np.zeros((len(waits), truth.shape[1]), np.int64)
+    for uid in np.unique(waits[:, UID]).tolist():
+        mine, own = waits[:, UID] == uid, holds[tids[uid]]
+        at = np.searchsorted(own[:, END], waits[mine, ENDED] - CLOCK_ERROR_NS)
+        taken[mine] = own[np.minimum(at, len(own) - 1)]
+    length = np.minimum(taken[:, END] - taken[:, BEGIN], waits[:, LENGTH])
+    unknown = waits[:, FLAGS] & PEER_UNKNOWN != 0
+    peer = np.array([tids.get(uid, NONE) for uid in waits[:, PEER].tolist()], np.int64)
+    wrong = ~unknown & ~right(holds, taken, peer)
+    flagged = int(np.count_nonzero(waits[:, FLAGS] & PEER_TIME_UNKNOWN))
+    time, count = max(1, int(length.sum())), max(1, len(waits))
+    return Contention(len(waits), int(length[wrong].sum()) / time, int(length[unknown].sum()) / time, flagged / count)
 
 
 def main() -> None:

@@ -6,19 +6,22 @@ Lab -> Recording: session, collector, program -> the trace as the reader sees it
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from vprof.chunks import TraceFile, read_chunks
-from vprof.loss import contradictions
-from vprof.paths import native
-from vprof.records import ABANDONED, COUNT, INVOCATION
-from vprof.session import Session
+from vprof.errors import VprofError
+from vprof.installed import native
+from vprof.session.owned import Session
+from vprof.trace.chunks import TraceFile, read_chunks
+from vprof.trace.loss import contradictions
+from vprof.trace.records import ABANDONED, COUNT, INVOCATION
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = ROOT / "tests/runtime/programs"
@@ -45,7 +48,7 @@ class Lab:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.collectors: list[subprocess.Popen[str]] = []
-        for name in ("faults", "processes", "lives"):
+        for name in ("faults", "processes", "lives", "worker"):
             self.build(name, f"{name}.c")
         self.build("libplugin.so", "plugin.c", "-shared", "-fPIC")
 
@@ -113,6 +116,19 @@ class Recording:
         while process.poll() is None:
             self.follow()
             time.sleep(0.002)
+        return process.communicate()[0], process.returncode
+
+    def run_overwriting(self, *command: object) -> tuple[str, int]:
+        """The same of a program that overwrites the session's memory: some of its modules cannot be switched. At most
+        WAIT_S: then it is killed."""
+        process = self.start(*command)
+        deadline = time.monotonic() + WAIT_S
+        while process.poll() is None:
+            with suppress(VprofError):
+                self.follow()
+            time.sleep(0.002)
+            if time.monotonic() > deadline:
+                os.killpg(process.pid, signal.SIGKILL)
         return process.communicate()[0], process.returncode
 
     def finish(self) -> TraceFile:

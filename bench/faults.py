@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +38,9 @@ from fault_lab import (
     told_lost,
 )
 
-from vprof.chunks import TraceFile
 from vprof.errors import VprofError
-from vprof.loss import contradictions
+from vprof.trace.chunks import TraceFile
+from vprof.trace.loss import contradictions
 
 Fault = Callable[[Lab, bool], Outcome]
 FAULTS: dict[str, Fault] = {}
@@ -330,24 +330,53 @@ def no_descriptors(lab: Lab, short: bool) -> Outcome:
     return outcome
 
 
+def whole_file(recording: Recording, outcome: Outcome) -> None:
+    """Whatever was overwritten, the collector goes on and leaves a whole file."""
+    try:
+        trace = recording.finish()
+    except VprofError as error:
+        outcome.expect(False, f"the collector ended with {recording.collector.poll()}: {error}")
+    else:
+        outcome.expect(trace.stopped == "", trace.stopped)
+
+
 @fault("program overwrites the arena at random")
 def scribbles(lab: Lab, short: bool) -> Outcome:
-    """Out of scope for the program; the collector must go on and leave a whole file."""
+    """Out of scope for the program."""
     outcome = Outcome(note="the collector goes on; the file is whole")
     for _ in range(3 if short else 50):
         recording = lab.recording("--slots", "8", "--ring-bytes", "4096")
-        process = recording.start(lab.folder / "faults", "scribble", 20000)
-        while process.poll() is None:
-            with suppress(VprofError):  # a module that was overwritten cannot be switched
-                recording.follow()
-        try:
-            trace = recording.finish()
-        except VprofError as error:
-            outcome.expect(False, f"the collector ended with {recording.collector.poll()}: {error}")
-        else:
-            outcome.expect(trace.stopped == "", trace.stopped)
-        process.communicate()
+        recording.run_overwriting(lab.folder / "faults", "scribble", 20000)
+        whole_file(recording, outcome)
         outcome.trials += 1
+    return outcome
+
+
+WAYS_TO_OVERWRITE = ("words", "header", "tables", "slots", "random", "held")
+HELD_SECONDS = 10
+"""What everything that is held for ever may cost a program in all: it waits for a second at most."""
+
+
+@fault("worker without rights overwrites the arena of root")
+def hostile_worker(lab: Lab, short: bool) -> Outcome:
+    """Then the program is in scope: its memory stays, it ends as without a session, and as soon."""
+    if os.geteuid() != 0:
+        return Outcome(note="not tried: only root can give up rights")
+    outcome = Outcome(note="the program's memory stays, it neither fails nor hangs; the file is whole")
+    for kind in WAYS_TO_OVERWRITE:
+        began = time.monotonic()
+        wanted = start(lab.folder / "worker", kind).communicate(timeout=WAIT_S)[0]
+        plain_seconds = time.monotonic() - began
+        for _ in range(1 if short else 5):
+            recording = lab.recording("--slots", "16", "--ring-bytes", "4096")
+            began = time.monotonic()
+            output, status = recording.run_overwriting(lab.folder / "worker", kind)
+            seconds = time.monotonic() - began
+            outcome.expect((output, status) == (wanted, 0), f"{kind}: ended with {status}: {output}, not {wanted}")
+            late = seconds > 3 * plain_seconds + HELD_SECONDS
+            outcome.expect(not late, f"{kind}: took {seconds:.1f} s, without a session {plain_seconds:.1f} s")
+            whole_file(recording, outcome)
+            outcome.trials += 1
     return outcome
 
 

@@ -33,9 +33,9 @@ from callgrind import Profile, by_name, parse, without_debug_information
 from elftools.elf.elffile import ELFFile
 from off_cost_loads import LOADS, Client, Load
 
-from vprof.metadata import read_program
-from vprof.plan import Plan
-from vprof.session import Session
+from vprof.program.metadata import read_program
+from vprof.session.owned import Session
+from vprof.session.plan import Plan
 
 HOTTEST = 20
 """Functions without a probe that are listed."""
@@ -142,7 +142,7 @@ class Coverage:
 def coverage(plain: Profile, program: Path, probed: Path) -> Coverage:
     functions = [function for unit in read_program(probed) for function in unit.functions]
     sites = {function.name for function in functions if function.site is not None}
-    reasons = {function.name: function.left for function in functions if function.left}
+    reasons = {function.name: function.no_site for function in functions if function.no_site}
     own = by_name(plain, program)
     total = sum(instructions for instructions, _ in own.values())
     left = {name: cost for name, cost in own.items() if plain_name(name) not in sites}

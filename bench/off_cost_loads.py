@@ -14,10 +14,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from vprof.paths import native
-from vprof.server import Server
-from vprof.source import fetch
-from vprof.target import Target
+from vprof.installed import native
+from vprof.target.fetch import fetch
+from vprof.target.server import Server
+from vprof.target.target import Target
 
 HERE = Path(__file__).resolve().parent
 
@@ -63,7 +63,7 @@ def jsoncpp() -> list[Load]:
     folder = Path(".vprof/jsoncpp").resolve()
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "fetch.log").open("w") as log:
-        fetch("libjsoncpp", "1.9.5-4", folder / "source", folder / "apt", log)
+        fetch("libjsoncpp", ">=1.9.5,<1.10", folder / "source", folder / "apt", log)
     parts = [*sorted((folder / "source/src/lib_json").glob("*.cpp")), HERE / "off_cost_json.cpp"]
     for name, compiler in (("plain", PLAIN["cxx"]), ("probed", native("bin/vprof-c++"))):
         options = ["-O2", f"-I{folder}/source/include", "-o", folder / name]

@@ -51,7 +51,7 @@ VARIANTS = [
 
 def build(lib: Path, program: Path, sources: list[str]) -> None:
     command = ["clang-19", "-O2", lib / "vprof_begin.o", *(HERE / source for source in sources)]
-    prelude = HERE.parent / "instrumenter/lib"
+    prelude = HERE.parent / "runtime/abi"
     command += ["-o", program, f"-L{lib}", "-lvprof", f"-Wl,-rpath,{lib}", f"-I{prelude}", f"-I{HERE}"]
     subprocess.run(command, check=True)
 

@@ -2,11 +2,11 @@
 """What bpftrace's uprobes on the same functions as `drill_study.py probes` do to PostgreSQL's throughput.
 
     vprof instrument --target postgres                       (this program without a session is what is traced)
-    python bench/uprobes.py --counts 100 500 --fours 3       (as root; a kernel with uprobes, and bpftrace)
+    python bench/uprobes.py --counts 100 500 --rounds 3       (as root; a kernel with uprobes, and bpftrace)
 
 The script times each invocation, as a probe of vprof does, but keeps sums only: at entry the time into a map, at return
 count and sum. Slices of pgbench alternate: without, with, with, without (a four). A row says the change of transactions
-per second: the median of all fours, the smallest and the largest. Attaching takes the kernel half a second a probe.
+per second: the median of all rounds, the smallest and the largest. Attaching takes the kernel half a second a probe.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from pathlib import Path
 
 from drill_study import executed, sampled
 
-from vprof.server import Server
-from vprof.session import end_with_parent
-from vprof.target import Target
+from vprof.session.owned import end_with_parent
+from vprof.target.server import Server
+from vprof.target.target import Target
 
 
 def script(program: Path, functions: list[str]) -> str:
@@ -88,7 +88,7 @@ def compare(server: Server, program: str, seconds: int, options: list[str]) -> f
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--counts", type=int, nargs="+", default=[100, 500])
-    parser.add_argument("--fours", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=10, help="length of a slice")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("load", nargs="*", help="options of pgbench")
@@ -100,11 +100,11 @@ def main() -> None:
         throughput(server, given.seconds, given.load)  # its caches
         for count in given.counts:
             text = script(program.resolve(), sampled(names, count, given.seed))
-            changes = [compare(server, text, given.seconds, given.load) - 1 for _ in range(given.fours)]
+            changes = [compare(server, text, given.seconds, given.load) - 1 for _ in range(given.rounds)]
             row = f"{statistics.median(changes):+.1%} ({min(changes):+.1%} .. {max(changes):+.1%})"
             attached = text.count("uretprobe:")
             print(
-                f"{attached} of {count} functions, {given.fours} fours, load {os.getloadavg()[0]:.1f}: {row}",
+                f"{attached} of {count} functions, {given.rounds} rounds, load {os.getloadavg()[0]:.1f}: {row}",
                 flush=True,
             )
 
