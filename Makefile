@@ -1,10 +1,10 @@
 # The commands of the README: `make demo`, `make test-quick`, `make test`. Each does all its set-up on a bare Debian 12 machine.
 PACKAGES := clang-19 libclang-19-dev llvm-19-dev libclang-rt-19-dev clang-format-19 cmake ninja-build gcc g++ make \
-            libgtest-dev libdeflate-dev graphviz python3 python3-venv lld-19 procps \
+            libgtest-dev libdeflate-dev graphviz python3 python3-venv libpython3-dev lld-19 procps \
             dpkg-dev zlib1g-dev autoconf automake libtool libtool-bin meson ccache \
             libgmock-dev libbenchmark-dev libpcre2-dev perl csmith libcsmith-dev \
-            libapr1-dev libaprutil1-dev wrk libevent-dev libmemcached-tools \
-            chromium chromium-driver
+            libapr1-dev libaprutil1-dev wrk libevent-dev libmemcached-tools libboost-context-dev \
+            chromium chromium-driver openjdk-17-jdk-headless
 PYTHON := /usr/bin/python3
 VENV := .venv
 BUILD := build
@@ -12,7 +12,7 @@ BIN := $(CURDIR)/$(VENV)/bin
 # Golden rewrites and their inputs are as odd as users' code.
 FORMATTED = $(filter-out tests/instrumenter/rewrites/%,$(shell git ls-files '*.cpp' '*.h' '*.c'))
 
-.PHONY: setup native warm demo test test-quick test-browser corpus lint format sanitize fuzz fuzz-reader bench-runtime bench-analyzer clean
+.PHONY: setup native warm demo test test-quick test-browser corpus lint format sanitize fuzz fuzz-reader properties bench-runtime bench-analyzer clean
 
 # What is missing: Debian packages, the Python environment, the native parts below build/, all installed into .venv/.
 setup: native warm
@@ -55,26 +55,25 @@ demo:
 	$(MAKE) -j2 --no-print-directory setup
 	$(BIN)/python targets/minidb/demo.py
 
-test: test-quick test-browser
-	@echo "PostgreSQL: built with vprof (10 minutes, once: it is kept outside the checkout), tested under load (4 minutes)"
-	$(BIN)/python -m pytest -rs tests/postgres
-	@echo "Apache httpd: built with vprof (1 minute, once), tested under load (2 minutes)"
-	$(BIN)/python -m pytest -rs tests/httpd
-	@echo "memcached: built with vprof (1 minute, once), tested under load (half a minute)"
-	$(BIN)/python -m pytest -rs tests/memcached
-	@echo "LevelDB and the quick part of the corpus: other projects' own tests, with vprof (some 8 minutes)"
-	$(BIN)/python -m pytest -rs tests/leveldb tests/corpus
+test: test-quick
+	@echo "Servers, built with vprof (10 minutes, once: kept outside the checkout), other projects' tests, pages in a browser"
+	$(BIN)/python -m pytest -rs $(OF_OTHERS)
 
 # All of the corpus (tests/corpus/README.md), or PROJECT. What its projects need is installed first.
 corpus: setup
 	$(call install,$(shell $(BIN)/python tests/corpus/corpus.py --packages $(PROJECT)))
 	$(BIN)/python tests/corpus/corpus.py $(PROJECT) --results tests/corpus/RESULTS.md
 
-# What needs no other program's source.
+# Of each folder targets/X, those in tests/X.
+OF_TARGETS := $(filter $(wildcard tests/*),$(patsubst targets/%/target.toml,tests/%,$(wildcard targets/*/target.toml)))
+OF_OTHERS := $(OF_TARGETS) tests/corpus tests/browser
+
+# What needs no other program's source. Tests that need the CPUs to themselves (tests/shared/quiet_cpus.py) come last.
 test-quick: setup lint
 	cmake --build $(BUILD)
 	ctest --test-dir $(BUILD) --output-on-failure
-	$(BIN)/python -m pytest --ignore=tests/postgres --ignore=tests/httpd --ignore=tests/memcached --ignore=tests/leveldb --ignore=tests/corpus --ignore=tests/browser
+	$(BIN)/python -m pytest -n $(shell nproc) -m "not quiet_cpus" $(addprefix --ignore=,$(OF_OTHERS))
+	$(BIN)/python -m pytest -m quiet_cpus $(addprefix --ignore=,$(OF_OTHERS))
 
 # The pages of `vprof report` in a headless Chromium (2 minutes).
 test-browser: setup
@@ -82,13 +81,14 @@ test-browser: setup
 
 lint: .stamps/venv
 	clang-format-19 --dry-run --Werror $(FORMATTED)
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	$(BIN)/ruff check --no-cache .
+	$(BIN)/ruff format --no-cache --check .
+	$(BIN)/vulture
 	$(BIN)/mypy
 
 format: .stamps/venv
 	clang-format-19 -i $(FORMATTED)
-	$(BIN)/ruff check --fix .
+	$(BIN)/ruff check --no-cache --fix .
 	$(BIN)/ruff format .
 
 # The runtime's tests under address, undefined-behaviour and thread sanitizers; CMakePresets.json says what is left out.
@@ -106,7 +106,14 @@ fuzz: setup
 # Damaged traces, read and analyzed: tests/contract/fuzz_reader.py.
 SECONDS := 600
 fuzz-reader: setup
-	PYTHONPATH=tests/contract $(BIN)/python tests/contract/fuzz_reader.py --seconds $(SECONDS)
+	PYTHONPATH=tests/contract:tests/shared $(BIN)/python tests/contract/fuzz_reader.py --seconds $(SECONDS)
+
+# Every property test with TIMES as many inputs (hours): tests/shared/properties.py. ONLY="-k NAME" chooses some.
+TIMES := 50
+ONLY :=
+properties: setup
+	VPROF_EXAMPLES=$(TIMES) $(BIN)/python -m pytest -m property --durations=0 --durations-min=1 $(ONLY) \
+	  tests/analyzer tests/reader tests/contract
 
 bench-runtime: setup
 	$(BIN)/python bench/runtime.py

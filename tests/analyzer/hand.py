@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from vprof.analysis import Analysis, AnalysisOptions, analyze
-from vprof.json_trace import trace_from_dict
-from vprof.model import Trace
+from vprof.tables.model import Trace
+from vprof.trace.json_trace import trace_from_dict
+from vprof.variance.analysis import Analysis, AnalysisOptions, analyze
 
 EVERYTHING = AnalysisOptions(k=1000, min_share=-1e9, intervals=True)
 

@@ -1,4 +1,4 @@
-"""A slow, independent reading of ALGORITHMS sections 2 and 3, nanosecond by nanosecond, on the tuples of a JSON trace.
+"""A slow, independent reading of docs/algorithms.md sections 2 and 3, by the nanosecond, on the tuples of a JSON trace.
 
 Shares no code with vprof. `paths(data)` gives, per interval id, a list with one entry per nanosecond from begin to end:
 (kind, tid, node), node being the tuple of tree labels from the root down, as `("txnA", "lock_wait@txnA:7",
@@ -87,23 +87,28 @@ class Walk:
 
     def wait(self, s: Any, tid: Any, start: int, e: int, around: tuple[Any, ...], expanding: list[Any]) -> None:
         inside = (*around, ("thread", tid))
-        for waker, t in self.candidates(s):
-            t = min(t, e)
-            looping = any(x[0] == waker and x[2] < t <= x[3] for x in expanding)
-            if waker == tid or looping:
-                continue
-            self.emit("sched", tid, max(t, start), e, inside)
-            if t > start:
-                self.back(waker, t, start, False, inside, [*expanding, s])
-            return
-        self.emit("blocked_unknown", tid, start, e, inside)
+        while e > start:
+            for waker, t, since in self.candidates(s):
+                t = min(t, e)
+                looping = any(x[0] == waker and x[2] < t <= x[3] for x in expanding)
+                if waker != tid and not looping and (since is None or since < e):
+                    break
+            else:
+                self.emit("blocked_unknown", tid, start, e, inside)
+                return
+            since = start if since is None else max(since, start)
+            self.emit("sched", tid, max(t, since), e, inside)
+            if t > since:
+                self.back(waker, t, since, False, inside, [*expanding, s])
+            e = since
 
-    def candidates(self, s: Any) -> list[tuple[Any, int]]:
+    def candidates(self, s: Any) -> list[tuple[Any, int, int | None]]:
+        """(waker, when, to blame since when), the latest first."""
         if s[4] == "queue":
             edges = [c for c in self.created if c[2] == s[0] and c[3] == s[3]]
-            return [(c[0], c[1]) for c in sorted(edges, key=lambda c: c[1])][-1:]
+            return [(c[0], c[1], None) for c in sorted(edges, key=lambda c: c[1])][-1:]
         mine = [w for w in self.wakeups if w[0] == s[0] and s[2] < w[2] <= s[3]]
-        return [(w[1], w[2]) for w in sorted(mine, key=lambda w: w[2])[::-1]]
+        return [(w[1], w[2], w[4] if len(w) > 4 else None) for w in sorted(mine, key=lambda w: w[2])[::-1]]
 
     def follow(self, s: Any, tid: Any, e: int, lo: int) -> tuple[Any, int]:
         edges = sorted((c for c in self.created if c[2] == tid and c[3] == s[2]), key=lambda c: c[1])

@@ -1,4 +1,4 @@
-"""A slow, independent reading of ALGORITHMS sections 4, 5 and 9, in exact fractions: what is to be made of paths.
+"""A slow, independent reading of docs/algorithms.md sections 4 and 5, in exact fractions: what is to be made of paths.
 
 Shares no code with vprof. A path is a list of (kind, tid, node, ns), node being the labels of the tree from the root
 down, as reference.py and schedule_answer.py give them.
@@ -72,7 +72,57 @@ class Tree:
             return max(0, top - max(heights.get(name, 0) for name in names)) ** exponent
 
         rows = [(-score(names) * value, -value, _shown(names), names) for names, value in self.factors().items()]
-        return [(names, -negative) for negative, _, _, names in sorted(rows)]
+        ranked = [(names, -negative) for negative, _, _, names in sorted(rows)]
+        return self._children_first(ranked)
+
+    def explained_by(self, name: str) -> str:
+        """The child that holds 95 % of a function's variance and of its share, "" if none does; of a body that holds as
+        much of its function that function."""
+        if name.startswith("body("):
+            owner = name[5:-1]
+            return owner if owner in self._places() and self._holds_most(name, owner) else ""
+        if name[0] == "[":
+            return ""
+        children = {element(node) for node in self.times if len(node) > 1 and element(node[:-1]) == name}
+        candidates = [
+            (-self._held(self._below(child, name))[1], child)
+            for child in children
+            if child and child[0] != "[" and not child.startswith("body(") and self._holds_most(child, name)
+        ]
+        return min(candidates)[1] if candidates else ""
+
+    def _places(self) -> set[str]:
+        return {element(node) for node in self.times if node}
+
+    def _below(self, child: str, name: str) -> list[Node]:
+        return [x for x in self.times if len(x) > 1 and element(x[:-1]) == name and element(x) == child]
+
+    def _holds_most(self, child: str, name: str) -> bool:
+        whole = self._held([node for node in self.times if node and element(node) == name])
+        parts = self._held(self._below(child, name))
+        return min(whole) > 0 and all(p >= Fraction(19, 20) * w for p, w in zip(parts, whole, strict=True))
+
+    def _held(self, nodes: list[Node]) -> tuple[Fraction, Fraction]:
+        """What they hold together, of variance and of covariance with the latency."""
+        return sum((self.cov(x, x) for x in nodes), Fraction(0)), sum((self.cov(x, ()) for x in nodes), Fraction(0))
+
+    def _children_first(self, ranked: list[tuple[tuple[str, ...], Fraction]]) -> list[tuple[tuple[str, ...], Fraction]]:
+        """No function before the child that explains it; functions that explain each other stay as they are."""
+        todo, result = list(ranked), []
+        while todo:
+            (name, *more), _ = todo[0]
+            chain = [name]
+            while not more and (child := self.explained_by(chain[-1])) and any(row[0] == (child,) for row in todo):
+                if child in chain:
+                    chain = [row[0][0] for row in todo if row[0][0] in chain and len(row[0]) == 1]
+                    chain.reverse()
+                    break
+                chain.append(child)
+            for function_name in reversed(chain):
+                row = todo[0] if more else next(row for row in todo if row[0] == (function_name,))
+                todo.remove(row)
+                result.append(row)
+        return result
 
 
 def covariance(x: list[int], y: list[int]) -> Fraction:

@@ -1,8 +1,9 @@
 """The critical paths of a Schedule, told from what happened in it and not from its tuples.
 
 At any moment somebody is to blame: a thread that executes blames itself, one that waits blames whoever will end the
-wait, until that happens; from then on it is not yet running. `Answer(schedule).path(sid)` gives, from begin to end,
-stretches (kind, tid, node, start, stop), node being the labels of the tree from the root down.
+wait, until that happens; from then on it is not yet running. One that waits for a read-write lock blames for each
+moment who had the lock then. `Answer(schedule).path(sid)` gives, from begin to end, stretches (kind, tid, node, start,
+stop), node being the labels of the tree from the root down.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from itertools import pairwise
 
-from schedules import Context, Schedule, Span, Thread
+from schedules import Schedule
+from simulation import Context, Span, Thread
 
 Node = tuple[str, ...]
 Stretch = tuple[str, str, Node, int, int]
@@ -23,7 +25,9 @@ class Answer:
         self.intervals = {iv["sid"]: iv for iv in schedule.intervals}
         spans = [t for thread in schedule.threads for span in thread.spans for t in (span.start, span.stop)]
         calls = [t for thread in schedule.threads for call in thread.calls for t in (call[4], call[5])]
-        wakes = [w[2] for w in schedule.wakeups] + [t for c in schedule.created for t in (c[1], c[3])]
+        wakes = [t for w in schedule.wakeups for t in (w[2], *w[4:])] + [
+            t for c in schedule.created for t in (c[1], c[3])
+        ]
         self.moments = sorted({*spans, *calls, *wakes})
         """Between two of these nothing changes."""
 
@@ -99,7 +103,22 @@ class Answer:
             return "blocked_unknown", thread.tid, (*inside, "[unknown]")
         if t >= span.wait.ended_at:
             return "sched", thread.tid, (*inside, "[sched]")
-        return self._blame(span.wait.ended_by, t, inside)
+        to_blame = self._holder(span, t) if span.wait.holds else span.wait.ended_by
+        if to_blame is None:
+            return "sched", thread.tid, (*inside, "[sched]")
+        return self._blame(to_blame, t, inside)
+
+    def _holder(self, span: Span, t: int) -> Thread | None:
+        """Of those who had the lock at t and let it go before the wait ended the one who did so last; but who had it
+        when the one to blame afterwards came. None: the lock was free. REQUIRES: the wait has not ended at t."""
+        assert span.wait is not None
+        e = span.wait.ended_at + 1
+        while True:
+            had = [hold for hold in span.wait.holds if hold.since < e]
+            last = max(had, key=lambda hold: hold.release)
+            if t >= last.since:
+                return last.thread if t < last.release else None
+            e = last.since
 
     def _span(self, thread: Thread, t: int) -> Span | None:
         i = bisect_right(thread.spans, t, key=lambda span: span.start) - 1

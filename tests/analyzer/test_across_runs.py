@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from vprof.across_runs import difference, holm
+from vprof.compare.across_runs import difference, holm
 
 
 def alarms(before: int, after: int, tries: int) -> tuple[int, int]:

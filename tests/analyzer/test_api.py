@@ -10,9 +10,9 @@ import pytest
 from hand import hand_trace
 
 import vprof
-from vprof.analysis import AnalysisOptions, analyze
 from vprof.api import Run
 from vprof.errors import UsageError, VprofError
+from vprof.variance.analysis import AnalysisOptions, analyze
 
 ROOT = Path(__file__).parents[2]
 CASES = ROOT / "tests" / "cases"
@@ -125,6 +125,12 @@ def test_mistakes_are_one_line(tmp_path: Path) -> None:
 def test_the_package_itself_imports_little() -> None:
     """`vprof record` must not wait for pandas."""
     code = "import vprof, sys; sys.exit('pandas' in sys.modules or 'numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_an_analysis_does_without_what_takes_longest_to_import() -> None:
+    """SciPy's statistics take as long as all else of `vprof analyze` on a small trace."""
+    code = "import vprof.commands.analyze, vprof.variance.stream, sys; sys.exit('scipy.stats' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

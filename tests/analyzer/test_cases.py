@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from vprof.analysis import Analysis, AnalysisOptions, analyze
-from vprof.json_trace import load_json
 from vprof.report.json import analysis_json
+from vprof.trace.json_trace import load_json
+from vprof.variance.analysis import Analysis, AnalysisOptions, analyze
 
 CASES = sorted((Path(__file__).parent.parent / "cases").glob("*.json"))
 

@@ -2,19 +2,31 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hand import hand_trace, ranking, tree_text
 from histories import random_history
-from seeds import LOT, named
+from properties import LOT, lots, named
 
-from vprof.analysis import AnalysisOptions, analyze
-from vprof.cpu_view import cpu_share, split_queues
-from vprof.critical_path import P_QUEUE, P_SCHED, Pieces, critical_paths
-from vprof.json_trace import trace_from_dict
-from vprof.model import BLOCKED, NONE, OFF_CPU, PREEMPTED, Trace
-from vprof.queued import while_queued
+from vprof.drill.cpu_places import CpuPlace, heaviest_place
+from vprof.drill.findings import confirm
+from vprof.drill.loop import Drill, DrillOptions
+from vprof.path.cpu_view import split_queues
+from vprof.path.critical_path import critical_paths
+from vprof.path.pieces import Pieces
+from vprof.path.queued import while_queued
+from vprof.report import text
+from vprof.report.drill import finding_json, print_findings
+from vprof.report.json import analysis_json
+from vprof.report.page.headline import headline
+from vprof.tables.kinds import BLOCKED, OFF_CPU, P_QUEUE, P_SCHED, PREEMPTED
+from vprof.tables.model import NONE, Trace
+from vprof.trace.json_trace import trace_from_dict
+from vprof.variance.analysis import Analysis, AnalysisOptions, analyze
+from vprof.variance.cpu_share import cpu_share, cpu_share_of
+from vprof.variance.statistics import NoBlocks
 
 APART = AnalysisOptions(k=100, min_share=-1e9, cpu_apart=True)
 
@@ -45,6 +57,21 @@ def test_a_leaf_that_also_waits_is_one_factor() -> None:
     assert ranking(analyze(trace, APART)) == {"f": 100.0}
 
 
+def test_a_leaf_s_wait_for_nobody_known_is_the_leaf() -> None:
+    """It sleeps for 5 or 25 ns."""
+    trace = hand_trace(
+        {"A": (1, 0, 1, 20), "B": (1, 100, 1, 140)},
+        "1 A 0 5 exec\n1 A 5 10 blocked\n1 A 10 20 exec\n1 B 100 105 exec\n1 B 105 130 blocked\n1 B 130 140 exec",
+        "1 nanosleep 0 20\n1 nanosleep 100 140",
+        heights={"nanosleep": 0, "root": 1},
+        root="root",
+    )
+    assert ranking(analyze(trace, APART)) == {"nanosleep": 100.0}
+    # Of what calls others it is not known which of them waited.
+    trace.program.height[:] = 1
+    assert "[unknown]" in ranking(analyze(trace, APART))
+
+
 def test_a_waker_that_lacked_a_cpu_makes_nobody_s_function_vary() -> None:
     """A waits for thread 2, which works 10 ns and is off the CPU for 40; awake at 60, A runs at 70."""
     trace = hand_trace(
@@ -63,6 +90,25 @@ def test_a_waker_that_lacked_a_cpu_makes_nobody_s_function_vary() -> None:
         "    body(lock) 10",
         "  body(<interval>) 10",
     ]
+
+
+def test_where_the_intervals_waited_for_a_cpu_is_said_with_the_thread() -> None:
+    """B waits for nobody; A for thread 2, which has no CPU for 400 ns while it has the lock."""
+    trace = hand_trace(
+        {"A": (1, 0, 1, 440), "B": (1, 1000, 1, 1030)},
+        "1 A 0 10 exec\n1 A 10 430 blocked\n1 A 430 440 exec\n1 B 1000 1030 exec\n"
+        "2 - 0 20 exec\n2 - 20 420 preempted\n2 - 420 440 exec",
+        "1 lock 5 435\n1 lock 1010 1020\n2 hold 0 440",
+        wakeups=[[1, 2, 420]],
+    )
+    assert heaviest_place(analyze(trace, APART)) == CpuPlace(
+        ["lock", "[blocked]", "hold", "[preempted]"], pytest.approx(400 / 410), "2"
+    )
+
+
+def test_of_the_intervals_own_waits_for_a_cpu_no_thread_is_said() -> None:
+    assert heaviest_place(analyze(busy(300), APART)) == CpuPlace(["work", "[preempted]"], 1.0, "")
+    assert heaviest_place(analyze(busy(0), APART)) is None
 
 
 @pytest.fixture
@@ -129,7 +175,7 @@ def lacks_a_cpu(trace: Trace, p: Pieces, k: int) -> Iterator[int]:
             yield from range(max(since, start), min(int(seg.te[s]), stop))
 
 
-@pytest.mark.parametrize("first", range(0, 300, LOT))
+@lots(300)
 def test_random_histories_are_split_as_they_are_nanosecond_by_nanosecond(first: int) -> None:
     split = 0
     for seed in range(first, first + LOT):
@@ -149,3 +195,132 @@ def test_random_histories_are_split_as_they_are_nanosecond_by_nanosecond(first: 
             # The tree asserts that it adds up.
             analyze(trace, APART)
     assert split > LOT / 10
+
+
+def busy(preempted: int, kind: str = "preempted", always: int = 0) -> Trace:
+    """20 requests of 100 ns in `work`; the tenth lacks a CPU for so long, in every fifth `rare` takes 60 ns more than
+    it takes in all."""
+    intervals, segments, calls = {}, [], []
+    for i in range(20):
+        t, extra, lacks = 100000 * i, always + 60 * (i % 5 == 0), preempted * (i == 9)
+        end = t + 100 + extra + lacks
+        intervals[str(i)] = (1, t, 1, end)
+        segments.append(f"1 {i} {t} {t + 50} exec")
+        if lacks:
+            segments.append(f"1 {i} {t + 50} {t + 50 + lacks} {kind}")
+        segments.append(f"1 {i} {t + 50 + lacks} {end} exec")
+        calls.append(f"1 work {t} {end}")
+        if extra:
+            calls.append(f"1 rare {end - 40 - extra} {end - 40}")
+    return hand_trace(intervals, "\n".join(segments), "\n".join(calls), heights={"rare": 0, "work": 1}, root="work")
+
+
+def test_a_factor_that_is_mostly_waiting_for_a_cpu_says_so_first() -> None:
+    analysis = analyze(busy(300))
+    latency = np.array([100 + 60 * (i % 5 == 0) + 300 * (i == 9) for i in range(20)])
+    lacking = np.where(np.arange(20) == 9, 300, 0)
+    waiting = float(((lacking - lacking.mean()) * (latency - latency.mean())).mean() / latency.var())
+    assert 0.5 < waiting < 0.99
+    part = analysis.leading_cpu
+    assert part is not None
+    assert part.by_kind == pytest.approx({"[preempted]": waiting})
+    first = text.render(analysis).splitlines()[0]
+    assert first.startswith(f"[preempted]: {100 * waiting:.0f} of its {100 * waiting:.0f} % of the variance")
+    # Of the function that it interrupts, which holds all.
+    whole = cpu_share_of(analysis.tree, next(f for f in analysis.ranking if f.name == "work"))
+    assert (whole.share, whole.waiting) == pytest.approx((1.0, waiting))
+    assert whole.is_most
+    assert headline(analysis)["answer"].startswith("[preempted]: ")
+    assert analysis_json(analysis)["cpu_wait"]["waiting"] == pytest.approx(waiting)
+
+
+def test_the_leading_function_of_which_most_is_waiting_for_a_cpu_says_how_much() -> None:
+    """Nothing below `work` is a factor of its own: it leads."""
+    analysis = analyze(busy(300), AnalysisOptions(k=1, specificity_exp=1))
+    leading = next(f for f in analysis.ranking if f.name == "work")
+    analysis = replace(analysis, factors=[replace(analysis.factors[0], factor=leading)])
+    part = analysis.leading_cpu
+    assert part is not None
+    first = text.render(analysis, width=300).splitlines()[0]
+    assert first.startswith(
+        f"work: {100 * part.waiting:.0f} of its 100 % of the variance is waiting for a CPU ([preempted] "
+    )
+
+
+def test_a_factor_of_which_less_than_half_is_that_says_nothing() -> None:
+    analysis = analyze(busy(40))
+    assert analysis.factors[0].factor.name != "[preempted]"
+    assert text.render(analysis).splitlines()[0] == "20 intervals"
+    assert "CPU" not in headline(analysis)["answer"]
+    # With waits for a CPU apart no factor has any.
+    part = analyze(busy(300), APART).leading_cpu
+    assert part is not None
+    assert part.waiting == 0.0
+
+
+def test_what_is_left_without_waits_for_a_cpu_is_what_the_least_share_is_of() -> None:
+    """Nearly all of the variance is one wait for a CPU; of the rest `rare` is all."""
+    analysis = analyze(busy(30000), AnalysisOptions(cpu_apart=True))
+    assert analysis.explained < 0.001
+    assert analysis.factors[0].factor.name == "rare"
+    assert analysis.least_share == pytest.approx(0.05 * analysis.explained)
+    # Where they are not apart they are part of what varies.
+    assert [ranked.factor.name for ranked in analyze(busy(30000)).factors if ranked.factor.name == "rare"] == []
+
+
+@pytest.mark.parametrize(("preempted", "confirmed"), [(300, True), (30000, False)])
+def test_what_is_hardly_anything_beside_waits_for_a_cpu_is_shown_and_not_confirmed(
+    preempted: int, confirmed: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """After many of these also constant work varies."""
+
+    def measure(plan: frozenset[str], seconds: float, enough: object = None, compared: bool = False) -> Analysis:
+        return analyze(busy(preempted), AnalysisOptions(cpu_apart=True))
+
+    drill = Drill(frozenset({"work"}), measure, DrillOptions())
+    list(drill.steps())
+    fresh, findings = confirm(drill)
+    first = findings[0]
+    assert (first.factor.name, first.confirmed, first.is_small) == ("rare", confirmed, not confirmed)
+    rows = [finding_json(finding, fresh.explained) for finding in findings]
+    assert rows[0]["share_of_rest"] == pytest.approx(1.0)
+    print_findings(rows, cpu_share(fresh.tree))
+    said = capsys.readouterr().out
+    assert "100% of the rest" in said
+    assert ("may be an after-effect" in said) == (not confirmed)
+
+
+LITTLE = 300
+"""60 ns more in every fifth request are little if `rare` takes 300 ns in each, and 75 % of the execution."""
+NEARLY_ALL = 3000
+
+
+@pytest.mark.parametrize(
+    ("preempted", "events", "always", "confirmed"),
+    [
+        (300, 0, 0, True),
+        (300, 0, LITTLE, False),
+        (0, 61, 0, True),
+        (0, 61, LITTLE, False),
+        (0, 0, LITTLE, True),
+        (0, 0, NEARLY_ALL, False),
+    ],
+)
+def test_what_varies_as_constant_work_does_beside_others_is_shown_and_not_confirmed(
+    preempted: int, events: int, always: int, confirmed: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where waits for a CPU make up half of the variance, or a few intervals do, as where a host takes the CPU; and
+    where a function has as much of the variance as of the execution."""
+
+    def measure(plan: frozenset[str], seconds: float, enough: object = None, compared: bool = False) -> Analysis:
+        analysis = analyze(busy(preempted, always=always), AnalysisOptions(cpu_apart=True))
+        return replace(analysis, blocks=NoBlocks("61 hold half", np.zeros(events, np.int64))) if events else analysis
+
+    drill = Drill(frozenset({"work"}), measure, DrillOptions())
+    list(drill.steps())
+    fresh, findings = confirm(drill)
+    first = findings[0]
+    assert (first.factor.name, first.confirmed, first.is_steady) == ("rare", confirmed, not confirmed)
+    assert (sum(cpu_share(fresh.tree).values()) > 0.5) == bool(preempted)
+    print_findings([finding_json(first, fresh.explained)], cpu_share(fresh.tree))
+    assert ("of its mean, as constant work does on a shared machine" in capsys.readouterr().out) == (not confirmed)

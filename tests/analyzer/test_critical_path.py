@@ -1,11 +1,11 @@
-"""One small trace per rule of ALGORITHMS section 2 that tests/cases does not show."""
+"""One small trace per rule of docs/algorithms.md section 2 that tests/cases does not show."""
 
 import numpy as np
 import pytest
 from hand import hand_trace, path
 
-from vprof.analysis import analyze
-from vprof.critical_path import critical_paths
+from vprof.path.critical_path import critical_paths
+from vprof.variance.analysis import analyze
 
 ONE = {"A": (1, 0, 1, 100)}
 

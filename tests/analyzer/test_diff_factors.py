@@ -2,7 +2,7 @@
 
 from pytest import approx
 
-from vprof.diff_factors import Contributions, FactorChange, compare_factors
+from vprof.compare.diff_factors import Contributions, FactorChange, compare_factors
 
 
 def run(variance: float, off: str = "", reason: str = "", **contributions: float) -> Contributions:

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from vprof.distortion import MIN_FOURS, compare
-from vprof.model import Slice
+from vprof.tables.model import Slice
+from vprof.variance.distortion import MIN_ROUNDS, compare
 
 Rng = np.random.Generator
 
 
-def run(rng: Rng, fours: int, factor: float, drift: float = 0.0, intervals: int = 400) -> list[Slice]:
+def run(rng: Rng, rounds: int, factor: float, drift: float = 0.0, intervals: int = 400) -> list[Slice]:
     """Lognormal latencies; with the probes on `factor` times as long; they grow by `drift` in each slice."""
     slices = []
-    for _ in range(fours):
+    for _ in range(rounds):
         first = bool(rng.integers(2))
         for on in (first, not first, not first, first):
             scale = 1e6 * (1 + drift * len(slices)) * (factor if on else 1.0)
@@ -47,9 +47,9 @@ def test_an_effect_as_large_as_the_detectable_one_is_found_about_4_times_in_5() 
     assert 130 <= found <= 185
 
 
-@pytest.mark.parametrize(("fours", "intervals"), [(0, 400), (MIN_FOURS - 1, 400), (20, 5)])
-def test_too_little_is_said(fours: int, intervals: int) -> None:
-    distortion = compare(run(np.random.default_rng(4), fours, 1.0, 0.0, intervals))
+@pytest.mark.parametrize(("rounds", "intervals"), [(0, 400), (MIN_ROUNDS - 1, 400), (20, 5)])
+def test_too_little_is_said(rounds: int, intervals: int) -> None:
+    distortion = compare(run(np.random.default_rng(4), rounds, 1.0, 0.0, intervals))
     assert distortion.effects == []
     assert "too little to compare" in distortion.reason
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from hand import hand_trace
 
-from vprof.analysis import Analysis, AnalysisOptions, analyze
 from vprof.errors import UsageError, VprofError
-from vprof.explain import Part, explain
-from vprof.interval_path import interval_path
-from vprof.json_trace import load_json
-from vprof.model import Trace
+from vprof.path.interval_path import interval_path
 from vprof.report import explain as report
+from vprof.tables.model import Trace
+from vprof.trace.json_trace import load_json
+from vprof.variance.analysis import Analysis, AnalysisOptions, analyze
+from vprof.variance.explain import Portion, explain
 
 HERE = Path(__file__).parent
 CASES = HERE.parent / "cases"
@@ -47,7 +47,7 @@ def serving_trace() -> Trace:
     return hand_trace(intervals, "\n".join(segments), "\n".join(calls), wakeups, heights=heights, root="main")
 
 
-def shares(parts: list[Part]) -> dict[str, float]:
+def shares(parts: list[Portion]) -> dict[str, float]:
     return {part.name: part.share for part in parts}
 
 
@@ -125,7 +125,7 @@ def overloaded(names: dict[str, str], places: list[str]) -> Analysis:
         "1 put 0 10\n1 put2 2 5\n1 put 20 50\n1 put2 21 45",
     )
     trace.program.functions[:] = [names.get(name, name) for name in trace.program.functions]
-    trace.program.places[:] = places
+    trace.program.definitions[:] = places
     return analyze(trace)
 
 

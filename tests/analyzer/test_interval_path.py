@@ -9,10 +9,11 @@ import pytest
 from hand import hand_trace
 
 from vprof.errors import UsageError
-from vprof.interval_path import interval_path
-from vprof.json_trace import load_json
-from vprof.model import BLOCKED, OBJECT_CLASSES, Trace
+from vprof.path.interval_path import interval_path
 from vprof.report import path
+from vprof.tables.kinds import BLOCKED
+from vprof.tables.model import OBJECT_CLASSES, Trace
+from vprof.trace.json_trace import load_json
 
 CASES = Path(__file__).parents[1] / "cases"
 

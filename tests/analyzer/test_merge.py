@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hand import hand_trace, ranking
 
-from vprof.analysis import analyze
 from vprof.errors import UsageError
-from vprof.merge import merge
-from vprof.model import Trace
+from vprof.tables.model import Trace
+from vprof.trace.merge import merge
+from vprof.variance.analysis import analyze
 
 
 def run(name: str, times: list[int], at: int) -> Trace:

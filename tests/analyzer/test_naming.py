@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vprof.naming import Names, distinct
+from vprof.tables.naming import Names, distinct
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from hand import EVERYTHING, hand_trace, ranking, tree_text
 from test_explain import serving_trace
 
-from vprof.analysis import AnalysisOptions, analyze
+from vprof.variance.analysis import AnalysisOptions, analyze
 
 OWN = AnalysisOptions(k=100, min_share=-1e9, own=True)
 

@@ -8,12 +8,12 @@ import pytest
 from click.testing import CliRunner
 from hand import hand_trace
 
-from vprof.analysis import AnalysisOptions, analyze
 from vprof.commands.report import command
 from vprof.errors import VprofError
 from vprof.report.page import latency, trees
-from vprof.report.page.data import Source, page_data
+from vprof.report.page.data import PageSource, page_data
 from vprof.report.page.headline import headline
+from vprof.variance.analysis import AnalysisOptions, analyze
 
 CASES = Path(__file__).parent.parent / "cases"
 HANDOFF = CASES / "02_lock_handoff.json"
@@ -57,7 +57,7 @@ def test_a_large_tree_keeps_its_heaviest_nodes_and_counts_the_others() -> None:
 
 
 def test_the_page_has_the_figures_of_the_analysis() -> None:
-    data = page_data(Source([HANDOFF]), AnalysisOptions(k=10, min_share=0.01))
+    data = page_data(PageSource([HANDOFF]), AnalysisOptions(k=10, min_share=0.01))
     factors = data["analysis"]["factors"]
     assert data["headline"]["answer"].startswith(factors[0]["functions"][0])
     assert [one["functions"] for one in data["explained"]] == [one["functions"] for one in factors]

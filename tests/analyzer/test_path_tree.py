@@ -1,11 +1,11 @@
-"""One small trace per rule of ALGORITHMS section 3 that tests/cases does not show."""
+"""One small trace per rule of docs/algorithms.md section 3 that tests/cases does not show."""
 
 import hand
 from hand import EVERYTHING, hand_trace, tree_text
 
-from vprof.analysis import analyze
-from vprof.model import Trace
-from vprof.stacks import MAX_DEPTH
+from vprof.path.stacks import MAX_DEPTH
+from vprof.tables.model import Trace
+from vprof.variance.analysis import analyze
 
 ONE = {"A": (1, 0, 1, 100)}
 WAIT = "1 A 0 10 exec\n1 A 10 60 blocked\n1 A 60 100 exec\n2 - 0 99 exec"

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 from hand import hand_trace
 
-from vprof.analysis import analyze
-from vprof.factors import Factor
-from vprof.model import Program
-from vprof.planner import expansions, naive_cost, next_functions, outermost_functions
+from vprof.tables.model import Program
+from vprof.variance.analysis import analyze
+from vprof.variance.factors import Factor
+from vprof.variance.planner import expansions, naive_cost, next_functions, outermost_functions
 
 NAMES = ["main", "parse", "run", "read", "write", "memcpy"]
 MAIN, PARSE, RUN, READ, WRITE, MEMCPY = range(6)
@@ -19,15 +19,35 @@ def program(on: set[int]) -> Program:
     flags = np.array([f in on for f in range(len(NAMES))])
     has_site = np.array([name != "memcpy" for name in NAMES])
     height = np.array([3, 2, 2, 1, 1, 0], np.int32)
-    return Program(NAMES, [""] * len(NAMES), CALLS, height, 3, flags, flags, has_site)
+    return Program(
+        functions=NAMES,
+        definitions=[""] * len(NAMES),
+        calls=CALLS,
+        height=height,
+        root_height=3,
+        on=flags,
+        complete=flags,
+        switchable=has_site,
+    )
 
 
 def factor(*functions: int) -> Factor:
     kind = "variance" if len(functions) == 1 else "covariance"
-    return Factor(kind, [NAMES[f] for f in functions], [], list(functions), [], 1.0, 1.0, 0, 1, 1.0)
+    return Factor(
+        kind=kind,
+        functions=[NAMES[f] for f in functions],
+        sites=[],
+        expandable=list(functions),
+        instances=[],
+        contribution_ns2=1.0,
+        share=1.0,
+        height=0,
+        specificity=1,
+        score=1.0,
+    )
 
 
-PSEUDO = Factor("variance", ["[queue]"], [], [], [], 1.0, 1.0, 0, 1, 1.0)
+PSEUDO = replace(factor(MAIN), functions=["[queue]"], expandable=[])
 
 
 def test_a_variance_factor_switches_on_the_function_s_children() -> None:
@@ -66,7 +86,15 @@ def test_the_cost_is_exact_however_large_and_leaves_out_what_a_pointer_may_call(
     n = len(layers)
     flags = np.zeros(n, np.bool_)
     with_candidates = [[*callees, 0] for callees in layers]
-    deep = Program([f"f{k}" for k in range(n)], [""] * n, with_candidates, flags.astype(np.int32), 0, flags, flags)
+    deep = Program(
+        functions=[f"f{k}" for k in range(n)],
+        definitions=[""] * n,
+        calls=with_candidates,
+        height=flags.astype(np.int32),
+        root_height=0,
+        on=flags,
+        complete=flags,
+    )
     assert naive_cost(replace(deep, call_graph=layers), [0]) == 2**301 - 1
     assert naive_cost(deep, [0]) == 1
 

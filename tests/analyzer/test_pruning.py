@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from vprof.analysis import analyze
-from vprof.json_trace import load_json
 from vprof.report.pruning import SMALLEST, prune, weight
+from vprof.trace.json_trace import load_json
+from vprof.variance.analysis import analyze
 
 CASE = Path(__file__).parents[1] / "cases" / "01_writelog.json"
 

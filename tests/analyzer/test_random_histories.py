@@ -5,15 +5,14 @@ from typing import Any
 
 import histories
 import numpy as np
-import pytest
 import reference
-from seeds import LOT, named
+from properties import LOT, lots, named, seeds
 
-from vprof.analysis import AnalysisOptions, analyze
-from vprof.critical_path import PIECE_NAMES, critical_paths
-from vprof.json_trace import trace_from_dict
-from vprof.path_tree import PathTree
-from vprof.stacks import L_BODY
+from vprof.path.critical_path import critical_paths
+from vprof.path.path_tree import PathTree
+from vprof.tables.kinds import L_BODY, PIECE_NAMES
+from vprof.trace.json_trace import trace_from_dict
+from vprof.variance.analysis import AnalysisOptions, analyze
 
 DETAILS = AnalysisOptions(intervals=True)
 
@@ -35,14 +34,14 @@ def nodes(tree: PathTree) -> list[tuple[str, ...]]:
     return out
 
 
-@pytest.mark.parametrize("first", range(0, 1000, LOT))
+@lots(1000)
 def test_wild_histories_match_the_reference(first: int) -> None:
     for seed in range(first, first + LOT):
         with named(seed):
             check(histories.random_history(seed))
 
 
-@pytest.mark.parametrize("first", range(1000, 1200, LOT))
+@lots(200)
 def test_histories_without_sync_records_are_concatenated(first: int) -> None:
     """Which of two segments comes first that coincide is open: one of them goes."""
     for seed in range(first, first + LOT):
@@ -73,7 +72,7 @@ def check(history: histories.History) -> None:
         assert found[i] == Counter(node for _, _, node in expected[sid])
 
 
-@pytest.mark.parametrize("seed", range(60))
+@seeds(60)
 def test_a_wait_for_a_lock_is_spent_on_its_holder(seed: int) -> None:
     history, holder = histories.lock_convoy(seed)
     waits = {(s[1], t) for s in history["segments"] if s[4] == "blocked" for t in range(s[2], s[3])}
@@ -85,7 +84,7 @@ def test_a_wait_for_a_lock_is_spent_on_its_holder(seed: int) -> None:
                 assert tid == (holder[t] if (sid, t) in waits else home)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@seeds(30)
 def test_a_task_is_followed_to_its_creator(seed: int) -> None:
     history, expected = histories.worker_pool(seed)
     assert vprof_paths(history) == expected

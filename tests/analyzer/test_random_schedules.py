@@ -9,16 +9,16 @@ from fractions import Fraction
 
 import pytest
 import reference
+from properties import LOT, lots, named
 from reference_tree import Path, Tree, covariance, own_times, path_times
 from schedule_answer import Answer
 from schedules import Schedule
-from seeds import LOT, named
 
-from vprof import statistics
-from vprof.analysis import Analysis, AnalysisOptions, analyze
-from vprof.json_trace import trace_from_dict
-from vprof.model import Trace
-from vprof.stacks import L_BODY
+from vprof.tables.kinds import L_BODY
+from vprof.tables.model import Trace
+from vprof.trace.json_trace import trace_from_dict
+from vprof.variance import statistics
+from vprof.variance.analysis import Analysis, AnalysisOptions, analyze
 
 
 def told(schedule: Schedule) -> dict[str, Path]:
@@ -115,7 +115,7 @@ def check_types(analysis: Analysis, schedule: Schedule) -> None:
         assert sorted(one.tree.latency_ns.tolist()) == sorted(groups[one.type])
 
 
-@pytest.mark.parametrize("first", range(0, 2400, LOT))
+@lots(2400)
 def test_random_schedules(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Paths, tree, shares, ranking and types; every other schedule in the own view; exponents 1, 2 and 3."""
     monkeypatch.setattr(statistics, "TAIL_INTERVALS", 1)
@@ -134,7 +134,7 @@ def test_random_schedules(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
             check_types(analysis, schedule)
 
 
-@pytest.mark.parametrize("first", range(0, 400, LOT))
+@lots(400)
 def test_the_answer_agrees_with_the_rules_read_nanosecond_by_nanosecond(first: int) -> None:
     """Two accounts of the same schedule: what happened, and reference.py's reading of the tuples."""
     for seed in range(first, first + LOT):
@@ -148,7 +148,8 @@ def test_the_answer_agrees_with_the_rules_read_nanosecond_by_nanosecond(first: i
 def ends_of_waits(schedule: Schedule) -> list[list[int]]:
     """The wake-ups in each wait."""
     waits = [s for s in schedule.data["segments"] if s[4] == "blocked"]
-    return [[t for tid, _, t in schedule.wakeups if tid == s[0] and s[2] < t <= s[3]] for s in waits]
+    woken = [w for w in schedule.wakeups if len(w) == 3]
+    return [[t for tid, _, t in woken if tid == s[0] and s[2] < t <= s[3]] for s in waits]
 
 
 def test_the_schedules_have_everything_in_them() -> None:
@@ -160,9 +161,18 @@ def test_the_schedules_have_everything_in_them() -> None:
         seen["a creator that worked for somebody else"] += any(c.task and not c.task[2] for c in contexts)
         seen["a forked process"] += any(not t.tid.startswith("1/") for t in schedule.threads)
         seen["two wake-ups of one wait"] += any(len(ends) > 1 for ends in ends_of_waits(schedule))
+        seen["a lock that several had while one waited"] += any(
+            span.wait and len({hold.thread for hold in span.wait.holds}) > 1
+            for thread in schedule.threads
+            for span in thread.spans
+        )
         seen["an interval that ends on another thread"] += any(
             iv["begin"]["tid"] != iv["end"]["tid"] for iv in schedule.intervals
         )
+        if schedule.intervals:
+            ranking = analyzed(schedule)[1].ranking
+            by_score = sorted(ranking, key=lambda f: -f.score)
+            seen["a function after a child that explains it, in spite of its score"] += ranking != by_score
         for path in told(schedule).values():
             for kind, _, node, _ in path:
                 seen[kind] += 1

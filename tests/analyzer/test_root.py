@@ -3,10 +3,10 @@
 import pytest
 from hand import EVERYTHING, hand_trace, path
 
-from vprof.analysis import analyze
 from vprof.errors import UsageError, VprofError
-from vprof.model import Trace
-from vprof.root import with_root
+from vprof.tables.model import Trace
+from vprof.trace.root import with_root
+from vprof.variance.analysis import analyze
 
 SEGMENTS = "1 - 0 30 exec\n1 - 30 50 blocked\n1 - 50 200 exec\n2 - 0 200 exec"
 CALLS = "1 loop 0 200\n1 serve 10 90\n1 lock@serve:1 30 50\n1 serve 120 150\n2 hold 0 60\n2 serve 100 140"

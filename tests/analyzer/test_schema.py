@@ -11,13 +11,14 @@ import histories
 import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator, ValidationError
+from properties import seeds
 from test_explain import serving_trace
 
-from vprof.analysis import AnalysisOptions, analyze
 from vprof.commands.analyze import command
-from vprof.json_trace import trace_from_dict
 from vprof.report import explain, path
 from vprof.report import json as report
+from vprof.trace.json_trace import trace_from_dict
+from vprof.variance.analysis import AnalysisOptions, analyze
 
 ROOT = Path(__file__).parents[2]
 CASES = sorted((ROOT / "tests" / "cases").glob("*.json"))
@@ -86,7 +87,7 @@ def test_a_report_with_everything_in_it() -> None:
     assert found["next"] == ["held"]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@seeds(40)
 def test_random_histories(seed: int) -> None:
     options = AnalysisOptions(k=99, min_share=-1e9, intervals=True, by_type=True, own=seed % 2 == 1)
     check(report.render(analyze(trace_from_dict(histories.random_history(seed)), options)))
@@ -106,6 +107,7 @@ def test_a_report_that_gained_or_lost_a_key_does_not_pass() -> None:
     maps = (
         found["intervals"]["excluded"],
         found["blocked_ns"],
+        found["cpu_wait"]["by_kind"],
         *(node["cov"] for node in objects(found["tree"]) if "cov" in node),
     )
     for one in objects(found):
@@ -132,7 +134,7 @@ def test_the_text_for_people_names_every_key(name: str) -> None:
 
 
 def test_the_kinds_of_the_schema_are_those_of_the_analyzer() -> None:
-    from vprof.critical_path import PIECE_NAMES
+    from vprof.tables.kinds import PIECE_NAMES
 
     kinds = schema(report.SCHEMA)["$defs"]["interval"]["properties"]["critical_path"]["items"]["prefixItems"][0]["enum"]
     assert sorted(kinds) == sorted(PIECE_NAMES)

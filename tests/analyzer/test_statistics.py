@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hand import hand_trace
 
-from vprof import statistics
-from vprof.analysis import Analysis, AnalysisOptions, analyze
-from vprof.model import Int64
+from vprof.tables.model import Int64
+from vprof.variance import statistics
+from vprof.variance.analysis import Analysis, AnalysisOptions, analyze
 
 
 def test_quantiles_are_latencies_that_occurred() -> None:
@@ -50,7 +50,7 @@ def test_rare_stalls_are_named_instead_of_an_interval() -> None:
     latency[[700, 2900]] = 100_000, 150_000
     answer = statistics.cut_blocks(np.arange(5000) * 200, latency)
     assert isinstance(answer, statistics.NoBlocks)
-    assert (answer.reason, list(answer.events)) == ("driven by 1 event (n_eff 2)", [2900])
+    assert (answer.reason, list(answer.heaviest)) == ("1 interval holds half of the variance", [2900])
 
 
 def test_a_handful_of_equal_stalls_is_too_few_too() -> None:
@@ -60,7 +60,7 @@ def test_a_handful_of_equal_stalls_is_too_few_too() -> None:
     latency[250::500] = 100_000
     answer = statistics.cut_blocks(np.arange(5000) * 200, latency)
     assert isinstance(answer, statistics.NoBlocks)
-    assert "n_eff 10" in answer.reason
+    assert (answer.reason, round(answer.effective or 0)) == ("6 intervals hold half of the variance", 10)
 
 
 def test_few_blocks_that_count_alike_are_too_few_intervals_and_no_stalls() -> None:
@@ -69,7 +69,7 @@ def test_few_blocks_that_count_alike_are_too_few_intervals_and_no_stalls() -> No
     answer = statistics.cut_blocks(np.arange(len(latency)) * 200, latency)
     assert isinstance(answer, statistics.NoBlocks)
     assert answer.reason.startswith("too few intervals: 540, about")
-    assert (len(answer.events), answer.needed > 540) == (0, True)
+    assert (len(answer.heaviest), answer.needed > 540) == (0, True)
 
 
 def test_a_share_s_interval_covers_the_truth() -> None:

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hand import hand_trace
 
-from vprof.analysis import analyze
-from vprof.model import BLOCKED, Trace
 from vprof.report import text
-from vprof.unknown import UnknownWait
+from vprof.tables.kinds import BLOCKED
+from vprof.tables.model import Trace
+from vprof.variance.analysis import analyze
+from vprof.variance.blocked import UnknownWait
 
 
 def waiting(wakeups: list[list[int]] | None = None) -> Trace:
@@ -20,8 +21,8 @@ def waiting(wakeups: list[list[int]] | None = None) -> Trace:
 
 def test_the_innermost_function_that_waited_is_named_most_time_first() -> None:
     assert analyze(waiting()).unknown == [
-        UnknownWait("lock", False, 1, 20, 0.2),
-        UnknownWait("", False, 1, 10, 0.1),
+        UnknownWait(function="lock", waker_known=False, count=1, total_ns=20, share=0.2),
+        UnknownWait(function="", waker_known=False, count=1, total_ns=10, share=0.1),
     ]
 
 
@@ -38,7 +39,9 @@ def test_a_function_that_waits_at_two_lines_is_two_sites() -> None:
 
 def test_a_waker_of_which_nothing_is_recorded_is_said() -> None:
     """Thread 2 ended the wait at 48, and nothing is known of it before 45."""
-    assert analyze(waiting([[1, 2, 48]])).unknown[0] == UnknownWait("lock", True, 1, 15, 0.15)
+    assert analyze(waiting([[1, 2, 48]])).unknown[0] == UnknownWait(
+        function="lock", waker_known=True, count=1, total_ns=15, share=0.15, thread="2"
+    )
 
 
 def test_blocked_time_is_told_by_its_cause() -> None:
@@ -97,7 +100,7 @@ def test_what_a_function_calls_tells_what_it_waits_for(callee: str, advice: str)
     more = replace(
         program,
         functions=functions,
-        places=[*program.places, "", ""],
+        definitions=[*program.definitions, "", ""],
         calls=calls,
         height=np.r_[program.height, 0, 0].astype(np.int32),
         on=np.r_[program.on, False, False],

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hand import EVERYTHING, hand_trace, ranking
 
-from vprof.analysis import Analysis, AnalysisOptions, analyze
 from vprof.errors import VprofError
-from vprof.factors import select
+from vprof.variance.analysis import Analysis, AnalysisOptions, analyze
+from vprof.variance.factors import select
 
 
 def sequential(times: list[dict[str, int]], **more: object) -> Analysis:
@@ -46,6 +46,15 @@ def test_no_variance_gives_no_ranking_and_says_so() -> None:
     analysis = sequential([{"a": 10}, {"a": 10}])
     assert (analysis.ranking, analysis.no_ranking) == ([], "all 2 intervals took the same time: no variance to explain")
     assert sequential([{"a": 10}]).no_ranking == "one interval has no variance"
+
+
+def test_times_that_cannot_be_summed_are_refused() -> None:
+    """Five requests of a century each, in a damaged trace: their sum wrapped, and vprof called that its own fault."""
+    long = 1 << 61
+    intervals = {f"i{i}": (i, 0, i, long) for i in range(1, 4)}
+    segments = "\n".join(f"{i} i{i} 0 {long} exec" for i in range(1, 4))
+    with pytest.raises(VprofError, match="took 219 years together: the trace is damaged"):
+        analyze(hand_trace(intervals, segments))
 
 
 def test_small_factors_are_dropped_before_the_best_k_are_taken() -> None:

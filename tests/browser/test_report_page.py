@@ -9,8 +9,9 @@ from browsing import Browser, Report
 from selenium.webdriver.common.keys import Keys
 from serving import serving
 
-from vprof.drill import Step
-from vprof.drill_file import DrillFile
+from vprof.drill.file import DrillFile
+from vprof.drill.loop import Step
+from vprof.drill.settings import DrillSettings
 
 REQUESTS = 3000
 COMPUTE = "compute@serve.c:15"
@@ -178,10 +179,34 @@ def test_dark_by_the_system_or_by_choice(opened: Browser) -> None:
 
 def test_the_history_of_a_drill_down(browser: Browser, report: Report, tmp_path: Path) -> None:
     steps = [
-        Step(1, frozenset({"serve"}), 900, 5e5, 4e5, 2_000_000, 1.0, {"serve": 1.0}, "", {"serve": ["lock_wait"]}, []),
-        Step(2, frozenset({"serve", "lock_wait"}), 950, 5e5, 4e5, 2_000_000, 2.0, {}, "", {}, ["compute"]),
+        Step(
+            number=1,
+            plan=frozenset({"serve"}),
+            intervals=900,
+            mean_ns=5e5,
+            stddev_ns=4e5,
+            p99_ns=2_000_000,
+            calls=1.0,
+            shares={"serve": 1.0},
+            no_ranking="",
+            expanded={"serve": ["lock_wait"]},
+            dropped=[],
+        ),
+        Step(
+            number=2,
+            plan=frozenset({"serve", "lock_wait"}),
+            intervals=950,
+            mean_ns=5e5,
+            stddev_ns=4e5,
+            p99_ns=2_000_000,
+            calls=2.0,
+            shares={},
+            no_ranking="",
+            expanded={},
+            dropped=["compute"],
+        ),
     ]
-    history = DrillFile(tmp_path / "session.json", {}, steps, "done", {"findings": []})
+    history = DrillFile(tmp_path / "session.json", DrillSettings(), steps, "done", {"findings": []})
     history.save()
     browser.open(report(serving(50), "--drill", history.path))
     rows = [" ".join(text.split()) for text in browser.texts("#drill-tables tbody tr")]

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from vprof.analysis import Analysis, analyze
-from vprof.drill import Enough
-from vprof.json_trace import load_json
-from vprof.model import Invocations, Trace
+from vprof.drill.loop import Enough
+from vprof.tables.model import Invocations, Trace
+from vprof.trace.json_trace import load_json
+from vprof.variance.analysis import Analysis, analyze
 
 CASE = Path(__file__).parents[1] / "cases" / "01_writelog.json"
 TIMES = 100

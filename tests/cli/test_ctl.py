@@ -9,20 +9,24 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
+from patience import PATIENCE_SECONDS, wait_for
 
-from vprof import sessions
-from vprof.control import Control, Note
 from vprof.errors import UsageError, VprofError
-from vprof.paths import native
-from vprof.plan import Plan, Switched
-from vprof.session import Session
-from vprof.trace import Reading
-from vprof.window import WHOLE
+from vprof.installed import native
+from vprof.session import control as control_module
+from vprof.session import owned as session_module
+from vprof.session import running as sessions
+from vprof.session.control import Control, Note
+from vprof.session.owned import Session
+from vprof.session.plan import Plan, Switched
+from vprof.trace.reading import Windows, open_windows
+from vprof.trace.window import WHOLE
 
 PROGRAMS = Path(__file__).parents[1] / "contract" / "programs"
 PROCESSES, THREADS = 3, 4
@@ -56,7 +60,7 @@ class Recording:
 
     def ctl(self, *arguments: object) -> subprocess.CompletedProcess[str]:
         command = vprof("ctl", *arguments, "--session", self.session)
-        return subprocess.run(command, capture_output=True, text=True, timeout=60)
+        return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
 
     def report(self, *arguments: object) -> Json:
         done = self.ctl(*arguments, "--format", "json")
@@ -65,11 +69,11 @@ class Recording:
         assert isinstance(report, dict)
         return report
 
-    def decoded(self) -> Reading:
+    def decoded(self) -> Windows:
         """What was recorded, once the program has ended."""
         self.go_on.unlink()
-        assert self.process.wait(timeout=60) == 0
-        return Reading(self.trace, 0)
+        assert self.process.wait(timeout=PATIENCE_SECONDS) == 0
+        return open_windows(self.trace, 0)
 
 
 def start(folder: Path, sites: str, *program: object) -> Recording:
@@ -89,23 +93,17 @@ def recording(crowd: Path, tmp_path: Path) -> Iterator[Recording]:
     wait_for(lambda: int(str(running.report("status")["threads"])) >= PROCESSES * THREADS)
     yield running
     running.go_on.unlink(missing_ok=True)
-    running.process.communicate(timeout=60)
+    running.process.communicate(timeout=PATIENCE_SECONDS)
 
 
-def wait_for(condition) -> None:  # type: ignore[no-untyped-def]
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-
-
-def calls_of(decoded: Reading, name: str) -> tuple[np.ndarray, np.ndarray]:
+def calls_of(decoded: Windows, name: str) -> tuple[np.ndarray, np.ndarray]:
     """(process, start in ns) of each call of a function."""
-    known = {event["uid"]: event["pid"] for event in decoded.file.of("thread")}
+    scanned = decoded.known.scanned
+    known = {event["uid"]: event["pid"] for event in scanned.file.of("thread")}
     calls = decoded.content(WHOLE).calls
-    functions = np.array(decoded.sites.graph.names)[decoded.sites.functions(calls.number)]
+    functions = np.array(scanned.sites.graph.names)[scanned.sites.functions(calls.number)]
     mine = functions == name
-    return np.array([known[uid] for uid in decoded.scan.records.uids])[calls.thread[mine]], calls.start[mine]
+    return np.array([known[uid] for uid in scanned.scan.records.uids])[calls.thread[mine]], calls.start[mine]
 
 
 def test_a_switch_reaches_every_process_under_load(recording: Recording) -> None:
@@ -113,7 +111,8 @@ def test_a_switch_reaches_every_process_under_load(recording: Recording) -> None
         assert recording.report(action, "inner")["functions"] == ["inner"]
         time.sleep(0.5)
     decoded = recording.decoded()
-    on, off = (decoded.clock.one(flip["before"]) for flip in decoded.file.of("flip")[-2:])
+    scanned = decoded.known.scanned
+    on, off = (scanned.clock.one(flip["before"]) for flip in scanned.file.of("flip")[-2:])
     processes, starts = calls_of(decoded, "inner")
     delays_ms = {}
     for process in set(processes):
@@ -139,7 +138,7 @@ def test_switching_at_random_under_load_never_unpairs_a_call(recording: Recordin
         time.sleep(rng.choice([0, 0.0002, 0.002, 0.06]))
     decoded = recording.decoded()
     calls = decoded.content(WHOLE).calls
-    assert decoded.scan.abandoned == 0
+    assert decoded.known.scanned.scan.abandoned == 0
     assert calls.corrected == 0
     assert len(calls.start) > 1000
     assert np.all(calls.start < calls.end)
@@ -147,7 +146,7 @@ def test_switching_at_random_under_load_never_unpairs_a_call(recording: Recordin
     assert_off_is_off(decoded)
 
 
-def assert_nested(decoded: Reading) -> None:
+def assert_nested(decoded: Windows) -> None:
     """Two calls of a thread lie one after the other or one in the other."""
     calls = decoded.content(WHOLE).calls
     for thread in np.unique(calls.thread):
@@ -161,10 +160,10 @@ def assert_nested(decoded: Reading) -> None:
             still_open.append(end)
 
 
-def assert_off_is_off(decoded: Reading) -> None:
+def assert_off_is_off(decoded: Windows) -> None:
     """While a site is off a thread enters it at most once: it may have looked at the switch just before."""
-    calls, clock = decoded.content(WHOLE).calls, decoded.clock
-    flips = decoded.file.of("flip")
+    calls, clock = decoded.content(WHOLE).calls, decoded.known.scanned.clock
+    flips = decoded.known.scanned.file.of("flip")
     for number in np.unique(calls.number).tolist():
         turns = [(flip, on) for flip in flips for on in ("on", "off") if holds(flip[on], number)]
         off_since = None
@@ -240,25 +239,101 @@ def test_later_switchings_decide() -> None:
 
 
 @pytest.fixture
-def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine without sessions."""
-    monkeypatch.setattr(sessions, "SHARED_MEMORY", tmp_path)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))
-    return tmp_path
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A machine without sessions: its shared memory, of a short name as a socket's must be."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
+        folder = Path(name)
+        for module in (sessions, session_module):
+            monkeypatch.setattr(module, "SHARED_MEMORY", folder)
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))
+        yield folder
 
 
 def test_the_session_that_runs_is_found(nowhere: Path) -> None:
     with pytest.raises(VprofError, match="no session is running; start one: vprof record"):
         sessions.find(None)
-    with Session.start(None) as first, Session.start(None) as second:
-        (nowhere / first.directory.name).symlink_to(first.directory)
+    with Session.start(None) as first:
+        (nowhere / "vprof-link").symlink_to(first.directory)
         assert sessions.find(None).stats()["threads"] == 0
-        (nowhere / second.directory.name).symlink_to(second.directory)
-        with pytest.raises(UsageError, match=f"2 sessions .*{first.directory.name}"):
-            sessions.find(None)
-        assert sessions.find(second.directory).directory == second.directory
+        with Session.start(None) as second:
+            with pytest.raises(UsageError, match=f"2 sessions .*{first.directory.name}"):
+                sessions.find(None)
+            assert sessions.find(second.directory).directory == second.directory
     with pytest.raises(VprofError, match="there is no session"):
         sessions.find(first.directory)
+
+
+SERVE = """
+import os, socket, sys
+folder, reply = sys.argv[1], sys.argv[2].encode().decode("unicode_escape").encode()
+os.mkdir(folder)
+os.chmod(folder, 0o755)
+server = socket.socket(socket.AF_UNIX)
+server.bind(folder + "/control")
+os.chmod(folder + "/control", 0o666)
+server.listen(8)
+print("ready", flush=True)
+while True:
+    client = server.accept()[0]
+    client.recv(1000)
+    client.sendall(reply)
+"""
+
+
+@contextmanager
+def answering(folder: Path, reply: str, *as_user: str) -> Iterator[None]:
+    """Somebody who answers in `folder` as if it were a session; an empty reply is silence."""
+    command = [*as_user, "/usr/bin/python3", "-c", SERVE, folder, reply]
+    with subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, text=True, cwd="/") as server:
+        assert server.stdout
+        assert server.stdout.readline() == "ready\n"
+        try:
+            yield
+        finally:
+            server.kill()
+
+
+AS_NOBODY = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
+EVIL = r'{"error": "\\u001b[31mplease run: evil\\u0007"}\n'
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as another user")
+def test_nobody_else_s_session_is_talked_to(nowhere: Path) -> None:
+    nowhere.chmod(0o1777)
+    theirs = nowhere / "vprof-0000evil"
+    with answering(theirs, EVIL, *AS_NOBODY), Session.start(None) as ours:
+        assert sessions.find(None).directory == ours.directory
+        with pytest.raises(VprofError, match="the session of another user"):
+            sessions.find(theirs)
+        (theirs / "control").rename(ours.directory / "theirs")
+        (ours.directory / "control").unlink()
+        (ours.directory / "theirs").rename(ours.directory / "control")
+        with pytest.raises(VprofError, match="the session of another user"):
+            sessions.find(ours.directory)  # whoever owns the folder, another listens
+
+
+def test_what_answers_is_bounded_and_plain(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(control_module, "_REPLY_SECONDS", 0.5)
+    monkeypatch.setattr(control_module, "_MOST_REPLY_BYTES", 1 << 20)
+    for number, (reply, said) in enumerate(
+        {
+            EVIL: r"collector: \\x1b\[31mplease run: evil\\x07",
+            "": "does not answer",
+            "no JSON\n": "what answers there is no collector",
+            "[" * 100_000 + "\n": "what answers there is no collector",
+            "7\n": "what answers there is no collector",
+        }.items()
+    ):
+        with answering(nowhere / f"vprof-{number}", reply):
+            with pytest.raises(VprofError, match=said) as raised:
+                Control(nowhere / f"vprof-{number}").stats()
+            assert str(raised.value).isprintable()
+
+
+def test_a_reply_without_end_is_given_up(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(control_module, "_MOST_REPLY_BYTES", 1 << 16)
+    with answering(nowhere / "vprof-long", "x" * 100_000), pytest.raises(VprofError, match="a reply of more than"):
+        Control(nowhere / "vprof-long").stats()
 
 
 def test_a_session_whose_collector_was_killed_is_named(nowhere: Path) -> None:

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from vprof import descriptor as descriptors
 from vprof.errors import UsageError
-from vprof.paths import target_file, target_names
+from vprof.installed import target_file, target_names
+from vprof.target import descriptor as descriptors
+from vprof.target.fetch import Fetched
 
 GOOD = """
 name = "toy"
@@ -271,6 +272,52 @@ def test_entries_for_other_versions_are_left_out(tmp_path: Path, version: str, f
     assert sorted(left_out + functions) == ["wait_new", "wait_old"]
     nobody = descriptors.unmatched(descriptor, {"interval/0", "sync/0"}, program("serve"))
     assert [line.split("'")[1] for line in nobody] == functions
+
+
+RANGED = GOOD.replace(
+    'kind = "tree"\npath = "src"', 'kind = "debian"\npackage = "server"\nversion = ">=8,<9"'
+) + "".join(
+    f'[[sync]]\nrole = "acquire"\nfunction = "wait_{name}"\nobject = "l"\nversions = "{versions}"\n'
+    for name, versions in (("old", "<8.4"), ("new", ">=8.4"))
+)
+
+
+@pytest.mark.parametrize(
+    ("fetched", "version", "functions"),
+    [
+        (None, "8", ["wait_old"]),
+        (Fetched("server", "8.3-1"), "8.3-1", ["wait_old"]),
+        (Fetched("server", "8.4-1~deb12u1"), "8.4-1~deb12u1", ["wait_new"]),
+        (Fetched("server", "9.0-1"), "8", ["wait_old"]),  # of an older descriptor: it will be fetched anew
+        (Fetched("another", "8.4-1"), "8", ["wait_old"]),
+    ],
+)
+def test_of_a_range_the_fetched_version_counts_else_its_lower_end(
+    tmp_path: Path, fetched: Fetched | None, version: str, functions: list[str]
+) -> None:
+    descriptor = descriptors.load(write(tmp_path, RANGED), fetched=fetched)
+    assert (descriptor.source["version"], descriptor.wanted) == (version, ">=8,<9")
+    assert [entry["function"] for entry in descriptor.entries["sync"]] == ["latch_set", *functions]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"), [("<9", "has no lower end: write a range such as"), (">=x", "is not a range such as")]
+)
+def test_a_range_that_cannot_be_used_is_one_line(tmp_path: Path, wanted: str, message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        descriptors.load(write(tmp_path, RANGED.replace(">=8,<9", wanted)))
+    assert str(error.value).count(f"[source] version = '{wanted}' {message}") == 1
+    assert "\n" not in str(error.value)
+
+
+def test_a_folder_of_the_user_is_not_taken_for_a_target_of_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "minidb").mkdir()
+    (tmp_path / "minidb" / "target.toml").write_text("")
+    assert target_file("./minidb").resolve() == tmp_path / "minidb" / "target.toml"
+    assert target_file("minidb").resolve() != tmp_path / "minidb" / "target.toml"
 
 
 @pytest.mark.parametrize("name", target_names())

@@ -2,12 +2,14 @@
 
 import json
 import subprocess
+import sys
+from pathlib import Path
 
-from vprof.paths import native
+from vprof.installed import native
 
 
-def doctor(before: str = "") -> tuple[int, dict[str, tuple[bool | None, str]]]:
-    command = f"{before} exec {native('bin/vprof')} doctor --format json"
+def doctor(before: str = "", after: str = "") -> tuple[int, dict[str, tuple[bool | None, str]]]:
+    command = f"{before} exec {native('bin/vprof')} doctor --format json {after}"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
     report = json.loads(done.stdout)
     assert report["schema"] == "vprof-doctor/1"
@@ -19,7 +21,17 @@ def test_a_machine_that_runs_these_tests_is_fit() -> None:
     assert code == 0
     assert found["vprof-cc"] == (True, "builds a program")
     assert found["recording"][0] is True
-    assert found["time off the CPU"] == (True, "known by rseq")
+    assert found["time off the CPU"] == (True, "measured with rseq")
+    assert found["waits of programs built without vprof"][0] is True
+
+
+def test_a_program_built_without_vprof_is_told_to_preload() -> None:
+    program = Path(sys.executable).resolve()
+    code, found = doctor(after=str(program))
+    assert code == 0
+    ok, text = found[str(program)]
+    assert ok is None
+    assert text.endswith("record with `vprof record --preload`")
 
 
 def test_without_rseq_time_off_the_cpu_is_said_to_be_unknown() -> None:
@@ -27,7 +39,7 @@ def test_without_rseq_time_off_the_cpu_is_said_to_be_unknown() -> None:
     assert code == 0, "vprof can do without"
     ok, text = found["time off the CPU"]
     assert ok is None
-    assert text.startswith("not known, it counts as execution")
+    assert text.startswith("not measured, so it counts as execution")
 
 
 def test_a_limit_that_keeps_a_session_from_its_memory_is_named() -> None:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 from replay import Replay
 
-from vprof.drill import CHOSEN, NOTHING_LEFT, Drill, DrillOptions
-from vprof.drill_ask import LeaveError, ask
+from vprof.drill.loop import CHOSEN, NOTHING_LEFT, Drill, DrillOptions
+from vprof.report.drill_ask import LeaveError, ask
 
 Answers = Callable[[str], Drill]
 

@@ -7,11 +7,12 @@ import pytest
 from click.testing import CliRunner
 from replay import ALL, Replay
 
-from vprof.analysis import Analysis
 from vprof.cli import root
-from vprof.drill import Drill, DrillOptions, Enough
-from vprof.drill_file import DrillFile
+from vprof.drill.file import SCHEMA, DrillFile
+from vprof.drill.loop import Drill, DrillOptions, Enough
+from vprof.drill.settings import DrillSettings
 from vprof.errors import VprofError
+from vprof.variance.analysis import Analysis
 
 
 def explore(file: DrillFile, measure: Replay) -> Drill:
@@ -30,13 +31,13 @@ def test_a_drill_that_died_in_a_step_goes_on_behind_the_last_finished_one(tmp_pa
                 raise VprofError("the server ended")
             return super().__call__(functions, seconds, enough, compared)
 
-    whole = explore(DrillFile(tmp_path / "whole.json", {}), Replay())
+    whole = explore(DrillFile(tmp_path / "whole.json", DrillSettings()), Replay())
 
     path = tmp_path / "session.json"
     with pytest.raises(VprofError, match="the server ended"):
-        explore(DrillFile(path, {"k": 3}), Dying())
+        explore(DrillFile(path, DrillSettings(k=3)), Dying())
     resumed = DrillFile.load(path)
-    assert resumed.settings == {"k": 3}
+    assert resumed.settings == DrillSettings(k=3)
     assert [step.number for step in resumed.steps] == [1, 2]
     replay = Replay()
     drill = explore(resumed, replay)
@@ -47,11 +48,11 @@ def test_a_drill_that_died_in_a_step_goes_on_behind_the_last_finished_one(tmp_pa
 
 def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
     path = tmp_path / "session.json"
-    DrillFile(path, {"k": 3}).save()
+    DrillFile(path, DrillSettings(k=3)).save()
     (tmp_path / "session.new").mkdir()
     with pytest.raises(VprofError, match="cannot write"):
-        DrillFile(path, {"k": 4}).save()
-    assert DrillFile.load(path).settings == {"k": 3}
+        DrillFile(path, DrillSettings(k=4)).save()
+    assert DrillFile.load(path).settings == DrillSettings(k=3)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +75,7 @@ def test_other_files_are_refused_in_one_line(tmp_path: Path, text: str, said: st
 
 def test_every_cut_of_a_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "session.json"
-    explore(DrillFile(path, {}), Replay())
+    explore(DrillFile(path, DrillSettings()), Replay())
     whole = path.read_bytes()
     json.loads(whole)
     for length in range(len(whole) - 1):
@@ -87,11 +88,11 @@ def test_a_file_of_a_vprof_that_knew_fewer_settings_goes_on_with_the_usual_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "drill").mkdir()
-    DrillFile(tmp_path / "drill/session.json", {"name": None, "root": "serve", "k": 5, "program": ["./server"]}).save()
+    settings = {"name": None, "root": "serve", "k": 5, "program": ["./server"]}
+    kept = {"schema": SCHEMA, "settings": settings, "steps": [], "ended": ""}
+    (tmp_path / "drill/session.json").write_text(json.dumps(kept))
     seen: list[DrillFile] = []
     monkeypatch.setattr("vprof.commands.drill._drill", lambda file, *_: seen.append(file))
     done = CliRunner().invoke(root, ["drill", "--resume", "--dir", str(tmp_path), "--max-steps", "7"])
     assert done.exit_code == 0, done.output
-    settings = seen[0].settings
-    assert (settings["k"], settings["max_steps"], settings["max_distortion"]) == (5, 7, 0.03)
-    assert settings["program"] == ["./server"]
+    assert seen[0].settings == DrillSettings(roots=["serve"], k=5, max_steps=7, program=["./server"])

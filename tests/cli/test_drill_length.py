@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from replay import CASE
 
-from vprof.analysis import Analysis, RankedFactor, analyze
-from vprof.drill_length import intervals_needed, known_well, seconds_needed
-from vprof.json_trace import load_json
+from vprof.drill.length import intervals_needed, known_well, seconds_needed
+from vprof.trace.json_trace import load_json
+from vprof.variance.analysis import Analysis, RankedFactor, analyze
 
 
 def step(half_width: float, share: float = 0.5, count: int = 1000) -> Analysis:
@@ -47,7 +47,7 @@ def test_where_nothing_is_to_be_known_no_length_is_said(change: dict[str, object
 
 
 def test_where_few_events_make_up_the_variance_more_of_them_are_waited_for() -> None:
-    found = replace(step(0.2), events=[("1", 9)], n_eff=10.0)
+    found = replace(step(0.2), heaviest=[("1", 9)], n_eff=10.0)
     assert intervals_needed(found) > 3 * found.summary.count
     assert intervals_needed(replace(found, n_eff=20.0)) == pytest.approx(intervals_needed(found) / 2, rel=0.01)
 

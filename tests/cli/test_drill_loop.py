@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from replay import ALL, Replay
 
-from vprof.analysis import Analysis
-from vprof.drill import LIMIT_BUDGET, LIMIT_STEPS, Decision, Drill, DrillOptions, Enough, Measured
-from vprof.findings import confirm
-from vprof.statistics import NoBlocks
+from vprof.drill.findings import confirm
+from vprof.drill.loop import LIMIT_BUDGET, LIMIT_STEPS, Decision, Drill, DrillOptions, Enough, Measured
+from vprof.variance.analysis import Analysis
+from vprof.variance.statistics import NoBlocks
 
 
-def test_it_expands_to_the_leaf_that_varies_and_confirms_it() -> None:
+def test_it_expands_to_the_leaf_that_varies_and_shows_it() -> None:
     replay = Replay()
     drill = Drill(frozenset({"txn"}), replay, DrillOptions())
     steps = list(drill.steps())
@@ -23,7 +23,8 @@ def test_it_expands_to_the_leaf_that_varies_and_confirms_it() -> None:
     ]
     _, findings = confirm(drill)
     assert findings[0].factor.functions == ["CopyData"]
-    assert findings[0].confirmed
+    # Nearly all execution is CopyData, which varies by 4 % of its mean: it would, too, on a machine slower at times.
+    assert (findings[0].confirmed, findings[0].is_steady, round(findings[0].spread, 2)) == (False, True, 0.04)
     # Unlock never varies: it is off again in the confirmation.
     assert [step.dropped for step in steps] == [[], [], ["Unlock"]]
     assert replay.plans[-2:] == [ALL, ALL - {"Unlock"}]
@@ -84,13 +85,13 @@ def test_what_a_few_events_make_up_is_not_confirmed() -> None:
         def __call__(
             self, functions: frozenset[str], seconds: float, enough: Enough | None = None, compared: bool = False
         ) -> Analysis:
-            few = NoBlocks("driven by 12 events (n_eff 17)", np.zeros(12, np.int64), 17.0)
+            few = NoBlocks("12 intervals hold half of the variance", np.zeros(12, np.int64), 17.0)
             return replace(super().__call__(functions, seconds, enough, compared), blocks=few)
 
     drill = Drill(frozenset({"txn"}), Stalled(), DrillOptions())
     list(drill.steps())
     _, findings = confirm(drill)
-    assert {finding.no_interval for finding in findings} == {"driven by 12 events (n_eff 17)"}
+    assert {finding.no_interval for finding in findings} == {"12 intervals hold half of the variance"}
     assert not any(finding.confirmed for finding in findings)
 
 
@@ -139,9 +140,10 @@ def test_on_a_busy_machine_it_looks_for_what_matters_of_the_rest() -> None:
     # Nothing is left: what varies makes up for itself.
     Busy.explained = 0.0
     assert len(list(Drill(frozenset({"txn"}), Busy(), DrillOptions()).steps())) == 1
-    # Too little is left for a finding.
-    Busy.explained = 0.04
-    assert len(list(Drill(frozenset({"txn"}), Busy(), DrillOptions()).steps())) == 1
+    # However little is left, it is what is looked into.
+    Busy.explained = 0.01
+    steps = list(Drill(frozenset({"txn"}), Busy(), DrillOptions()).steps())
+    assert list(quiet.done)[-1].shares == pytest.approx(steps[-1].shares)
 
 
 def test_the_budget_leaves_time_for_the_confirmation() -> None:

@@ -14,7 +14,7 @@ ROW: dict[str, Any] = {
     "ci95": [0.7, 0.9],
     "ci95_reason": "",
     "explored_share": 0.75,
-    "few_events": False,
+    "few_intervals": False,
     "confirmed": True,
     "path": ["serve", "scan"],
     "waiting": 0.0,
@@ -43,12 +43,22 @@ def test_waits_for_a_cpu_are_said_before_the_findings_if_they_matter(capsys: pyt
     assert said(capsys, {"[sched]": 0.04})[0].startswith("findings")
 
 
+def test_a_thread_that_has_no_cpu_while_others_wait_for_it_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    place = {"path": ["serve", "lock", "[blocked]", "[preempted]"], "share": 0.93, "thread": "7/9 (low)"}
+    print_findings([], {"[preempted]": 0.9}, place)
+    text = capsys.readouterr().out
+    assert "93% of it: serve > lock > [blocked] > [preempted]: the intervals wait for thread" in text
+    assert "7/9 (low), which has no CPU meanwhile" in text
+    print_findings([], {"[preempted]": 0.9}, place | {"path": ["serve", "[preempted]"], "thread": ""})
+    assert "93% of it: serve > [preempted]\n" in capsys.readouterr().out
+
+
 def test_few_events_are_the_reason_why_a_finding_is_not_confirmed(capsys: pytest.CaptureFixture[str]) -> None:
-    driven = {"confirmed": False, "ci95": None, "ci95_reason": "driven by 3 events (n_eff 4)"}
-    lines = said(capsys, {}, few_events=True, **driven)
-    assert lines[1].endswith("80% of the variance, not confirmed: driven by 3 events (n_eff 4)")
+    driven = {"confirmed": False, "ci95": None, "ci95_reason": "3 intervals hold half of the variance"}
+    lines = said(capsys, {}, few_intervals=True, **driven)
+    assert lines[1].endswith("80% of the variance, not confirmed: 3 intervals hold half of the variance")
     assert not any("no interval" in line for line in lines)
     # Of many it is that the share was not found again.
-    lines = said(capsys, {}, **driven | {"ci95_reason": "driven by 83 events (n_eff 24)"})
+    lines = said(capsys, {}, **driven | {"ci95_reason": "83 intervals hold half of the variance"})
     assert lines[1].endswith("80% of the variance, not confirmed: 75% while exploring")
-    assert lines[-1].strip() == "no interval: driven by 83 events (n_eff 24)"
+    assert lines[-1].strip() == "no interval: 83 intervals hold half of the variance"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from vprof.server import LONG_SECONDS
-from vprof.target import Target
+from vprof.target.server import LONG_SECONDS
+from vprof.target.target import Target
 
 
 def arguments_of_db_bench(tmp_path: Path, seconds: int, *options: str) -> list[str]:

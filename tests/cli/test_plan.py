@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from vprof.control import ranges
 from vprof.errors import UsageError
-from vprof.plan import Plan, _matching
+from vprof.session.control import ranges
+from vprof.session.plan import Plan, _matching
 
 
 def test_all_names_globs_and_files_are_plans(tmp_path: Path) -> None:

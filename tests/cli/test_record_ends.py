@@ -6,16 +6,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE_SECONDS, wait_for
 
-from vprof.chunks import read_chunks
-from vprof.control import Control
-from vprof.paths import native
-from vprof.plan import Plan
-from vprof.session import Limit, Session
+from vprof.commands import record
+from vprof.installed import native
+from vprof.session.control import Control
+from vprof.session.owned import Limit, Session
+from vprof.session.plan import Plan
+from vprof.trace.chunks import read_chunks
 
 PROGRAMS = Path(__file__).parents[1] / "contract" / "programs"
 
@@ -25,7 +26,7 @@ def vprof(*arguments: object) -> list[str]:
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(vprof(*arguments), capture_output=True, text=True, timeout=120)
+    return subprocess.run(vprof(*arguments), capture_output=True, text=True, timeout=PATIENCE_SECONDS)
 
 
 def build(folder: Path, name: str) -> Path:
@@ -70,16 +71,9 @@ def heed_signals() -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 def end(process: subprocess.Popen[str], folder: Path) -> tuple[int, str]:
     (folder / "go-on").unlink(missing_ok=True)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=PATIENCE_SECONDS)
     return process.returncode, errors
 
 
@@ -87,7 +81,7 @@ def end(process: subprocess.Popen[str], folder: Path) -> tuple[int, str]:
 def test_a_signal_is_the_programs_and_the_trace_is_complete(steady: Path, tmp_path: Path, number: int) -> None:
     process, _ = start(steady, tmp_path, [])
     process.send_signal(number)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 128 + number, errors
     file = read_chunks(tmp_path / "run.trace")
     assert file.chunks
@@ -114,14 +108,15 @@ def test_the_newest_files_are_analyzed_as_one(steady: Path, tmp_path: Path) -> N
     go_on.touch()
     with Session.start(tmp_path / "run.trace", limit=Limit(limit, newest=True)) as session:
         program = subprocess.Popen([steady, go_on], env=session.environment())
-        deadline = time.monotonic() + 120
-        # On a busy machine several files may go by between two looks.
-        while int(Path(session.stats()["file"]).suffix[1:]) < 10:
-            assert time.monotonic() < deadline
+
+        def are_ten() -> bool:
+            """On a busy machine several files may go by between two looks."""
             session.follow(Plan.of(["work", "inner"]))
-            time.sleep(0.01)
+            return int(Path(session.stats()["file"]).suffix[1:]) >= 10
+
+        wait_for(are_ten, "ten files", every_seconds=0.01)
         go_on.unlink()
-        program.wait(timeout=60)
+        program.wait(timeout=PATIENCE_SECONDS)
         report = session.stop()
     files = sorted(tmp_path.glob("run.trace.*"))
     assert [str(files[0]), str(files[-1])] == [report["oldest"], report["file"]]
@@ -182,6 +177,40 @@ def test_a_trace_that_may_not_be_written_stays(tmp_path: Path) -> None:
     kept.chmod(0o400)
     as_others = ["setpriv", "--bounding-set", "-dac_override"] if os.geteuid() == 0 else []
     command = [*as_others, *vprof("record", "--sites", "all", "-o", kept, "--", "true")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
     assert (done.returncode, done.stderr) == (1, f"vprof: cannot write {kept}: Permission denied\n")
     assert kept.read_text() == "precious"
+
+
+def test_seconds_end_a_program_that_would_go_on(steady: Path, tmp_path: Path) -> None:
+    """By SIGTERM; vprof's own exit code is then 0, and the trace is whole."""
+    (tmp_path / "go-on").touch()
+    trace = tmp_path / "run.trace"
+    done = run("record", "--sites", "all", "--seconds", 1, "-o", trace, "--", steady, tmp_path / "go-on")
+    assert (done.returncode, "records, 0 dropped" in done.stderr) == (0, True), done.stderr
+    assert read_chunks(trace).events[-1]["event"] == "end"
+
+
+def test_what_does_not_heed_a_sigterm_is_killed(
+    steady: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("vprof.commands.record._TERM_SECONDS", 0.1)
+    (tmp_path / "go-on").touch()
+    stubborn = ["sh", "-c", 'trap "" TERM; exec "$@"', "sh", str(steady), str(tmp_path / "go-on")]
+    options = ["--sites", "all", "--seconds", "1", "-o", str(tmp_path / "run.trace"), "--"]
+    record.command.main([*options, *stubborn], standalone_mode=False)
+    assert "did not end within 0.1 s of SIGTERM: killed" in capsys.readouterr().err
+
+
+def test_a_crash_on_the_way_out_is_not_excused(steady: Path, tmp_path: Path) -> None:
+    (tmp_path / "go-on").touch()
+    crash = ["sh", "-c", 'trap "kill -SEGV $$" TERM; "$@" & wait', "sh", steady, tmp_path / "go-on"]
+    done = run("record", "--sites", "all", "--seconds", 1, "-o", tmp_path / "run.trace", "--", *crash)
+    (tmp_path / "go-on").unlink()
+    assert done.returncode == 128 + signal.SIGSEGV, done.stderr
+
+
+def test_seconds_do_not_hurry_or_excuse_a_program_that_ends_before(steady: Path, tmp_path: Path) -> None:
+    options = ["--sites", "all", "--seconds", 60, "-o", tmp_path / "run.trace", "--"]
+    done = run("record", *options, "sh", "-c", '"$@"; exit 3', "sh", steady, tmp_path / "gone")
+    assert done.returncode == 3, done.stderr

@@ -4,14 +4,14 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE_SECONDS, wait_for
 
 from vprof.errors import UsageError, VprofError
-from vprof.server import Server, check_server_options
-from vprof.target import Target
+from vprof.target.server import Server, check_server_options
+from vprof.target.target import Target
 
 DESCRIPTOR = """
 name = "toy"
@@ -33,10 +33,14 @@ clients = 3
 """
 
 
-def make(tmp_path: Path, *change: str) -> Target:
+def make(tmp_path: Path, *changes: str) -> Target:
+    """`changes`: what is replaced in the descriptor, and by what, in turn."""
+    text = DESCRIPTOR
+    for old, new in zip(changes[::2], changes[1::2], strict=True):
+        text = text.replace(old, new)
     folder = tmp_path / "toy"
     folder.mkdir(exist_ok=True)
-    (folder / "target.toml").write_text(DESCRIPTOR.replace(*change) if change else DESCRIPTOR)
+    (folder / "target.toml").write_text(text)
     work = tmp_path / "work"
     work.mkdir(exist_ok=True)
     return Target.load(str(folder), work)
@@ -93,29 +97,61 @@ def test_a_failure_inside_stops_it(tmp_path: Path) -> None:
     assert not alive(pid_of(server))
 
 
-def test_a_stop_that_does_not_help_is_followed_by_a_kill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vprof.server._STOP_SECONDS", 0.2)
+def test_a_stop_that_does_not_help_is_followed_by_a_kill(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("vprof.target.server._STOP_SECONDS", 0.2)
     server = Server.of(make(tmp_path, "touch {server}/stop", "true"))
     with server.running():
         pid = pid_of(server)
     assert not alive(pid)
+    assert f"vprof: the server (process {pid}) did not stop: killed" in capsys.readouterr().err
+
+
+def test_without_a_stop_it_gets_a_sigterm(tmp_path: Path) -> None:
+    trap = 'trap \\"echo asked; exit\\" TERM; '
+    target = make(tmp_path, 'stop = "touch {server}/stop"\n', "", "echo $$ > pid;", f"{trap}echo $$ > pid;")
+    server = Server.of(target)
+    with server.running():
+        pid = pid_of(server)
+    assert not alive(pid)
+    assert server.log.read_text() == "asked\n"
+
+
+def test_its_pid_can_be_part_of_the_stop(tmp_path: Path) -> None:
+    server = Server.of(make(tmp_path, "touch {server}/stop", "sh -c 'echo {pid} > ../told; touch stop'"))
+    with server.running():
+        pid = pid_of(server)
+    assert int((tmp_path / "work" / "told").read_text()) == pid
+
+
+def test_a_slow_stop_says_what_it_waits_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("vprof.target.server._SILENT_SECONDS", 0.05)
+    server = Server.of(make(tmp_path, "rm -f up stop", "sleep 0.5; rm -f up stop"))
+    with server.running():
+        pid = pid_of(server)
+    folder = tmp_path / "work" / "server"
+    assert capsys.readouterr().err == (
+        f"vprof: waiting up to 60 s for the server (process {pid}) to end after `touch {folder}/stop`\n"
+    )
 
 
 def test_sigterm_for_vprof_stops_it(tmp_path: Path) -> None:
     make(tmp_path)
     code = (
-        "from pathlib import Path; import time; from vprof.server import Server; from vprof.target import Target\n"
+        "from pathlib import Path; import time; from vprof.target.server import Server\n"
+        "from vprof.target.target import Target\n"
         f"with Server.of(Target.load({str(tmp_path / 'toy')!r}, Path({str(tmp_path / 'work')!r}))).running():\n"
-        "    time.sleep(60)"
+        "    time.sleep(6000)"
     )
     vprof = subprocess.Popen([sys.executable, "-c", code])
     up = tmp_path / "work" / "server" / "up"
-    deadline = time.monotonic() + 30
-    while not up.exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_for(up.exists, "the server")
     pid = int((up.parent / "pid").read_text())
     vprof.send_signal(signal.SIGTERM)
-    assert vprof.wait(timeout=30) == 128 + signal.SIGTERM
+    assert vprof.wait(timeout=PATIENCE_SECONDS) == 128 + signal.SIGTERM
     assert not alive(pid)
 
 
@@ -135,10 +171,12 @@ def test_the_load_gets_its_numbers_and_is_started_anew_when_it_ends(tmp_path: Pa
     server = Server.of(make(tmp_path))
     loads = tmp_path / "work" / "loads"
     with server.running(), server.lasting_load([]) as check:
-        deadline = time.monotonic() + 30
-        while not (loads.exists() and len(loads.read_text().splitlines()) > 1) and time.monotonic() < deadline:
+
+        def have_been_two() -> bool:
             check()
-            time.sleep(0.02)
+            return loads.exists() and len(loads.read_text().splitlines()) > 1
+
+        wait_for(have_been_two, "two loads", every_seconds=0.02)
     assert set(loads.read_text().splitlines()) == {"86400 3"}
     assert len(loads.read_text().splitlines()) > 1
 
@@ -146,10 +184,7 @@ def test_the_load_gets_its_numbers_and_is_started_anew_when_it_ends(tmp_path: Pa
 def test_a_load_that_fails_is_one_line_with_its_last_word(tmp_path: Path) -> None:
     server = Server.of(make(tmp_path, "echo $0 $1 >> ../loads", "echo no table; exit 2"))
     with server.running(), server.lasting_load([]) as check, pytest.raises(VprofError, match=r"status 2.*no table"):
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
-            check()
-            time.sleep(0.02)
+        wait_for(lambda: check() and False, "the failure", every_seconds=0.02)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root chooses an account")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vprof.target import Target
+from vprof.target.target import Target
 
 SOURCE = """
 struct job { long id; };

@@ -100,7 +100,7 @@ def test_the_steps_of_the_descriptor_build_the_tree_of_the_user(tmp_path: Path) 
 def test_what_a_changed_descriptor_may_leave_stale_is_said(tmp_path: Path) -> None:
     place = Place(tmp_path, BARE)
     build = ("--source", place.tree, "--", "sh", "-c", "$CC pool.c -o pool")
-    said = "what is not compiled anew keeps its old probes"
+    said = "files that are not compiled again keep old probes"
     assert said not in place.instrument(*build).stderr
     assert said not in place.instrument(*build).stderr
     (place.target / "target.toml").write_text(BARE.replace("[build]", 'probe = ["main"]\n[build]'))

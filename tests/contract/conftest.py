@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tuples import Load
 
-from vprof.trace import load_binary
+from vprof.trace.reading import load_binary
 
 
 @pytest.fixture

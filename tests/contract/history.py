@@ -29,9 +29,13 @@ class Actor:
 
 
 class History:
-    """Plays `steps` random actions. `segments` and so on are the tuples expected, as `tuples.Tuples` gives them."""
+    """Plays `steps` random actions. `segments` and so on are the tuples expected, as `tuples.Tuples` gives them.
 
-    def __init__(self, seed: int, threads: int, steps: int) -> None:
+    `holds`: those who end a wait had what it was for, and others before them; `wakeups` are not those expected then.
+    """
+
+    def __init__(self, seed: int, threads: int, steps: int, holds: bool = False) -> None:
+        self._holds = holds
         self._chance = random.Random(seed)
         self.now = 0
         self.writer = Writer(anchors=[(ORIGIN, 0), (ORIGIN + 2_000_000, 1_000_000)])
@@ -70,6 +74,7 @@ class History:
             self._take_up(actor)
         else:
             actions = [self._enter, self._enter, self._leave, self._leave, self._begin, self._end, self._switch]
+            actions += [self._let_go] * 2 * self._holds
             self._chance.choice([*actions, self._wait, self._off_cpu, self._enqueue, self._dequeue])(actor)
 
     def _enter(self, actor: Actor) -> None:
@@ -135,12 +140,21 @@ class History:
         self._close(actor, "exec")
         actor.waiting = self.now
 
+    def _let_go(self, actor: Actor) -> None:
+        """What somebody may wait for: since when it had that is sometimes not known."""
+        since = ORIGIN + 2 * self._chance.randint(max(0, self.now - 400), self.now)
+        actor.records.held(0 if self._chance.random() < 0.1 else since, self._tick())
+
     def _resume(self, actor: Actor) -> None:
         """Somebody acts after the wait began, then the thread goes on."""
         assert actor.waiting is not None
-        woke = self._tick() if self._chance.random() < 0.8 else 0
-        woke_ns = self.now
         peer = self._chance.choice(self._actors)
+        known = self._chance.random() < 0.8
+        if known and self._holds:
+            self._let_go(peer)
+        elif known:
+            self._tick()
+        woke, woke_ns = (ORIGIN + 2 * self.now if known else 0), self.now
         actor.records.blocked(ORIGIN + 2 * actor.waiting, self._tick(), peer.records.uid if woke else 0, woke)
         if woke:
             self.wakeups.append((actor.index, peer.index, woke_ns, (actor.waiting, self.now)))

@@ -7,19 +7,21 @@ from itertools import chain
 from pathlib import Path
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from writer import LOW48, Writer
 
-from vprof.analysis import analyze
-from vprof.model import BLOCKED, Trace
-from vprof.trace import load_binary
+from vprof.tables.kinds import BLOCKED
+from vprof.tables.model import Trace
+from vprof.trace.reading import load_binary
+from vprof.variance.analysis import analyze
 
 TIMES = st.integers(0, 60) | st.integers(0, LOW48)
 WORDS = st.integers(0, 60) | st.integers(0, 60).map(lambda n: n | 3 << 32) | st.integers(0, (1 << 64) - 1)
-AUX = st.integers(0, 3) | st.integers(0, 4095)
+AUX = st.integers(0, 3) | st.integers(0, 4095) | st.sampled_from([1 << 8 | class_ for class_ in (1, 2, 6)])
 SEQUENCES = st.sampled_from(
-    [(6, 7, 8), (11, 8), (12, 13), (2, 1), (2, 14), (10, 5), *((kind,) for kind in (3, 4, 1, 9, 14, 15))]
+    [(6, 7, 8), (11, 8), (12, 13), (2, 1), (2, 14), (10, 5), (0, 7), *((kind,) for kind in (3, 4, 1, 9, 14, 15))]
 )
 
 
@@ -47,12 +49,15 @@ def keeps_promises(trace: Trace) -> None:
         open_calls.append((thread, fe))
     assert np.all(s.state[w.segment] == BLOCKED)
     assert np.all((s.ts[w.segment] <= w.t) & (w.t < s.te[w.segment]))
+    later = w.segment[1:] == w.segment[:-1]
+    assert np.all(w.t[1:][later] > w.t[:-1][later])
+    assert np.all(w.since[1:][later] >= w.t[:-1][later])
     assert np.all(trace.created.ts < trace.created.ts2)
     assert np.all(trace.intervals.begin <= trace.intervals.end)
     assert np.all(np.diff(trace.intervals.begin) >= 0)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(st.lists(groups(), max_size=20), min_size=1, max_size=3))
 def test_any_records_make_a_trace(threads: list[list[list[tuple[int, int, int, int]]]]) -> None:
     writer = Writer()

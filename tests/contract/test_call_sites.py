@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from writer import Writer, function, unit
 
-from vprof.loading import load_trace
-from vprof.model import Trace
+from vprof.tables.model import Trace
+from vprof.trace.loading import load_trace
 
 SITE = {"p": 64, "f": 65, "g": 66, "inner": 67}
 """Numbers of the sites of the writer's unit."""
@@ -37,7 +37,7 @@ def called(writer: Writer, folder: Path, *calls: tuple[str, int]) -> list[str]:
 
 def sites(trace: Trace) -> list[str]:
     calls = trace.invocations
-    return [trace.sites[site] for site, depth in zip(calls.site, calls.depth, strict=True) if depth == 1]
+    return [trace.call_sites[site] for site, depth in zip(calls.call_site, calls.depth, strict=True) if depth == 1]
 
 
 def test_two_calls_of_one_function_have_their_lines(writer: Writer, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from tuples import Load, Tuples
 from writer import Writer, header
 
 from vprof.errors import TraceError
-from vprof.trace import load_binary
+from vprof.trace.reading import load_binary
 
 
 def small() -> Writer:
@@ -90,7 +90,7 @@ def test_noise_after_the_last_chunk_is_told(tmp_path: Path) -> None:
         (b"", "empty"),
         (b"\x7fELF" + bytes(100), "not a vprof trace"),
         (b"hello\n", "not a vprof trace"),
-        (header(version=5), "upgrade vprof"),
+        (header(version=6), "upgrade vprof"),
         (header()[:20] + b"\xff" + header()[21:], "header is damaged"),
     ],
 )
@@ -101,6 +101,13 @@ def test_other_files_are_refused_in_one_line(tmp_path: Path, content: bytes, say
         load_binary(path)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("version", range(1, 6))
+def test_every_version_up_to_ours_is_read(tmp_path: Path, version: int) -> None:
+    path = small().save(tmp_path / "run.trace")
+    path.write_bytes(header(version=version) + path.read_bytes()[len(header()) :])
+    assert len(load_binary(path).intervals.begin) == 2
 
 
 def test_a_missing_file_is_one_line(tmp_path: Path) -> None:

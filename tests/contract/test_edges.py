@@ -1,4 +1,4 @@
-"""Waits and what ended them, tasks and who made them (ALGORITHMS sections 2 and 7)."""
+"""Waits and what ended them, tasks and who made them (docs/algorithms.md sections 2 and 7)."""
 
 from __future__ import annotations
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from tuples import Tuples
 
-from vprof.factors import Factor
-from vprof.model import Trace
-from vprof.paths import native
-from vprof.plan import Plan
-from vprof.planner import expansions
-from vprof.session import Session
-from vprof.trace import load_binary
+from vprof.installed import native
+from vprof.session.owned import Session
+from vprof.session.plan import Plan
+from vprof.tables.model import Trace
+from vprof.trace.reading import load_binary
+from vprof.variance.factors import Factor
+from vprof.variance.planner import expansions
 
 SOURCE = Path(__file__).parent / "programs" / "external.c"
 FUNCTIONS = [
@@ -105,7 +105,18 @@ def test_external_calls_that_are_off_leave_no_record(tmp_path: Path) -> None:
 def test_expanding_a_caller_proposes_its_external_callees(tmp_path: Path) -> None:
     program = record(build(tmp_path, "-O1"), ["main", "save"]).program
     number = {name: f for f, name in enumerate(program.functions)}
-    factor = Factor("variance", ["save"], [], [number["save"]], [], 1.0, 1.0, 0, 1, 1.0)
+    factor = Factor(
+        kind="variance",
+        functions=["save"],
+        sites=[],
+        expandable=[number["save"]],
+        instances=[],
+        contribution_ns2=1.0,
+        share=1.0,
+        height=0,
+        specificity=1,
+        score=1.0,
+    )
     [expansion] = expansions(program, [factor])
     assert {program.functions[f] for f in expansion.children} == {"pwrite", "fsync"}
     assert program.height[number["fsync"]] == 0

@@ -6,14 +6,15 @@ import tempfile
 from pathlib import Path
 
 from history import History
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from tuples import Tuples
 
-from vprof.trace import load_binary
+from vprof.trace.reading import load_binary
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(seed=st.integers(0, 2**32), threads=st.integers(1, 6), steps=st.integers(0, 400))
 def test_records_read_back_are_the_story_told(seed: int, threads: int, steps: int) -> None:
     history = History(seed, threads, steps)

@@ -7,9 +7,10 @@ from pathlib import Path
 from tuples import Load, Tuples
 from writer import Thread, Writer, header
 
-from vprof.critical_path import PIECE_NAMES, critical_paths
-from vprof.model import NONE
-from vprof.trace import load_binary
+from vprof.path.critical_path import critical_paths
+from vprof.tables.kinds import PIECE_NAMES
+from vprof.tables.model import NONE
+from vprof.trace.reading import load_binary
 
 
 def whole(thread: Thread, id_: int, begin: int, end: int) -> None:

@@ -12,12 +12,12 @@ import pytest
 from writer import Writer
 
 from vprof.cli import main
-from vprof.clock import Clock
-from vprof.kernel_check import Sum, compare, render
-from vprof.kernel_sched import INTERRUPT, TRACEFS, read_schedule
-from vprof.model import Trace
-from vprof.paths import native
-from vprof.trace import load_binary
+from vprof.installed import native
+from vprof.tables.model import Trace
+from vprof.trace.clock import Clock
+from vprof.trace.kernel_check import Sum, compare, render
+from vprof.trace.kernel_sched import INTERRUPT, TRACEFS, read_schedule
+from vprof.trace.reading import load_binary
 
 PREEMPTED, BLOCKED = 1, 2
 CLOCK = Clock.of("monotonic", [])
@@ -169,7 +169,7 @@ def test_the_edges_of_a_program_are_the_kernels(tmp_path: Path) -> None:
 def test_a_machine_without_the_kernels_events_says_so_before_anything_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("vprof.kernel_sched.TRACEFS", tmp_path / "none")
+    monkeypatch.setattr("vprof.trace.kernel_sched.TRACEFS", tmp_path / "none")
     touch = ["sh", "-c", f"touch {tmp_path}/started"]
     arguments = ["record", "--check-kernel", "--sites", "all", "-o", str(tmp_path / "run.trace"), "--", *touch]
     monkeypatch.setattr("sys.argv", ["vprof", *arguments])

@@ -4,7 +4,7 @@ import pytest
 from tuples import Load, Tuples
 from writer import Writer
 
-from vprof.analysis import AnalysisOptions, analyze
+from vprof.variance.analysis import AnalysisOptions, analyze
 
 PREEMPTED, BLOCKED, FAULT, READ, STORAGE = 1, 2, 4, 8, 16
 
@@ -45,7 +45,7 @@ def test_it_is_cut_at_the_event_before_also_at_a_calls_entry(load: Load) -> None
     loaded = load(trace)
     off = [row[2:4] for row in Tuples(loaded).segments() if row[4] == "preempted"]
     assert off == [(100, 200), (290, 300)]
-    assert "time off the CPU between events too close for it, left out: 0.00089 ms" in loaded.notes
+    assert "time off the CPU between records too close for it, left out: 0.00089 ms" in loaded.notes
 
 
 def test_a_wait_explains_all_time_off_the_cpu_in_it(load: Load) -> None:

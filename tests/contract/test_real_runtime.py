@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from patience import wait_for
 from tuples import Tuples
 
-from vprof.chunks import read_chunks
-from vprof.model import Trace
-from vprof.paths import native
-from vprof.plan import Plan
-from vprof.session import Session
-from vprof.trace import load_binary
+from vprof.installed import native
+from vprof.session.owned import Session
+from vprof.session.plan import Plan
+from vprof.tables.model import Trace
+from vprof.trace.chunks import read_chunks
+from vprof.trace.reading import load_binary
 
 PROGRAMS = Path(__file__).parent / "programs"
 Record = Callable[..., Trace]
@@ -140,11 +140,12 @@ def test_the_call_graph_comes_with_the_trace(record: Record) -> None:
 
 def wait_for_intervals(session: Session, plan: Plan, count: int) -> None:
     """In the current file."""
-    deadline = time.monotonic() + 60
-    while session.stats()["intervals"] < count:
-        assert time.monotonic() < deadline
+
+    def are_there() -> bool:
         session.follow(plan)
-        time.sleep(0.002)
+        return session.stats()["intervals"] >= count
+
+    wait_for(are_there, f"{count} intervals", every_seconds=0.002)
 
 
 def test_a_plan_switched_in_the_running_program_makes_epochs_and_files(tmp_path: Path) -> None:

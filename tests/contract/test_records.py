@@ -8,10 +8,10 @@ import numpy as np
 from tuples import Load, Tuples
 from writer import LONG, Thread, Writer, header
 
-from vprof.invocations import Calls
-from vprof.model import EXEC
-from vprof.trace import Reading
-from vprof.window import WHOLE
+from vprof.tables.kinds import EXEC
+from vprof.trace.invocations import Calls
+from vprof.trace.reading import open_windows
+from vprof.trace.window import WHOLE
 
 SITES = 1 << 22
 
@@ -173,7 +173,7 @@ def test_open_frames_are_calls_to_the_end_of_the_file(load: Load) -> None:
 
 
 def calls_of(path: Path) -> Calls:
-    return Reading(path, 0).content(WHOLE).calls
+    return open_windows(path, 0).content(WHOLE).calls
 
 
 def test_calls_carry_the_number_of_their_place_in_the_caller(tmp_path: Path) -> None:

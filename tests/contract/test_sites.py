@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import random
+import struct
 import subprocess
 from pathlib import Path
 
@@ -13,7 +15,8 @@ from writer import Writer, function, unit
 
 from vprof.commands.sites import command
 from vprof.errors import VprofError
-from vprof.paths import native
+from vprof.installed import native
+from vprof.program.metadata import read_program
 
 PROGRAMS = Path(__file__).parent / "programs"
 
@@ -89,3 +92,26 @@ def test_other_files_are_one_line_that_says_how_to_build(tmp_path: Path) -> None
         sites(Writer().save(tmp_path / "run.trace"))
     with pytest.raises(VprofError, match="No such file"):
         sites(tmp_path / "none")
+
+
+def test_a_damaged_program_is_read_or_refused(tmp_path: Path) -> None:
+    """Its header and the headers of its sections: sizes of exabytes, places beyond the file, other types."""
+    program = tmp_path / "prog"
+    subprocess.run(
+        [native("bin/vprof-cc"), "-o", program, PROGRAMS / "shared_main.c", PROGRAMS / "shared_other.c"], check=True
+    )
+    content = program.read_bytes()
+    sections = struct.unpack_from("<Q", content, 40)[0]
+    places = [*range(64), *range(sections, len(content))]
+    refused = 0
+    for seed in range(300):
+        chance, damaged = random.Random(seed), bytearray(content)
+        at = chance.choice(places)
+        damaged[at : at + 8] = struct.pack("<Q", chance.choice((0, 1, 1 << 31, 1 << 40, 1 << 63, (1 << 64) - 1)))
+        program.write_bytes(damaged)
+        try:
+            read_program(program)
+        except VprofError as error:
+            refused += 1
+            assert "\n" not in str(error)
+    assert 10 < refused < 290

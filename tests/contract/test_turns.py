@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from writer import Writer
 
-from vprof.analysis import analyze
-from vprof.loading import load_trace
-from vprof.model import Trace
-from vprof.stream import analyze_traces
+from vprof.tables.model import Trace
+from vprof.trace.loading import load_trace
+from vprof.variance.analysis import analyze
+from vprof.variance.stream import analyze_traces
 
 SLICE = 1_000_000
 PERIOD = 1_000
@@ -53,7 +53,7 @@ def test_the_slices_are_found_and_compared(tmp_path: Path) -> None:
     assert [part.on for part in trace.slices] == [kind == "A" for kind in ORDER]
     analysis = analyze(trace)
     assert analysis.distortion is not None
-    assert analysis.distortion.fours == 5
+    assert analysis.distortion.rounds == 5
     mean = next(effect for effect in analysis.distortion.effects if effect.metric == "mean")
     assert mean.change == pytest.approx(663 / 603 - 1, rel=0.01)
     assert mean.ci95[0] > 0

@@ -7,7 +7,8 @@ from typing import Any
 
 from writer import Writer
 
-from vprof.model import NONE, STATE_NAMES, Trace
+from vprof.tables.kinds import STATE_NAMES
+from vprof.tables.model import NONE, Trace
 
 Load = Callable[[Writer], Trace]
 """The fixture `load`: writes a trace and reads it back."""

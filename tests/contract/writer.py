@@ -22,7 +22,7 @@ LOW48 = (1 << 48) - 1
 LONG = 0xFFFFFFFF
 
 
-def header(version: int = 4, number: int = 0, session: bytes = bytes(range(16))) -> bytes:
+def header(version: int = 5, number: int = 0, session: bytes = bytes(range(16))) -> bytes:
     head = struct.pack("<8sIIQ16s20x", b"VPROFTRC", version, 64, number, session)
     return head + struct.pack("<I", zlib.crc32(head))
 
@@ -67,11 +67,22 @@ class Thread:
         self._add(t, record(5, t, 0, id_))
 
     def blocked(
-        self, began: int, resumed: int, peer: int = 0, woke: int = 0, flags: int | None = None, object_: int = 0xBEEF
+        self,
+        began: int,
+        resumed: int,
+        peer: int = 0,
+        woke: int = 0,
+        flags: int | None = None,
+        object_: int = 0xBEEF,
+        class_: int = 1,
     ) -> None:
         """A wait; without a peer it is one that nobody is known to have ended."""
         flags = (0 if peer else 1) if flags is None else flags
-        self._add(resumed, record(6, resumed, 1, began), record(7, 0, 0, object_), record(8, woke, flags, peer))
+        self._add(resumed, record(6, resumed, class_, began), record(7, 0, 0, object_), record(8, woke, flags, peer))
+
+    def held(self, since: int, release: int, object_: int = 0xBEEF, class_: int = 1) -> None:
+        """Had an object others waited for when it let it go; since 0: not known."""
+        self._add(release, record(0, release, 1 << 8 | class_, since), record(7, 0, 0, object_))
 
     def enqueue(self, task: int, t: int) -> None:
         self._add(t, record(9, t, 0, task))

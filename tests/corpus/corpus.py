@@ -43,7 +43,7 @@ def examine(project: Project, folder: Path, prefix: Path, plain_runs: int = PLAI
 
     Raises SourceUnavailableError, and RuntimeError when a build fails or no test passes without vprof.
     """
-    source = corpus_build.unpack(project, folder)
+    source, version = corpus_build.unpack(project, folder)
     plain, ours = corpus_build.pair(project, folder, prefix)
     plain_cpu_s = corpus_build.make(plain, source)
     vprof_cpu_s = corpus_build.make(ours, source)
@@ -58,7 +58,7 @@ def examine(project: Project, folder: Path, prefix: Path, plain_runs: int = PLAI
     off, on = (corpus_run.recorded(ours, mode, folder / f"{mode}.log") for mode in ("off", "on"))
     return Result(
         project=project.name,
-        version=project.version,
+        version=version,
         system=project.system,
         compiler=plain.cc.name,
         units=contents.units,

@@ -22,8 +22,8 @@ from corpus_projects import Project
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
-from vprof.metadata import SECTION, Function, Unit, read_program
-from vprof.source import fetch
+from vprof.program.metadata import SECTION, Function, Unit, read_program
+from vprof.target.fetch import fetch
 
 _BUILD_SECONDS = 1800
 _ELF_MAGIC = b"\x7fELF"
@@ -82,12 +82,12 @@ def pair(project: Project, folder: Path, prefix: Path) -> tuple[Build, Build]:
     return Build(project, plain, *compilers()), Build(project, ours, prefix / "bin/vprof-cc", prefix / "bin/vprof-c++")
 
 
-def unpack(project: Project, folder: Path) -> Path:
-    """The unpacked source package. Raises SourceUnavailableError if it cannot be had."""
+def unpack(project: Project, folder: Path) -> tuple[Path, str]:
+    """The unpacked source package and its version. Raises SourceUnavailableError if it cannot be had."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "fetch.log").open("w", encoding="utf-8") as log:
-        fetch(project.source, project.version, folder / "source", folder / "apt", log)
-    return folder / "source"
+        found = fetch(project.source, project.version, folder / "source", folder / "apt", log)
+    return folder / "source", found.version
 
 
 def make(build: Build, source: Path) -> float:
@@ -153,7 +153,7 @@ def contents(build: Build) -> Contents:
             if function.id not in functions or functions[function.id].site is None:
                 functions[function.id] = function
     sites = sum(function.site is not None for function in functions.values())
-    left = Counter(str(f.left) for f in functions.values() if f.site is None)
+    left = Counter(str(f.no_site) for f in functions.values() if f.site is None)
     reasons = Counter(unit.reason for unit in units.values() if unit.status != "instrumented")
     return Contents(len(units), dict(reasons), sites, dict(left.most_common()))
 

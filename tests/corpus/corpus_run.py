@@ -18,8 +18,8 @@ from corpus_build import Build
 from corpus_projects import Outcome
 from own_tests import Totals, recording
 
-from vprof.plan import Plan
-from vprof.session import Limit
+from vprof.session.owned import Limit
+from vprof.session.plan import Plan
 
 PLANS = {"off": Plan.of([]), "on": Plan.of(["*"])}
 SUITE_SECONDS = 1200

@@ -9,7 +9,7 @@ from kept_builds import installed as installed
 from kept_builds import say as say
 
 import corpus
-from vprof.source import SourceUnavailableError
+from vprof.target.fetch import SourceUnavailableError
 
 QUICK = ("zlib", "lua5.1", "jsoncpp", "lighttpd")
 

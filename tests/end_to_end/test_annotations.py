@@ -5,15 +5,19 @@ from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 
-from vprof.metadata import read_program
-from vprof.paths import annotation_file, native
+from vprof.installed import annotation_file, native
+from vprof.program.metadata import read_program
 
-MAPPINGS = {"mmap", "mmap64", "munmap", "mremap", "shmat", "shmdt", "sem_open", "sem_close"}
+MAPPINGS = {"mmap", "mmap64", "munmap", "mremap", "shmat", "shmdt", "sem_open", "sem_close", "mlockall"}
 MAKERS = {"socket", "listen", "socketpair", "pipe", "pipe2", "eventfd", "signalfd"}
-DESCRIPTORS = MAKERS | {"dup", "dup2", "dup3", "fclose", "fcntl64", "epoll_ctl", "prctl"}
-OTHERS = {"pthread_barrier_init", "pthread_tryjoin_np", "_exit", "_Exit", "syscall"}
+ENDERS = {"fclose", "pclose", "freopen", "freopen64", "close_range", "closefrom", "mq_close"}
+DESCRIPTORS = MAKERS | ENDERS | {"dup", "dup2", "dup3", "fcntl64", "epoll_ctl", "prctl"}
+OTHERS = {"pthread_barrier_init", "pthread_tryjoin_np", "_exit", "_Exit", "syscall", "vfork"}
 JUMPS = {"longjmp", "_longjmp", "siglongjmp", "__longjmp_chk"}
-"""Interposed to know what objects are: no primitives themselves. `syscall` makes the futexes of futex.toml."""
+SWITCHES = {"makecontext", "setcontext", "swapcontext", "make_fcontext", "jump_fcontext", "ontop_fcontext"}
+TRIES = {"pthread_mutex_trylock", "pthread_rwlock_tryrdlock", "pthread_rwlock_trywrlock", "pthread_spin_trylock"}
+"""Interposed to know what objects are, which flow runs, and who has a lock: no primitives themselves, for none waits.
+`syscall` makes the futexes of futex.toml."""
 
 
 def exported_functions(library: Path) -> set[str]:
@@ -34,10 +38,10 @@ def test_the_listed_functions_are_the_interposed_ones() -> None:
     library = native("lib/vprof/libvprof.so")
     [unit] = read_program(library)
     external = {function.name for function in unit.functions if function.site is not None}
-    aliases = {function.name for function in unit.functions if function.left == "alias"}
+    aliases = {function.name for function in unit.functions if function.no_site == "alias"}
     assert external == listed("io", "external")
     exported = exported_functions(library)
-    known = MAPPINGS | DESCRIPTORS | OTHERS | JUMPS
+    known = MAPPINGS | DESCRIPTORS | OTHERS | JUMPS | SWITCHES | TRIES | {"mtx_trylock", "sem_trywait"}
     assert exported > known | external | aliases
     others = exported - known - external - aliases
     checked = {name for name in others if name.endswith(("_chk", "_2"))}

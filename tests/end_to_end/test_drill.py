@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import PATIENCE_SECONDS
 
-from vprof import descriptor as descriptors
-from vprof.metadata import read_program
-from vprof.paths import target_file
+from vprof.installed import target_file
+from vprof.program.metadata import read_program
+from vprof.target import descriptor as descriptors
 
 MINIDB = target_file("minidb")
 CASES = descriptors.load(MINIDB).free["demo"]
@@ -19,7 +20,7 @@ CASES = descriptors.load(MINIDB).free["demo"]
 
 def vprof(cwd: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from vprof.cli import main; main()", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=180, cwd=cwd)
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, cwd=cwd)
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +43,7 @@ def drilled(work: Path, *options: object) -> dict[str, Any]:
     return drill
 
 
-# On a busy machine nearly all of the variance may be waiting for a CPU: once more, and the last lines say so.
-@pytest.mark.flaky(reruns=2)
+@pytest.mark.quiet_cpus  # else nearly all of the variance may be waiting for a CPU
 @pytest.mark.parametrize("case", CASES, ids=[case["pathology"] for case in CASES])
 def test_the_planted_function_is_the_first_finding(work: Path, case: dict[str, Any]) -> None:
     drill = drilled(work, "--pathology", case["pathology"], "--seed", case["seed"])
@@ -57,13 +57,12 @@ def test_the_planted_function_is_the_first_finding(work: Path, case: dict[str, A
     assert len(drill["steps"][-1]["on"]) < 60
     # Its confirmation says what the probes do.
     distortion = drill["confirmation"]["distortion"]
-    assert distortion["fours"] >= 3
+    assert distortion["rounds"] >= 3
     assert [effect["metric"] for effect in distortion["effects"]] == ["mean", "variance", "p99"]
     decoys = {"parse_request", "post_commit_cleanup", "checkpoint_write"}
     assert not decoys & {name for finding in drill["findings"] for name in finding["functions"]}
 
 
-@pytest.mark.flaky(reruns=2)
 def test_where_nothing_is_planted_nothing_is_confirmed(work: Path) -> None:
     drill = drilled(work, "--seed", 3)
     assert [finding["functions"] for finding in drill["findings"] if finding["confirmed"]] == []
@@ -82,7 +81,8 @@ def test_rebuilding_finds_the_same_way_with_the_probes_of_each_plan_alone(work: 
     assert first["on"] == ["serve_txn"]
     # It knows what a function without a probe calls.
     assert set(first["expanded"]["serve_txn"]) >= {"parse_request", "txn_execute"}
-    assert set(second["on"]) == {"serve_txn", *first["expanded"]["serve_txn"]}
+    # On a busy machine also what threads run that were waited for.
+    assert set(second["on"]) == {"serve_txn"}.union(*first["expanded"].values())
     # The last build is that of the confirmation. The build that a drill-down without --rebuild uses is as it was.
     assert sited("rebuild/build") == set(second["on"]) - set(second["dropped"])
     assert sited("build") == before
@@ -110,7 +110,7 @@ def test_the_probes_own_effect_is_measured(work: Path) -> None:
     assert done.returncode == 0, done.stderr
     analysis = json.loads(vprof(work, "analyze", trace, "--format", "json").stdout)
     distortion = analysis["distortion"]
-    assert distortion["fours"] >= 3, distortion
+    assert distortion["rounds"] >= 3, distortion
     assert min(distortion["on"], distortion["off"]) > 50
     for effect in distortion["effects"]:
         assert effect["ci95"][0] < effect["change"] < effect["ci95"][1]

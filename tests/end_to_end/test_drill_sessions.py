@@ -6,15 +6,15 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE_SECONDS, wait_for
 
 from vprof.cli import main
-from vprof.paths import native
+from vprof.installed import native
 
 PROGRAM = Path(__file__).parents[1] / "programs" / "requests"
 FOREVER = "4000000000"
@@ -25,14 +25,7 @@ def vprof(*arguments: object) -> list[str]:
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(vprof(*arguments), capture_output=True, text=True, timeout=180)
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    return subprocess.run(vprof(*arguments), capture_output=True, text=True, timeout=PATIENCE_SECONDS)
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +33,7 @@ def requests(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("forever")
     shutil.copytree(PROGRAM, folder, dirs_exist_ok=True)
     environment = {key: value for key, value in os.environ.items() if key != "VPROF_DESCRIPTOR"}
-    subprocess.run(["make", "-C", folder, f"CC={native('bin/vprof-cc')}"], check=True, env=environment)
+    subprocess.run(["make", "-C", folder, f"CC={native('bin/vprof-cc')} -DWAITS=1"], check=True, env=environment)
     return folder / "requests"
 
 
@@ -75,10 +68,12 @@ def steps(folder: Path) -> int:
 
 
 def found(result: dict[str, object]) -> set[str]:
-    """Functions of confirmed findings."""
+    """Functions of confirmed findings, and those that pass their variance on to them."""
     findings = result["findings"]
     assert isinstance(findings, list)
-    return {name for finding in findings if finding["confirmed"] for name in finding["functions"]}
+    return {
+        name for finding in findings if finding["confirmed"] for name in (*finding["functions"], *finding["explains"])
+    }
 
 
 def test_a_program_without_a_descriptor_is_drilled_into_by_its_root(requests: Path, tmp_path: Path) -> None:
@@ -86,7 +81,7 @@ def test_a_program_without_a_descriptor_is_drilled_into_by_its_root(requests: Pa
         drill(tmp_path, "--root", "handle_request", "--format", "json", "--", requests, FOREVER),
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=PATIENCE_SECONDS,
     )
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
@@ -101,6 +96,42 @@ def test_a_program_without_a_descriptor_is_drilled_into_by_its_root(requests: Pa
     assert "transform" in shown.stdout
     again = run("drill", "--resume", "--auto", "--dir", tmp_path)
     assert (again.returncode, "is done" in again.stderr) == (2, True)
+
+
+IDLE = """
+#include <unistd.h>
+__attribute__((noinline)) void handle(int n) { usleep(100 + n % 7 * 100); }
+int main(int argc, char **argv) {
+  while (access(argv[1], F_OK)) usleep(10000);
+  for (int n = 0;; n++) handle(n);
+}
+"""
+
+
+def test_an_idle_program_is_waited_for(tmp_path: Path) -> None:
+    """A server without requests was ended with "no interval began"."""
+    (tmp_path / "idle.c").write_text(IDLE)
+    subprocess.run([native("bin/vprof-cc"), "-O1", "-o", tmp_path / "idle", tmp_path / "idle.c"], check=True)
+    program = [tmp_path / "idle", tmp_path / "go"]
+    command = drill(tmp_path, "--root", "handle", "--max-steps", 1, "--", *program)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    assert process.stderr.readline() == (
+        "vprof: waiting for the first call of handle that returns: put load on the program\n"
+    )
+    (tmp_path / "go").touch()
+    out, err = process.communicate(timeout=PATIENCE_SECONDS)
+    assert (process.returncode, err) == (0, ""), out
+    assert "step 1: " in out
+
+
+def test_an_idle_program_is_waited_for_no_longer_than_the_budget(tmp_path: Path) -> None:
+    (tmp_path / "idle.c").write_text(IDLE)
+    subprocess.run([native("bin/vprof-cc"), "-O1", "-o", tmp_path / "idle", tmp_path / "idle.c"], check=True)
+    command = drill(tmp_path, "--root", "handle", "--budget", "1s", "--", tmp_path / "idle", tmp_path / "go")
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("vprof: no call of handle was recorded")
 
 
 def test_a_killed_drill_goes_on_where_it_was(requests: Path, tmp_path: Path) -> None:
@@ -119,7 +150,7 @@ def test_a_killed_drill_goes_on_where_it_was(requests: Path, tmp_path: Path) -> 
     result = json.loads(done.stdout)
     assert result["steps"][: len(before)] == before
     assert result["settings"]["k"] == 1
-    assert found(result) & {"transform", "spin"}
+    assert found(result) & {"transform", "usleep"}
 
 
 @pytest.mark.parametrize("victim", ["the program", "the collector"])
@@ -131,7 +162,7 @@ def test_what_ends_in_a_step_is_said_and_finished_steps_are_kept(requests: Path,
     victims = running(requests) if victim == "the program" else collectors_of(process.pid)
     for pid in victims:
         os.kill(pid, signal.SIGKILL)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=PATIENCE_SECONDS)
     assert victims
     assert process.returncode == 1
     assert len(said.splitlines()) == 1, said
@@ -165,7 +196,7 @@ def recording(requests: Path, tmp_path: Path) -> Iterator[Recording]:
     yield Recording(process, session, trace)
     for pid in running(requests):
         os.kill(pid, signal.SIGKILL)
-    process.communicate(timeout=60)
+    process.communicate(timeout=PATIENCE_SECONDS)
 
 
 def test_in_a_running_session_it_starts_nothing_and_leaves_the_probes_as_they_were(
@@ -173,7 +204,7 @@ def test_in_a_running_session_it_starts_nothing_and_leaves_the_probes_as_they_we
 ) -> None:
     before = running(requests)
     options = ["--root", "handle_request", "--session", recording.session, "--format", "json"]
-    done = subprocess.run(drill(tmp_path / "work", *options), capture_output=True, text=True, timeout=180)
+    done = subprocess.run(drill(tmp_path / "work", *options), capture_output=True, text=True, timeout=PATIENCE_SECONDS)
     assert done.returncode == 0, done.stderr
     assert "transform" in found(json.loads(done.stdout))
     assert running(requests) == before
@@ -181,7 +212,7 @@ def test_in_a_running_session_it_starts_nothing_and_leaves_the_probes_as_they_we
     assert [row["function"] for row in on] == ["reply"]
     for pid in before:
         os.kill(pid, signal.SIGTERM)
-    assert recording.process.wait(timeout=60) == 128 + signal.SIGTERM
+    assert recording.process.wait(timeout=PATIENCE_SECONDS) == 128 + signal.SIGTERM
     # The recording's own file ended where the drill began, and it went on in another.
     for trace in (recording.trace, Path(f"{recording.trace}.after-drill")):
         assert run("analyze", trace, "--root", "reply").returncode == 0
@@ -193,9 +224,9 @@ def test_a_session_that_somebody_drills_in_is_left_alone(recording: Recording, t
     asking = vprof("drill", "--step-seconds", 0.3, "--dir", tmp_path / "one", *options)
     first = subprocess.Popen(asking, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_for(lambda: (tmp_path / "one" / "drill" / "session.json").exists())
-    second = subprocess.run(drill(tmp_path / "two", *options), capture_output=True, text=True, timeout=60)
+    second = subprocess.run(drill(tmp_path / "two", *options), capture_output=True, text=True, timeout=PATIENCE_SECONDS)
     assert (second.returncode, "vprof drill switches the probes" in second.stderr) == (1, True)
-    first.communicate(b"q\n", timeout=120)
+    first.communicate(b"q\n", timeout=PATIENCE_SECONDS)
     assert first.returncode == 0
 
 
@@ -233,7 +264,7 @@ def test_wrong_use_is_one_line(
 
 def test_a_root_that_the_program_lacks_is_said_with_near_misses(requests: Path, tmp_path: Path) -> None:
     command = drill(tmp_path, "--root", "handle_requests", "--", requests, FOREVER)
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
     assert done.returncode == 2
     assert "near misses: handle_request" in done.stderr
     assert not running(requests)

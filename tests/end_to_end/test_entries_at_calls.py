@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 from elftools.elf.elffile import ELFFile
+from patience import PATIENCE_SECONDS
 
-from vprof.paths import target_file
+from vprof.installed import target_file
 
 AT_FUNCTIONS = {
     'function = "queue_pop"\n': 'function = ["worker_main", "pool_worker_main"]\ncall = "queue_pop"\n',
@@ -22,7 +23,7 @@ AT_FUNCTIONS = {
 def vprof(cwd: Path, *arguments: object, **environment: str) -> str:
     command = [sys.executable, "-c", "from vprof.cli import main; main()", *map(str, arguments)]
     env = {**os.environ, **environment}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=180, cwd=cwd, env=env)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, cwd=cwd, env=env)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

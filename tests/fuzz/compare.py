@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 import subprocess
 import sys
 import tempfile
@@ -22,17 +23,18 @@ import oracle
 
 from programs import HERE, Program
 from vprof.errors import VprofError
-from vprof.metadata import Unit, read_program
-from vprof.plan import Plan
-from vprof.session import Session, end_with_parent
-from vprof.trace import load_binary
+from vprof.program.metadata import Unit, read_program
+from vprof.session.owned import Session, end_with_parent
+from vprof.session.plan import Plan
+from vprof.trace.reading import load_binary
 
 PREFIX = Path(os.environ.get("VPROF_PREFIX", sys.prefix))
 ALL_SITES = HERE.parent / "all_sites.json"
 """The descriptor: functions of random programs are small, and each is to have a probe."""
 PLAIN = os.environ.get("VPROF_REAL_CC", "clang-19")
 PLAIN_CXX = os.environ.get("VPROF_REAL_CXX", "clang++-19")
-RUN_SECONDS, COMPILE_SECONDS = 30, 1800
+RUN_SECONDS, HANG_SECONDS, COMPILE_SECONDS = 30, 1200, 1800
+"""A program may take so much CPU, however busy the machine is; one that waits for ever hangs."""
 _LOG_FULL = 123  # fuzz.h
 _NOTHING, _ALL = Plan.of([]), Plan.of(["*"])
 
@@ -131,7 +133,7 @@ def _compile(
 def _run(folder: Path, name: str, seed: int, env: dict[str, str], meanwhile: Callable[[], object] | None = None) -> Ran:
     """Runs the program of one seed to its end; `meanwhile` is called again and again until then."""
     process = subprocess.Popen(
-        [f"./{name}", str(seed)],
+        ["prlimit", f"--cpu={RUN_SECONDS}", f"./{name}", str(seed)],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -140,15 +142,17 @@ def _run(folder: Path, name: str, seed: int, env: dict[str, str], meanwhile: Cal
         preexec_fn=end_with_parent,
     )
     try:
-        deadline = time.monotonic() + RUN_SECONDS
+        deadline = time.monotonic() + HANG_SECONDS
         while meanwhile and process.poll() is None and time.monotonic() < deadline:
             meanwhile()
-        stdout, stderr = process.communicate(timeout=RUN_SECONDS)
+        stdout, stderr = process.communicate(timeout=HANG_SECONDS)
     except subprocess.TimeoutExpired:
-        raise _SlowError(f"{name} runs longer than {RUN_SECONDS} s") from None
+        raise _SlowError(f"{name} does not end") from None
     finally:
         process.kill()
         process.communicate()
+    if process.returncode == -signal.SIGXCPU:
+        raise _SlowError(f"{name} takes more than {RUN_SECONDS} s of CPU")
     return Ran(stdout, stderr, process.returncode)
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 import random
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 
 _HEADERS = "/usr/include/csmith"
 FLAGS = ["-I" + _HEADERS]
 _FUEL = 20_000
+_MAKE_SECONDS = 20
 _CHOICES = [
     "argc",
     "arrays",
@@ -70,13 +72,14 @@ def _generated(rng: random.Random, seed: int) -> str:
         "--max-expr-complexity",
         str(rng.randint(3, 10)),
     ]
-    command = ["csmith", "--seed", str(seed), "--concise", "--quiet", *options, *sizes]
+    limited = ["prlimit", f"--cpu={_MAKE_SECONDS}"]
+    command = [*limited, "csmith", "--seed", str(seed), "--concise", "--quiet", *options, *sizes]
     try:
         with tempfile.TemporaryDirectory() as folder:  # it writes a file platform.info
-            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=20, check=True)
-    except subprocess.TimeoutExpired:
-        raise UnusableError("csmith makes no program in 20 s") from None
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     except subprocess.CalledProcessError as error:
+        if error.returncode == -signal.SIGXCPU:
+            raise UnusableError(f"csmith makes no program in {_MAKE_SECONDS} s of CPU") from None
         raise UnusableError(f"csmith ends with exit code {error.returncode}") from None
     return done.stdout
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from programs import Program
-from vprof.metadata import Unit
-from vprof.model import Trace
+from vprof.program.metadata import Unit
+from vprof.tables.model import Trace
 
 Place = tuple[str, int]
 """File and line where a function begins: its name here."""
@@ -22,7 +22,7 @@ Place = tuple[str, int]
 @dataclass(frozen=True)
 class Call:
     """`depth` counts the calls around it. `at`: the line of the call, "" if unknown, also to vprof, because the
-    caller has no probe (runtime/PROBE_ABI.md, call numbers)."""
+    caller has no probe (runtime/abi/PROBE_ABI.md, call numbers)."""
 
     place: Place
     depth: int
@@ -71,11 +71,11 @@ def recorded(trace: Trace, places: set[Place]) -> dict[int, list[Call]]:
     """The trace: likewise."""
     calls: dict[int, list[Call]] = defaultdict(list)
     rows = trace.invocations
-    begins = [_place(text) for text in trace.program.places]
-    lines = [_line(name) for name in trace.sites]
+    begins = [_place(text) for text in trace.program.definitions]
+    lines = [_line(name) for name in trace.call_sites]
     around: list[tuple[int, bool]] = []
     previous = -1
-    for thread, function, site, depth in zip(rows.thread, rows.function, rows.site, rows.depth, strict=True):
+    for thread, function, site, depth in zip(rows.thread, rows.function, rows.call_site, rows.depth, strict=True):
         if thread != previous:
             around, previous = [], thread
         while around and around[-1][0] >= depth:

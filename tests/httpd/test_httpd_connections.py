@@ -5,19 +5,19 @@ import re
 import signal
 import socket
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from build_cache import Built, command
+from patience import PATIENCE_SECONDS, wait_for
 
 import vprof
-from vprof.plan import Plan
-from vprof.server import Server
-from vprof.session import Session
-from vprof.target import Target
+from vprof.session.owned import Session
+from vprof.session.plan import Plan
+from vprof.target.server import Server
+from vprof.target.target import Target
 
 MPMS = ["event", "worker", "prefork"]
 ADDRESS = ("127.0.0.1", 18964)
@@ -25,14 +25,6 @@ GET = b"GET /small.txt HTTP/1.1\r\nHost: localhost\r\n\r\n"
 CLIENTS = 8
 LOG_BYTES, LOG_LINE_BYTES = 200_000, 100
 """To wait for some requests: this much more of the access log, at most so much for each."""
-PATIENCE_SECONDS = 60
-
-
-def wait_until(condition: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline, f"{what}: not within {PATIENCE_SECONDS} s"
-        time.sleep(0.05)
 
 
 @contextmanager
@@ -71,7 +63,7 @@ def test_requests_of_a_connection_one_after_another_and_all_at_once(target: Targ
     missing = GET.replace(b"small", b"missing")
     with recording(target, mpm, trace) as session:
         assert converse(GET, GET, 3 * GET, missing, GET) == ["200"] * 5 + ["404", "200"]
-        wait_until(lambda: session.stats()["intervals"] >= 7, "the last answer is logged")
+        wait_for(lambda: session.stats()["intervals"] >= 7, "the last answer is logged")
     run = vprof.load(trace)
     assert len(run.intervals) == 7
     assert set(run.analysis.trace.excluded) <= {"aborted"}, "the end of the connection is no request"
@@ -83,7 +75,7 @@ def test_a_connection_without_a_request_is_none(target: Target, mpm: str, tmp_pa
     with recording(target, mpm, trace) as session:
         socket.create_connection(ADDRESS, timeout=PATIENCE_SECONDS).close()
         assert converse(GET) == ["200"]
-        wait_until(lambda: session.stats()["intervals"] >= 1, "the answer is logged")
+        wait_for(lambda: session.stats()["intervals"] >= 1, "the answer is logged")
     assert len(vprof.load(trace).intervals) == 1
 
 
@@ -94,9 +86,9 @@ def test_kill_of_the_server(httpd: Built, tmp_path: Path) -> None:
     record = command("record", "--target", "httpd", "--seconds", 6, "-o", trace)
     vprof_record = subprocess.Popen(record, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **httpd.how())
     log = httpd.target.folder / "server/access.log"
-    wait_until(lambda: trace.exists() and log.exists(), "the load begins")
+    wait_for(lambda: trace.exists() and log.exists(), "the load begins")
     before = log.stat().st_size
-    wait_until(lambda: log.stat().st_size > before + LOG_BYTES, "some requests")
+    wait_for(lambda: log.stat().st_size > before + LOG_BYTES, "some requests")
     leader = int((httpd.target.folder / "server/httpd.pid").read_text())
     os.killpg(leader, signal.SIGKILL)
     _, said = vprof_record.communicate(timeout=PATIENCE_SECONDS)
@@ -113,13 +105,13 @@ def test_kill_of_a_process_that_serves(target: Target, tmp_path: Path) -> None:
     server = Server.of(target)
     with recording(target, "prefork", trace) as session:
         load = server.load(4, [])
-        wait_until(lambda: session.stats()["intervals"] > 500, "some requests")
+        wait_for(lambda: session.stats()["intervals"] > 500, "some requests")
         leader = (target.folder / "server/httpd.pid").read_text().strip()
         children = Path(f"/proc/{leader}/task/{leader}/children").read_text().split()
         for child in children[: len(children) // 2]:
             os.kill(int(child), signal.SIGKILL)
         before = session.stats()["intervals"]
-        wait_until(lambda: session.stats()["intervals"] > before + 500, "more requests")
+        wait_for(lambda: session.stats()["intervals"] > before + 500, "more requests")
         load.wait()
     run = vprof.load(trace)
     assert len(run.intervals) > 1000

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from conftest import PLAIN, PLAIN_CXX, PREFIX, Workshop
+from workshop import PLAIN, PLAIN_CXX, PREFIX, Workshop
 
 VPROF_CC, VPROF_CXX = PREFIX / "bin/vprof-cc", PREFIX / "bin/vprof-c++"
 

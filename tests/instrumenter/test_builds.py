@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from conftest import EVERY_COMPILER, PREFIX, Workshop
+from workshop import EVERY_COMPILER, PREFIX, Workshop
 
 CMAKELISTS = """\
 cmake_minimum_required(VERSION 3.16)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from conftest import Workshop
+from workshop import Workshop
 
 HEADER = """\
 #ifndef STEP

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import EVERY_COMPILER, HERE, Workshop
+from workshop import EVERY_COMPILER, HERE, Workshop
 
 LIVE = """\
 #include <math.h>

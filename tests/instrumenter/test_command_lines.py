@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import PLAIN, PREFIX
+from workshop import PLAIN, PREFIX
 
 VPROF_CC = PREFIX / "bin/vprof-cc"
 FILES = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conftest import Workshop
+from workshop import Workshop
 
 
 def small(shop: Workshop, name: str, text: str) -> set[str]:
@@ -116,3 +116,128 @@ int g(int x) { do { if !consteval { x++; } } while (x < 9); return x; }
     (shop.path / "a.cpp").write_text(text)
     shop.cxx("-std=c++23", "-c", "a.cpp", "-o", "unit.o")
     assert shop.unit("unit.o")["status"] == "instrumented"
+
+
+WORK = "static int work(int n) { int s = 0; for (int i = 0; i < n; i++) s += i * n; return s; }\n"
+
+
+def test_a_decision_that_leads_to_a_probe_has_one(shop: Workshop) -> None:
+    text = (
+        WORK
+        + """\
+static int elsewhere(void);
+int abroad(int);
+static int branch(void) { return work(1); }
+static int choice(void) { return work(2); }
+static int right(void) { return work(3); }
+static int behind(void) { return work(4); }
+static int always(void) { return work(5); }
+static int looped(void) { return work(6); }
+static int far(void) { return abroad(1); }
+static int chain(void) { return always(); }
+static int error(void) { return work(7); }
+_Noreturn void fail(int);
+static int behind_return(int x) { if (x) return 1; return behind(); }
+int main(int argc, char **argv) {
+  int s = always() + behind_return(argc);
+  if (argc > 3) s += branch();
+  s += argv ? choice() : 0;
+  s += argc && right();
+  for (int i = 0; i < argc; i++) s += looped();
+  if (argc > 4) s += far() + chain();
+  if (argc > 5) { error(); fail(1); }
+  return s;
+}
+"""
+    )
+    assert small(shop, "a.c", text) == {"always", "looped", "behind_return"}
+
+
+def test_a_decision_about_a_leaf_or_a_fast_way_has_none(shop: Workshop) -> None:
+    text = (
+        WORK
+        + """\
+static int leaf(int x) { return x + 1; }
+static int of_leaves(int x) { return leaf(x) + 1; }
+static int fast(int x) { return x ? x : work(x); }
+static int nested(int x) { if (x > 1) { x--; if (x) return 1; } return work(x); }
+int main(int argc, char **argv) { return argc > 2 ? leaf(1) + of_leaves(2) + fast(argc) + nested(argc) : !argv; }
+"""
+    )
+    assert small(shop, "a.c", text) == {"leaf", "of_leaves", "fast", "nested"}
+
+
+def test_unseen_callers_decide_nothing(shop: Workshop) -> None:
+    text = (
+        WORK
+        + """\
+int wrapper(void) { return work(1); }
+static int entry(void) { return work(2); }
+int (*pointer)(void) = entry;
+int main(void) { return 0; }
+"""
+    )
+    assert small(shop, "a.c", text) == {"wrapper", "entry"}
+
+
+def test_what_always_leads_to_a_wait_has_a_probe(shop: Workshop) -> None:
+    text = """\
+#include <unistd.h>
+static void nap(unsigned us) { usleep(us); }
+static void maybe(unsigned us) { if (us) usleep(us); }
+void compact(void) { nap(4000); }
+void compact_twice(void) { compact(); }
+void compact_if(int x) { if (x > 1) nap(x); }
+void compact_maybe(void) { maybe(1); }
+int main(void) { compact_twice(); return 0; }
+"""
+    assert small(shop, "a.c", text) == {"compact_if", "compact_maybe"}
+
+
+def test_a_function_of_a_header_is_judged_by_its_header(shop: Workshop) -> None:
+    """So all units that include it say the same."""
+    header = """\
+int work(int n);
+static inline int decided_by_the_header(void) { return work(1); }
+static inline int decided_by_a_unit(void) { return work(2); }
+static inline int use(int x) { return x ? decided_by_the_header() : 0; }
+"""
+    text = '#include "a.h"\nint f(int x) { return (x ? decided_by_a_unit() : 0) + use(x); }\n'
+    defines = "int work(int n) { return n; }\n"
+    (shop.path / "a.h").write_text(header)
+    for unit in (text, text + defines):
+        assert small(shop, "a.c", unit) - {"f", "work"} == {"decided_by_a_unit", "use"}
+
+
+def test_what_is_never_expanded_is_no_part_of_its_callers(shop: Workshop) -> None:
+    body = "{ return a * b + b * c + c * a + (a ^ b ^ c) + (a & b & c); }"
+    text = f"""\
+static int expanded(int a, int b, int c) {body}
+__attribute__((noinline)) static int kept(int a, int b, int c) {body}
+int main(void) {{ return expanded(1, 2, 3) + kept(4, 5, 6); }}
+"""
+    assert small(shop, "a.c", text) == {"expanded"}
+
+
+def test_cxx_decisions(shop: Workshop) -> None:
+    text = """\
+int work(int n);
+struct Guard { ~Guard(); };
+Guard::~Guard() { work(1); }
+struct Shape {
+  virtual int area() { return work(2); }
+  int slow() { return work(3); }
+  int both(bool rare) { return rare ? slow() : 0; }
+};
+template <typename T> T generic(T x) { return work(4) + x; }
+int use(Shape &shape, int n) {
+  try {
+    if (n) Guard guard;
+    n += n ? generic(1) + shape.area() : shape.both(true);
+  } catch (int) {
+    n += work(5);
+  }
+  return n;
+}
+"""
+    assert small(shop, "a.cpp", text) == {"Guard::~Guard", "Shape::area", "Shape::both"}

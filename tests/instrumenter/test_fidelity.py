@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import EVERY_COMPILER, PREFIX, Workshop
+from workshop import EVERY_COMPILER, PREFIX, Workshop
 
 pytestmark = EVERY_COMPILER
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import Workshop
+from workshop import Workshop
 
 PROGRAM = """\
 #include <stdarg.h>

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from conftest import EVERY_COMPILER, Workshop
+from workshop import EVERY_COMPILER, Workshop
 
 WITH_GCC = pytest.mark.parametrize("family", ["gcc"], indirect=True)
 

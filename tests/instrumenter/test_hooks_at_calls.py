@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import EVERY_COMPILER, HERE, Workshop
+from workshop import EVERY_COMPILER, HERE, Workshop
 
 EVENTS = {
     "begin",

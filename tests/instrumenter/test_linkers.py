@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from conftest import PREFIX, Workshop
 from elftools.elf.elffile import ELFFile
+from workshop import PREFIX, Workshop
 
 PAGE = 4096
 MAIN = """\

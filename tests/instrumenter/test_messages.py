@@ -7,7 +7,7 @@ import pty
 import subprocess
 
 import pytest
-from conftest import PLAIN, PREFIX, Workshop
+from workshop import PLAIN, PREFIX, Workshop
 
 WARNS = """\
 #include "missing_prototype.h"

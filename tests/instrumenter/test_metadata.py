@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from conftest import HERE, Workshop
+from workshop import HERE, Workshop
 
 PROGRAM = """\
 #include <stdlib.h>

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 
 import pytest
-from conftest import EVERY_COMPILER, Workshop
+from workshop import EVERY_COMPILER, Workshop
 
 FUNCTIONS = """\
 int g(int, int), h(int, int);

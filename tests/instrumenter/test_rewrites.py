@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from conftest import EVERY_COMPILER, HERE, Workshop
+from workshop import EVERY_COMPILER, HERE, Workshop
 
 REWRITES = sorted(path for path in (HERE / "rewrites").iterdir() if path.is_dir())
 

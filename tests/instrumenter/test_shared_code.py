@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from conftest import EVERY_COMPILER, Workshop
+from workshop import EVERY_COMPILER, Workshop
 
 SHARED_H = """\
 #include <cstdio>

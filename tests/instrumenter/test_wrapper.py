@@ -7,10 +7,10 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 
 import pytest
-from conftest import EVERY_COMPILER, PREFIX, Workshop
+from patience import PATIENCE_SECONDS, wait_for
+from workshop import EVERY_COMPILER, PREFIX, Workshop
 
 MAIN = """\
 #include <stdio.h>
@@ -207,6 +207,13 @@ def test_passes_through_what_makes_no_object(pair: Workshop, arguments: list[str
     assert pair.cc(*arguments).stdout == pair.run("clang-19", *arguments).stdout
 
 
+def test_its_help_says_what_it_adds_then_the_real_compiler_says_the_rest(pair: Workshop) -> None:
+    own, _, rest = pair.cc("--help").stdout.partition("\n\n")
+    assert own.startswith("vprof-cc: ") and "--emit-tree DIR" in own and "VPROF_REAL_CC" in own
+    assert rest == pair.run("clang-19", "--help").stdout
+    assert pair.cc("--help", VPROF_DISABLE="1").stdout == rest
+
+
 def test_standard_input_is_compiled(pair: Workshop) -> None:
     done = subprocess.run(
         [PREFIX / "bin/vprof-cc", "-xc", "-", "-c", "-o", "x.o"], input=WORK, text=True, cwd=pair.path
@@ -236,15 +243,13 @@ def test_a_signal_ends_the_compiler_and_leaves_nothing(pair: Workshop) -> None:
     scratch = pair.path / "scratch"
     scratch.mkdir()
     slow = pair.path / "slow"
-    slow.write_text("#!/bin/sh\ncase \"$*\" in *-dM*) echo '#define __clang__ 1';; *) exec sleep 60;; esac\n")
+    slow.write_text("#!/bin/sh\ncase \"$*\" in *-dM*) echo '#define __clang__ 1';; *) exec sleep 6000;; esac\n")
     slow.chmod(0o755)
     env = {**os.environ, "TMPDIR": str(scratch), "VPROF_REAL_CC": str(slow)}
     child = subprocess.Popen([PREFIX / "bin/vprof-cc", "-c", "work.c"], cwd=pair.path, env=env)
-    deadline = time.monotonic() + 10
-    while not list(scratch.glob("*/*/manifest")) and time.monotonic() < deadline:
-        time.sleep(0.02)
+    wait_for(lambda: list(scratch.glob("*/*/manifest")), "the rewritten file", every_seconds=0.02)
     child.send_signal(signal.SIGTERM)
-    assert child.wait(timeout=10) == -signal.SIGTERM
+    assert child.wait(timeout=PATIENCE_SECONDS) == -signal.SIGTERM
     assert list(scratch.iterdir()) == []
 
 

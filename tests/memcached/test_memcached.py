@@ -4,23 +4,23 @@ import json
 import re
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from build_cache import Built
+from patience import PATIENCE_SECONDS, wait_for
 
 import vprof
 from vprof.api import Run
-from vprof.plan import Plan
-from vprof.server import Server
-from vprof.session import Session
-from vprof.target import Target
+from vprof.session.owned import Session
+from vprof.session.plan import Plan
+from vprof.target.server import Server
+from vprof.target.target import Target
 
 ADDRESS = ("127.0.0.1", 18965)
 CLIENTS = 8
-PATIENCE_SECONDS = 60
 PAUSE_SECONDS = 0.2
 """Of a client; far longer than what the server needs for a request."""
 SET, GET, MISS = b"set key 0 0 5\r\nvalue\r\n", b"get key\r\n", b"get nothing\r\n"
@@ -61,13 +61,6 @@ def recording(target: Target, trace: Path) -> Iterator[Session]:
         session.rotate(None)
 
 
-def wait_until(condition: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline, f"{what}: not within {PATIENCE_SECONDS} s"
-        time.sleep(0.05)
-
-
 def converse(target: Target, trace: Path, *turns: tuple[list[bytes], bytes]) -> Run:
     """One client: in each turn it sends the parts, with pauses between, and reads the answer. Then it closes."""
     with recording(target, trace) as session:
@@ -81,7 +74,7 @@ def converse(target: Target, trace: Path, *turns: tuple[list[bytes], bytes]) -> 
                 while len(received) < len(answer):
                     received += connection.recv(1 << 20)
                 assert received == answer
-        wait_until(lambda: session.stats()["intervals"] >= len(turns), "the last request has ended")
+        wait_for(lambda: session.stats()["intervals"] >= len(turns), "the last request has ended")
     return vprof.load(trace)
 
 
@@ -122,7 +115,7 @@ def test_a_client_that_only_connects_or_quits_has_no_request(target: Target, tmp
         with socket.create_connection(ADDRESS, timeout=PATIENCE_SECONDS) as connection:
             connection.sendall(MISS)
             assert connection.recv(100) == END
-        wait_until(lambda: session.stats()["intervals"] >= 1, "the request has ended")
+        wait_for(lambda: session.stats()["intervals"] >= 1, "the request has ended")
     run = vprof.load(tmp_path / "run.trace")
     assert len(run.intervals) == 1
     assert set(run.analysis.trace.excluded) <= {"aborted"}

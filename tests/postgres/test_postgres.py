@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from build_cache import Built
 
-from vprof import callgraph
-from vprof.heights import acyclic, heights
+from vprof.program import callgraph
+from vprof.program.heights import acyclic, heights
 
 CLIENTS = 8
 

@@ -5,27 +5,18 @@ import json
 import os
 import signal
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 from build_cache import Built, command
+from patience import wait_for
 from states import name_of, processes
 
-from vprof.plan import Plan
-from vprof.server import Server
-from vprof.session import Session
-from vprof.target import Target
+from vprof.session.owned import Session
+from vprof.session.plan import Plan
+from vprof.target.server import Server
+from vprof.target.target import Target
 
 ROOTS = Plan.of(["exec_simple_query"])
-PATIENCE_SECONDS = 120
-
-
-def wait_until(condition: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline, f"{what}: not within {PATIENCE_SECONDS} s"
-        time.sleep(0.1)
 
 
 def answers(server: Server, query: str = "select 1") -> str:
@@ -42,7 +33,7 @@ def committed(server: Server) -> int:
 def wait_until_written(trace: Path) -> None:
     """Until more is in the file than there is now."""
     size = trace.stat().st_size
-    wait_until(lambda: trace.stat().st_size > size, "the trace grows")
+    wait_for(lambda: trace.stat().st_size > size, "the trace grows")
 
 
 def analyzed(postgres: Built, trace: Path) -> dict:
@@ -66,17 +57,17 @@ def test_kill_of_vprof_record(postgres: Built, target: Target, tmp_path: Path) -
     trace = tmp_path / "run.trace"
     record = command("record", "--target", "postgres", "--seconds", 60, "-o", trace)
     vprof = subprocess.Popen(record, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **postgres.how())
-    wait_until(lambda: trace.exists() and answers(server), "the load begins")
+    wait_for(lambda: trace.exists() and answers(server), "the load begins")
     before = committed(server)
-    wait_until(lambda: committed(server) > before + 500, "some transactions")
+    wait_for(lambda: committed(server) > before + 500, "some transactions")
     wait_until_written(trace)
     collector = named("vprof-collector", vprof.pid)
     postmaster_file = server.folder / "data/postmaster.pid"
     postmaster = int(postmaster_file.read_text().split()[0])
     vprof.kill()
     vprof.wait()
-    wait_until(lambda: gone(collector), "the collector ends")
-    wait_until(lambda: gone(postmaster), "the server ends")
+    wait_for(lambda: gone(collector), "the collector ends")
+    wait_for(lambda: gone(postmaster), "the server ends")
     assert not postmaster_file.exists()
     assert analyzed(postgres, trace)["intervals"]["count"] > 0
 
@@ -87,7 +78,7 @@ def test_kill_of_the_collector(postgres: Built, target: Target, tmp_path: Path) 
     with Session.start(None, server.account.name) as session, server.running(session, ROOTS):
         session.rotate(trace)
         load = server.load(10, [])
-        wait_until(lambda: session.stats()["intervals"] > 500, "some transactions")
+        wait_for(lambda: session.stats()["intervals"] > 500, "some transactions")
         wait_until_written(trace)
         os.kill(named("vprof-collector", os.getpid()), signal.SIGKILL)
         assert load.wait() == 0, server.load_log.read_text()
@@ -102,11 +93,11 @@ def test_kill_of_a_backend(postgres: Built, target: Target, tmp_path: Path) -> N
     with Session.start(None, server.account.name) as session, server.running(session, ROOTS):
         session.rotate(before)
         load = server.load(60, [])
-        wait_until(lambda: session.stats()["intervals"] > 500, "some transactions")
+        wait_for(lambda: session.stats()["intervals"] > 500, "some transactions")
         backend = answers(server, "select pid from pg_stat_activity where application_name = 'pgbench' limit 1")
         os.kill(int(backend), signal.SIGKILL)
         load.wait()
-        wait_until(lambda: answers(server) == "1", "the server serves again")
+        wait_for(lambda: answers(server) == "1", "the server serves again")
         session.rotate(after)
         assert server.load(2, []).wait() == 0, server.load_log.read_text()
         session.rotate(None)

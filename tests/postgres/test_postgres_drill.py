@@ -4,7 +4,7 @@ import json
 
 from build_cache import Built
 
-from vprof.stacks import PSEUDO
+from vprof.tables.kinds import PSEUDO
 
 
 def test_a_short_drill_down_confirms_findings_or_says_why_not(postgres: Built) -> None:

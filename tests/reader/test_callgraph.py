@@ -1,21 +1,43 @@
-"""Calls, candidates, recursive groups, call paths, observed edges (ALGORITHMS sections 5 and 6)."""
+"""Calls, candidates, recursive groups, call paths, observed edges (docs/algorithms.md sections 5 and 6)."""
 
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
-import pytest
+from properties import seeds
 
-from vprof import callgraph
-from vprof.callgraph import CallGraph, Graph, add_observed, build, call_paths, components, paths_to, probed_children
-from vprof.metadata import Function, Symbol, Unit
+from vprof.program import callgraph
+from vprof.program.callgraph import (
+    CallGraph,
+    Graph,
+    add_observed,
+    build,
+    call_paths,
+    components,
+    paths_to,
+    probed_children,
+)
+from vprof.program.metadata import Function, Symbol, Unit
 
 
 def unit(*functions: Function, symbols: tuple[Symbol, ...] = (), taken: tuple[tuple[str, str], ...] = ()) -> Unit:
     named = {function.name for function in functions} | {symbol.name for symbol in symbols}
     callees = {callee for function in functions for callee, _ in function.calls}
     missing = tuple(Symbol(name, name, False) for name in sorted(callees - named))
-    return Unit("a.c", "c", "instrumented", "", 0, 0, list(functions), [*symbols, *missing], list(taken), [], [])
+    return Unit(
+        unit="a.c",
+        language="c",
+        status="instrumented",
+        reason="",
+        switch_addr=0,
+        switch_count=0,
+        functions=list(functions),
+        symbols=[*symbols, *missing],
+        taken=list(taken),
+        matched=[],
+        ignore_for_height=[],
+    )
 
 
 def function(name: str, *calls: str, site: int | None = 0, indirect: str = "") -> Function:
@@ -74,7 +96,7 @@ def test_call_paths_count_a_recursive_group_once() -> None:
     assert call_paths([[1], [0, 2], []], [0]) == 2
 
 
-@pytest.mark.parametrize("seed", range(10))
+@seeds(10)
 def test_the_paths_to_all_functions_are_all_paths(seed: int) -> None:
     """Without recursion every call path is counted where it ends."""
     chance = random.Random(seed)
@@ -93,7 +115,7 @@ def test_nothing_leads_to_what_the_root_does_not_reach() -> None:
     assert paths_to([[1], [], [1]], [0]) == [1, 1, 0]
 
 
-@pytest.mark.parametrize("seed", range(30))
+@seeds(30)
 def test_components_are_the_pairs_that_reach_each_other(seed: int) -> None:
     chance = random.Random(seed)
     size = 12
@@ -124,7 +146,8 @@ def caller(method: str) -> Function:
 def cxx_unit(*functions: Function, overrides: tuple[tuple[str, str], ...] = ()) -> Unit:
     named = {name for pair in overrides for name in pair} | {m for f in functions for m, _ in f.virtual}
     symbols = [Symbol(name, name, False) for name in sorted(named)]
-    return Unit("a.cpp", "c++", "instrumented", "", 0, 0, list(functions), symbols, [], [], [], overrides)
+    base = unit(*functions, symbols=tuple(symbols))
+    return replace(base, unit="a.cpp", language="c++", overrides=overrides)
 
 
 def test_a_virtual_call_means_all_overriding_methods_of_the_program() -> None:
@@ -156,3 +179,11 @@ def test_a_pure_method_with_one_implementation_is_called_directly() -> None:
 def test_a_method_of_a_library_is_called_directly_while_nothing_overrides_it() -> None:
     _, calls, candidates = virtual_calls(cxx_unit(caller("std::exception::what")))
     assert (calls["caller"], candidates["caller"]) == ({"std::exception::what"}, set())
+
+
+def test_between_are_those_on_a_way_that_leads_on() -> None:
+    f, one, two, blind, probed, g = range(6)
+    calls = [[one, blind, probed, g], [two], [g, one], [one, f], [g], [two]]
+    assert callgraph.between(calls, {one, two, blind}, f, g) == {one, two, blind}
+    assert callgraph.between(calls, {two, blind}, f, g) == set()
+    assert callgraph.between([[one], [one], [], [], [], []], {one}, f, g) == set()

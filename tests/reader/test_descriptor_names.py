@@ -4,9 +4,9 @@ import json
 import subprocess
 from pathlib import Path
 
-from vprof.callgraph import build
-from vprof.metadata import read_program
-from vprof.paths import native
+from vprof.installed import native
+from vprof.program.callgraph import build
+from vprof.program.metadata import read_program
 
 
 def test_ignored_names_travel_in_the_metadata(tmp_path: Path) -> None:

@@ -1,23 +1,27 @@
-"""Heights (ALGORITHMS section 5): of worked graphs, and what holds of any graph."""
+"""Heights (docs/algorithms.md section 5): of worked graphs, and what holds of any graph."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples, seeds
 
-from vprof.callgraph import Graph, components, reachable
-from vprof.heights import acyclic, close_no_cycle, heights, longest_chain
+from vprof.program.callgraph import Graph, components, reachable
+from vprof.program.heights import acyclic, close_no_cycle, heights, longest_chain
 
 
-def height_of(*, apart: frozenset[str] = frozenset(), **calls: str) -> dict[str, int]:
+def height_of(
+    *, apart: frozenset[str] = frozenset(), observed: Sequence[tuple[str, str]] = (), **calls: str
+) -> dict[str, int]:
     """Heights by name; a function's callees are separated by spaces, those that are not given call nothing."""
     names = list(dict.fromkeys([*calls, *(callee for callees in calls.values() for callee in callees.split())]))
     graph = [[names.index(callee) for callee in calls.get(name, "").split()] for name in names]
-    counting = acyclic(graph, names, {names.index(name) for name in apart})
+    seen = {(names.index(caller), names.index(callee)) for caller, callee in observed}
+    counting = acyclic(graph, names, {names.index(name) for name in apart}, seen)
     return dict(zip(names, heights(counting).tolist(), strict=True))
 
 
@@ -32,7 +36,31 @@ def test_calls_of_itself_do_not_add_height() -> None:
 def test_a_cycle_is_ordered_from_where_it_is_entered() -> None:
     """main enters the cycle a -> b -> c -> a at a; the call back to a does not count."""
     assert height_of(main="a", a="b", b="c", c="a leaf") == {"main": 4, "a": 3, "b": 2, "c": 1, "leaf": 0}
-    assert height_of(main="c", a="b", b="c", c="a leaf") == {"main": 3, "c": 2, "a": 1, "b": 0, "leaf": 0}
+
+
+def test_a_function_whose_calls_all_come_back_is_no_leaf() -> None:
+    """main enters at c; b only calls c, which leads on to leaf."""
+    assert height_of(main="c", a="b", b="c", c="a leaf") == {"main": 4, "c": 3, "a": 2, "b": 1, "leaf": 0}
+
+
+def test_what_was_observed_decides_inside_a_group() -> None:
+    """As in nginx, whose request's entry (handle) lies deeper from main than what it calls, and phases come back to it
+    by a pointer: by levels alone, run would be above handle."""
+    calls = {"main": "loop", "loop": "run handle_later", "handle_later": "x", "x": "handle", "handle": "run"}
+    calls |= {"run": "phase", "phase": "handle_later leaf"}
+    alone = height_of(**calls)
+    assert alone["run"] > alone["handle"]
+    seen = height_of(**calls, observed=[("handle", "run"), ("run", "phase"), ("phase", "leaf")])
+    assert seen["handle"] > seen["run"] > seen["phase"] > seen["leaf"]
+    assert seen["main"] > seen["loop"] > seen["handle"]
+
+
+def test_an_observed_path_through_a_function_without_a_probe_orders_its_ends() -> None:
+    """b -> a is the call that goes to a deeper level, yet b was seen below a."""
+    calls = {"main": "b", "b": "a leaf", "a": "off", "off": "b"}
+    assert height_of(**calls)["b"] > height_of(**calls)["a"]
+    seen = height_of(**calls, observed=[("a", "b")])
+    assert seen["a"] > seen["b"]
 
 
 def test_a_cycle_entered_at_two_places_is_ordered_by_name() -> None:
@@ -75,6 +103,7 @@ GRAPHS = st.integers(1, 14).flatmap(
 )
 
 
+@examples(100)
 @given(GRAPHS)
 def test_calls_between_groups_go_down(graph: Graph) -> None:
     counting = acyclic(graph, keys(graph))
@@ -85,6 +114,7 @@ def test_calls_between_groups_go_down(graph: Graph) -> None:
         assert all(height[f] > height[callee] for callee in outside)
 
 
+@examples(100)
 @given(GRAPHS)
 def test_what_counts_has_no_cycle_and_is_all_that_can(graph: Graph) -> None:
     """So a function is higher than any callee that does not come back to it by calls that count."""
@@ -92,6 +122,10 @@ def test_what_counts_has_no_cycle_and_is_all_that_can(graph: Graph) -> None:
     height = heights(counting)
     assert max(map(len, components(counting))) == 1
     for f, callees in enumerate(graph):
+        kept = set(counting[f]) & set(callees)
+        if not kept:
+            assert set(counting[f]) == (below_group(graph, f) if callees else set())
+            continue
         assert set(counting[f]) <= set(callees)
         for callee in callees:
             comes_back = f in reachable(counting, [callee])
@@ -99,6 +133,23 @@ def test_what_counts_has_no_cycle_and_is_all_that_can(graph: Graph) -> None:
             assert comes_back or height[f] > height[callee]
 
 
+def below_group(graph: Graph, f: int) -> set[int]:
+    """What the recursive group of f calls outside."""
+    group = next(set(members) for members in components(graph) if f in members)
+    return {callee for member in group for callee in graph[member]} - group if len(group) > 1 else set()
+
+
+@examples(300)
+@given(GRAPHS, st.lists(st.tuples(st.integers(0, 13), st.integers(0, 13)), max_size=12))
+def test_no_caller_is_below_its_callee_on_an_observed_path(graph: Graph, pairs: list[tuple[int, int]]) -> None:
+    """Whatever else may be called, where what was observed has no cycle: these go from lower to higher numbers."""
+    observed = {(min(f, g), max(f, g)) for f, g in pairs if f != g and max(f, g) < len(graph)}
+    height = heights(acyclic(graph, keys(graph), observed=observed))
+    for f, g in observed:
+        assert height[f] > height[g]
+
+
+@examples(100)
 @given(GRAPHS, st.randoms(use_true_random=False))
 def test_heights_do_not_depend_on_the_numbers_of_functions(graph: Graph, chance: random.Random) -> None:
     names = keys(graph)
@@ -119,7 +170,7 @@ def keys(graph: Graph) -> list[str]:
     return [f"f{f:03}" for f in range(len(graph))]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@seeds(5)
 def test_a_topological_order_kept_up_says_the_same_as_a_search_for_each_edge(seed: int) -> None:
     chance = random.Random(seed)
     size = 60

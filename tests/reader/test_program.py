@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from vprof.chunks import TraceFile
-from vprof.model import Program
-from vprof.program import Sites, describe, read_sites
+from vprof.tables.model import Program
+from vprof.trace.chunks import TraceFile
+from vprof.trace.described import Sites, describe, read_sites
 
 
 def defined(name: str, site: int | None, *calls: int, noreturn: bool = False) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def trace_file(*modules: tuple[int, int, bytes]) -> TraceFile:
     """Modules as (base, address of the section, metadata)."""
     file = TraceFile(Path("run.trace"), 0, "")
     for index, (base, address, metadata) in enumerate(modules):
-        where = {"path": f"m{index}", "base": base, "section_addr": address, "state": "mapped"}
+        where = {"path": f"m{index}", "base": base, "count": 4096, "section_addr": address, "state": "mapped"}
         file.events.append({"event": "module", "index": index, **where})
         if metadata:
             file.metadata[index] = metadata
@@ -63,7 +63,7 @@ def numbers(*values: int) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 def program(sites: Sites, on: set[int], observed: list[tuple[int, int]] | None = None) -> Program:
     entries = np.array([0], np.int32)
-    return describe(sites, frozenset(on), observed or [], entries)[0]
+    return describe(sites, np.array(sorted(on), np.int64), observed or [], entries)[0]
 
 
 def test_a_number_is_the_base_plus_the_place_in_the_section() -> None:

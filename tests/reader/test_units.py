@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from vprof.errors import VprofError
-from vprof.metadata import distinct, parse_units, read_program
+from vprof.program.metadata import distinct, parse_units, read_program
 
 UNIT: dict[str, Any] = {
     "schema": "vprof-unit/1",
@@ -81,9 +81,9 @@ def test_units_share_what_they_say_alike() -> None:
         ),
         "prog",
     )
-    found = [(f.name, f.site, f.left) for f in one.functions]
+    found = [(f.name, f.site, f.no_site) for f in one.functions]
     assert found == [("s", None, "small"), ("f", 0, None), ("last", 1, None)]
-    assert [(f.name, f.site, f.left) for f in other.functions] == [("f", 0, None), ("s", None, "macro")]
+    assert [(f.name, f.site, f.no_site) for f in other.functions] == [("f", 0, None), ("s", None, "macro")]
     assert one.functions[1].calls is other.functions[0].calls
     assert one.functions[1].calls == [("c:@F@g", 17)]
     assert one.taken == other.taken == [("c:@F@g", "int (int)")]
@@ -110,7 +110,7 @@ def test_a_unit_says_what_is_in_it() -> None:
     [unit] = parse_units(packed(), "prog")
     [f] = unit.functions
     assert (unit.unit, unit.status, unit.switch_addr, unit.switch_count) == ("/src/a.c", "instrumented", 0x4040, 1)
-    assert (f.name, f.file, f.line, f.site, f.left) == ("f", "/src/a.c", 12, 0, None)
+    assert (f.name, f.file, f.line, f.site, f.no_site) == ("f", "/src/a.c", 12, 0, None)
     assert f.calls == [("c:@F@g", 17)]
     assert f.indirect == [("int (int)", 25)]
     assert [(symbol.name, symbol.noreturn) for symbol in unit.symbols] == [("g", True)]

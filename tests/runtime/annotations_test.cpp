@@ -1,6 +1,8 @@
 // The functions of vprof/vprof.h: the records they write, and the calls that write none.
 #include <time.h>
 
+#include <algorithm>
+
 #include "in_process.h"
 #include "mappings.h"
 #include "sync.h"
@@ -54,21 +56,37 @@ int64_t told_age(Slot *slot, uint64_t created_ns, int clock) {
   return static_cast<int64_t>(records.at(1).w1);
 }
 
+uint64_t now_ns(int clock) {
+  timespec t;
+  EXPECT_EQ(clock_gettime(clock, &t), 0);
+  return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
+}
+
+// Of CLOCK_MONOTONIC nothing is older than the machine's start, which may have been seconds ago.
 TEST(Annotations, ABeginTellsHowLongAgoTheRequestWasCreated) {
   on_new_thread([](Slot *slot) {
     for (const int clock : {CLOCK_REALTIME, CLOCK_MONOTONIC}) {
-      timespec t;
-      ASSERT_EQ(clock_gettime(clock, &t), 0);
-      const uint64_t now = static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
-      const int64_t minute = 60'000'000'000;
-      EXPECT_NEAR(static_cast<double>(told_age(slot, now - minute, clock)), 60e9, 10e9);
-      EXPECT_NEAR(static_cast<double>(told_age(slot, now + minute, clock)), -60e9, 10e9);
-      EXPECT_GT(told_age(slot, UINT64_MAX, clock), 3600 * int64_t{1'000'000'000});
+      const uint64_t now = now_ns(clock), age = std::min<uint64_t>(now / 2, 60'000'000'000);
+      const double expected = static_cast<double>(age);
+      EXPECT_NEAR(static_cast<double>(told_age(slot, now - age, clock)), expected, 10e9);
+      EXPECT_NEAR(static_cast<double>(told_age(slot, now + age, clock)), -expected, 10e9);
+      EXPECT_NEAR(static_cast<double>(told_age(slot, 1, clock)), static_cast<double>(now), 10e9);
       EXPECT_EQ(told_age(slot, 0, clock), kNotCreated);
     }
     EXPECT_EQ(told_age(slot, 1, -1), kNotCreated);
     vprof_interval_begin_created(0, "none", 1, CLOCK_MONOTONIC);
     EXPECT_EQ(take_records(slot).size(), 0u);
+  });
+}
+
+// What programs write for "never" must not become an age that a reader believes, however long the machine has been up.
+TEST(Annotations, ATimeThatNoClockReachesIsInTheFuture) {
+  on_new_thread([](Slot *slot) {
+    for (const int clock : {CLOCK_REALTIME, CLOCK_MONOTONIC})
+      for (const uint64_t never : {UINT64_MAX, UINT64_MAX - now_ns(clock), uint64_t{1} << 63, uint64_t{INT64_MAX}}) {
+        EXPECT_LT(told_age(slot, never, clock), 0) << never;
+        EXPECT_NE(told_age(slot, never, clock), kNotCreated) << never;
+      }
   });
 }
 

@@ -1,8 +1,13 @@
 // Small parts of the collector.
 #include <gtest/gtest.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <memory>
 
 #include "elf_meta.h"
 #include "json.h"
+#include "module_table.h"
 #include "process.h"
 #include "recorder.h"
 #include "switchboard.h"
@@ -40,6 +45,48 @@ TEST(ElfMeta, AbsentSectionAndOtherFilesGiveNothing) {
   EXPECT_FALSE(read_unit_metadata("/nonexistent").has_value());
 }
 
+TEST(ElfMeta, APipeOrDeviceIsNotOpened) {
+  const std::string pipe = testing::TempDir() + "pipe" + std::to_string(getpid());
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_FALSE(read_unit_metadata(pipe).has_value()) << "and nobody waits for a writer";
+  EXPECT_FALSE(read_unit_metadata("/dev/zero").has_value());
+  unlink(pipe.c_str());
+}
+
+// Programs may write anything over the table, at any time.
+TEST(ModuleTable, KnowsEachModuleOnceAndOnlyIfItIsPossible) {
+  auto memory = std::make_unique<unsigned char[]>(sizeof(Arena) + 64);
+  Arena *arena = reinterpret_cast<Arena *>((reinterpret_cast<uintptr_t>(memory.get()) + 63) / 64 * 64);
+  const auto append = [arena](uint32_t base, uint32_t count) {
+    Module &m = arena->modules[arena->module_count.fetch_add(1)];
+    m.base = base;
+    m.count = count;
+    m.state = Module::kMapped;
+    memset(m.path, 'x', sizeof m.path);  // without an end
+  };
+  ModuleTable table(arena);
+  append(0, 2 * kPage);
+  append(kPage, kPage);          // of the first
+  append(kMaxSites, kPage);      // behind all
+  append(2 * kPage, kMaxSites);  // too many
+  append(~0u & ~(kPage - 1), 2 * kPage);
+  append(2 * kPage + 1, kPage);
+  append(3 * kPage, kPage);
+  std::vector<uint32_t> counts;
+  for (const KnownModule &m : table.refresh()) counts.push_back(m.mapped ? m.count : 0);
+  EXPECT_EQ(counts, (std::vector<uint32_t>{2 * kPage, 0, 0, 0, 0, 0, kPage}));
+  EXPECT_EQ(table.sites_used(), 4 * kPage);
+  arena->modules[0].count = kMaxSites;
+  arena->module_count = ~0u;
+  EXPECT_EQ(table.refresh().size(), kMaxModules);
+  EXPECT_EQ(table.known()[0].count, 2 * kPage);
+  EXPECT_EQ(table.sites_used(), 4 * kPage);
+}
+
+TEST(Process, NumbersThatMeanGroupsAreNoProcesses) {
+  for (const uint32_t pid : {0u, 0x80000000u, 0xffffffffu, 0xffffff00u}) EXPECT_EQ(process_start(pid), 0u);
+}
+
 TEST(Process, StartNamesALiveProcess) {
   const uint32_t self = static_cast<uint32_t>(getpid());
   EXPECT_NE(process_start(self), 0u);
@@ -67,10 +114,17 @@ TEST(Times, OfRecordsAreThoseNearestToNow) {
       EXPECT_EQ(time_of(make_record(Kind::kInvocation, at, 0, 0), now), at);
 }
 
+TEST(Times, OfOverwrittenRecordsAreNoneBeforeTheClockBegan) {
+  const Record first = {~uint64_t{0}, 0};
+  EXPECT_EQ(base_of_chunk(first, 1000), 0u);
+  EXPECT_EQ(base_of_chunk(make_record(Kind::kInvocation, 900, 0, 0), 1000), 900u);
+}
+
 // runtime/README.md, "Memory", says so.
 TEST(Memory, OfASessionIsItsTablesAndASlotPerThread) {
-  EXPECT_EQ(Arena::stride_for(512 << 10), 561152u);
-  EXPECT_LT(Arena::size_for(96, 512 << 10) + kMaxSites, 64u << 20) << "a container's /dev/shm";
+  const Layout usual = {96, 32768};
+  EXPECT_EQ(usual.stride(), 561152u);
+  EXPECT_LT(usual.arena_size() + kMaxSites, 64u << 20) << "a container's /dev/shm";
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Forced schedules: the recorded wake-up and created-by edges are exactly the forced ones (ALGORITHMS "Sync
-// semantics").
+// Forced schedules: the recorded wake-up and created-by edges are exactly the forced ones (docs/algorithms.md
+// section 7).
 #include <algorithm>
 #include <sstream>
 
@@ -32,6 +32,25 @@ std::vector<std::string> edges_in(const DecodedTrace &trace) {
     }
   std::sort(edges.begin(), edges.end());
   return edges;
+}
+
+// A HELD record (TRACE_FORMAT.md section 2.6).
+struct Held {
+  uint64_t thread;
+  uint64_t since;
+  uint64_t release;
+  uint64_t object;
+};
+
+std::vector<Held> held_in(const DecodedTrace &trace, unsigned cls) {
+  std::vector<Held> found;
+  for (const auto &[uid, list] : trace.records)
+    for (size_t i = 0; i < list.size(); ++i) {
+      if (list[i].kind != 0) continue;
+      EXPECT_EQ(list[i + 1].kind, 7u);
+      if (list[i].aux == (1 << 8 | cls)) found.push_back({uid, list[i].w1, list[i].time, list[i + 1].w1});
+    }
+  return found;
 }
 
 std::vector<std::string> sorted_lines(const std::string &text) {
@@ -92,6 +111,43 @@ std::vector<std::vector<std::string>> each(const std::vector<Kind> &kinds) {
   return all;
 }
 
+// The last wait of all: a writer for two readers, of whom one was there before and the other came meanwhile.
+void check_holds(const std::string &name) {
+  Recording recording;
+  Running running({program(name), "readers-in-turn"}, recording.session());
+  std::string output;
+  ASSERT_EQ(running.wait(&output), 0) << output;
+  const DecodedTrace trace = recording.finish();
+  DecodedRecord wait{}, object{}, peer{};
+  for (const auto &[uid, list] : trace.records)
+    for (size_t i = 0; i + 2 < list.size(); ++i)
+      if (list[i].kind == 6 && list[i].aux == 6 && list[i].time > wait.time)
+        wait = list[i], object = list[i + 1], peer = list[i + 2];
+  ASSERT_NE(wait.time, 0u);
+  std::vector<Held> held = held_in(trace, 6);
+  held.erase(std::remove_if(held.begin(), held.end(),
+                            [&](const Held &h) { return h.release < wait.w1 || h.release > wait.time; }),
+             held.end());
+  std::sort(held.begin(), held.end(), [](const Held &a, const Held &b) { return a.release < b.release; });
+  ASSERT_EQ(held.size(), 2u) << name;
+  EXPECT_LT(held[0].since, wait.w1);
+  EXPECT_NE(held[0].since, 0u);
+  EXPECT_GT(held[1].since, wait.w1);
+  EXPECT_LT(held[1].since, held[0].release);
+  EXPECT_EQ(held[1].release, peer.time);
+  EXPECT_EQ(held[1].thread, peer.w1);
+  for (const Held &h : held) EXPECT_EQ(h.object, ~object.w1) << "the side of the readers";
+}
+
+TEST(Holds, EachReaderTellsSinceWhenItHadTheLock) {
+  check_holds("rwlock_edges");
+}
+
+// Sanitizers do not know static programs (CMakePresets.json).
+TEST(StaticHolds, EachReaderTellsSinceWhenItHadTheLock) {
+  check_holds("static_rwlock_edges");
+}
+
 std::string name_of(const testing::TestParamInfo<std::vector<std::string>> &info) {
   return test_name(info.param[0] + "_" + info.param[1]);
 }
@@ -99,7 +155,7 @@ std::string name_of(const testing::TestParamInfo<std::vector<std::string>> &info
 INSTANTIATE_TEST_SUITE_P(
     Scenarios, KindEdges,
     testing::ValuesIn(each({
-        {"rwlock_edges", {"last-reader", "writer", "writers", "timeout"}},
+        {"rwlock_edges", {"last-reader", "readers-in-turn", "writer", "writers", "timeout"}},
         {"lock_edges", {"spin", "many-signals", "owner-died", "reused", "uncontended"}},
         {"meeting_edges", {"barrier", "once", "once-c11"}},
         {"c11_edges", {"mutex", "condition", "join"}},

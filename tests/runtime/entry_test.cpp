@@ -107,10 +107,32 @@ TEST(Entry, CallsThatAreTooDeepKeepTheRegisters) {
   });
 }
 
+// Another process of the session may have written any depth: no frame and no call number beyond the stack is touched.
+TEST(Entry, AnOverwrittenDepthIsNoIndex) {
+  on_new_thread([](Slot *slot) {
+    const uint16_t *behind = t_thread.calls + kMaxFrames;  // of the next slot
+    const std::vector<uint16_t> before(behind, behind + kMaxFrames);
+    uint64_t frames[2];
+    for (const uint32_t depth : {kMaxFrames, kMaxFrames + 1, 2 * kMaxFrames, 1u << 31, ~0u}) {
+      slot->depth.store(depth);
+      enter_by_either(70, &frames[1]);
+      slot->depth.store(depth);
+      look_before_top(slot);
+      slot->depth.store(depth);
+      leave_checked(&frames[1]);
+      slot->depth.store(depth);
+      leave_for(slot, ~uint64_t{0}, ticks());
+    }
+    slot->depth.store(0);
+    look_before_top(slot);
+    EXPECT_EQ(before, std::vector<uint16_t>(behind, behind + kMaxFrames));
+  });
+}
+
 TEST(Entry, AFullRingKeepsTheRegisters) {
   on_new_thread([](Slot *slot) {
     uint64_t frame;
-    const uint64_t capacity = slot->ring.capacity();
+    const uint64_t capacity = records_of(slot).capacity;
     for (uint64_t i = 0; i < capacity; ++i) {
       enter_checked(70, &frame, t_thread.calls);
       leave_checked(&frame);
@@ -123,6 +145,12 @@ TEST(Entry, AFullRingKeepsTheRegisters) {
 }
 
 // Each call looks at what the kernel has done meanwhile: the word is a thread variable here that is always 0.
+static uint64_t thread_cpu_ns() {
+  timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<uint64_t>(t.tv_sec) * 1000000000 + static_cast<uint64_t>(t.tv_nsec);
+}
+
 TEST(Entry, LooksAtTimeOffTheCpuKeepTheRegisters) {
   static __thread uint64_t word __attribute__((tls_model("initial-exec")));
   on_new_thread([](Slot *slot) {
@@ -130,8 +158,9 @@ TEST(Entry, LooksAtTimeOffTheCpuKeepTheRegisters) {
     __asm__("movq %%fs:0, %0" : "=r"(self));
     vprof_switch_word = reinterpret_cast<char *>(&word) - reinterpret_cast<char *>(self);
     for (uint32_t i = 0; i < 2; ++i, word = 0) enter_checked(70 + i, &frames[1 - i], t_thread.calls + i);
-    const uint64_t sleep_began = ticks();
+    const uint64_t sleep_began = ticks(), cpu_before_ns = thread_cpu_ns();
     usleep(1000);
+    const uint64_t cpu_ns = thread_cpu_ns() - cpu_before_ns;  // the sleep begins before the thread is off the CPU
     const uint64_t sleep_ended = ticks();
     for (uint32_t i = 0; i < 2; ++i, word = 0) leave_checked(&frames[i]);
     vprof_switch_word = 0;
@@ -140,7 +169,7 @@ TEST(Entry, LooksAtTimeOffTheCpuKeepTheRegisters) {
     while (i < records.size() && (kind_of(records[i]) != Kind::kOffCpu || !(aux_of(records[i]) & kOffBlocked))) ++i;
     ASSERT_LT(i + 1, records.size());
     const Record sleep = records[i], inner = records[i + 1];
-    EXPECT_GE(sleep.w1, 1000000u);
+    EXPECT_GE(sleep.w1 + cpu_ns, 1000000u);
     EXPECT_GE(time_of(sleep, sleep_ended), sleep_ended);
     EXPECT_EQ(kind_of(inner), Kind::kInvocation);
     EXPECT_EQ(time_of(inner, sleep_ended), time_of(sleep, sleep_ended)) << "the look is not the call's time";
@@ -164,6 +193,14 @@ TEST(Entry, CallsCarryTheNumberOfTheirPlace) {
     EXPECT_EQ(site_of(records[0].w1), 71u);
     EXPECT_EQ(call_of(records[1].w1), 0u);
   });
+}
+
+// 2^20 ticks are half a millisecond at 2 GHz.
+TEST(Look, TellsWhatWasTakenWithoutASwitchIfItIsAsMuchAsALookWaits) {
+  EXPECT_TRUE(was_taken(2790000, 3200000, 6400000)) << "most of the time since the last look";
+  EXPECT_TRUE(was_taken(600000, 1000000000, 2000000000)) << "a small part of a long time";
+  EXPECT_FALSE(was_taken(300000, 1000000, 2000000)) << "any event may have come after it";
+  EXPECT_FALSE(was_taken(0, 1000000, 2000000));
 }
 
 }  // namespace

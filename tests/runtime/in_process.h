@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
@@ -24,7 +25,7 @@ inline Arena *test_arena() {
     char name[] = "/tmp/vprof-unit-XXXXXX";
     SessionOptions options;
     options.directory = std::string(mkdtemp(name)) + "/session";
-    options.slots = 32;
+    options.slots = 128;
     options.ring_bytes = 16384;
     EXPECT_EQ(files.create(options), "");
     const bool attached = attach(options.directory.c_str());
@@ -35,11 +36,13 @@ inline Arena *test_arena() {
   return ready ? files.arena() : nullptr;
 }
 
+// Of a slot that no other thread has had before.
 inline std::vector<Record> take_records(Slot *slot) {
-  const Ring::Span span = slot->ring.peek();
+  static std::map<Slot *, uint64_t> taken;
+  const Ring::Span span = slot->ring.peek(records_of(slot), taken[slot]);
   std::vector<Record> records;
   for (int i = 0; i < 2; ++i) records.insert(records.end(), span.first[i], span.first[i] + span.count[i]);
-  slot->ring.consume(span.total());
+  slot->ring.consume_to(taken[slot] += span.total());
   return records;
 }
 

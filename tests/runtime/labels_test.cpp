@@ -1,6 +1,7 @@
 #include "labels.h"
 
 #include <gtest/gtest.h>
+#include <string.h>
 
 #include <memory>
 #include <set>
@@ -35,6 +36,16 @@ TEST(Labels, AFullTableGivesNone) {
   EXPECT_EQ(table->intern("one more"), 0u);
   EXPECT_EQ(table->intern("17"), 17u);
   EXPECT_EQ(table->last(), LabelTable::kMaxLabels);
+}
+
+// Another process of the session may have written anything over it.
+TEST(Labels, AnOverwrittenTableGivesNoneAndEnds) {
+  auto table = std::make_unique<LabelTable>();
+  for (const int byte : {0x01, 0x03, 0x41, 0xff}) {
+    memset(static_cast<void *>(table.get()), byte, sizeof *table);
+    EXPECT_LE(table->intern("new_order"), LabelTable::kMaxLabels) << byte;
+    EXPECT_LE(table->last(), LabelTable::kMaxLabels);
+  }
 }
 
 TEST(Labels, RacingThreadsAgree) {

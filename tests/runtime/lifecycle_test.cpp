@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <sstream>
 
@@ -204,13 +205,33 @@ TEST_P(Signals, NeverUnpairProbes) {
 INSTANTIATE_TEST_SUITE_P(Stacks, Signals, testing::Values("signals", "signals-alternate"),
                          [](const auto &info) { return info.index == 0 ? "OwnStack" : "AlternateStack"; });
 
+std::ptrdiff_t open_files(const Running &running) {
+  return std::distance(std::filesystem::directory_iterator("/proc/" + std::to_string(running.pid()) + "/fd"), {});
+}
+
+// A program without vprof, which has what we have open, and no more.
+std::ptrdiff_t inherited_files() {
+  Running plain({"/bin/cat"}, "");
+  plain.write_line("started");
+  EXPECT_EQ(plain.read_line(), "started");
+  return open_files(plain);
+}
+
+// Whatever sessions others have on this machine meanwhile.
 TEST(Lifecycle, WithoutASessionNothingIsTouched) {
-  const std::string before = std::to_string(std::distance(std::filesystem::directory_iterator("/dev/shm"), {}));
-  Running running({program("calls"), "1000"}, "");
-  std::string output;
-  EXPECT_EQ(running.wait(&output), 0);
-  EXPECT_EQ(output, "0\n");
-  EXPECT_EQ(before, std::to_string(std::distance(std::filesystem::directory_iterator("/dev/shm"), {})));
+  const std::ptrdiff_t inherited = inherited_files();
+  Running running({program("lives"), "flip"}, "");
+  ASSERT_EQ(running.read_line(), "running");
+  running.write_line("");
+  ASSERT_EQ(running.read_line(), "called");
+  const std::string process = "/proc/" + std::to_string(running.pid());
+  std::ifstream maps(process + "/maps");
+  for (std::string line; std::getline(maps, line);)
+    EXPECT_EQ(line.find("s ", line.find(' ')), std::string::npos) << "shared memory: " << line;
+  EXPECT_EQ(open_files(running), inherited);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(process + "/task"), {}), 1);
+  running.close_input();
+  EXPECT_EQ(running.wait(), 0);
 }
 
 // A directory that others can write to, or a symlink, is not ours: the program runs, unrecorded.

@@ -1,4 +1,5 @@
 // Loss accounting of whole threads: written = stored + dropped, exactly.
+#include "holds.h"
 #include "in_process.h"
 #include "shadow_stack.h"
 #include "vprof/vprof.h"
@@ -65,6 +66,21 @@ TEST(Loss, NestedWriterIsCounted) {
     EXPECT_EQ(slot->ring.dropped(), 1u);
     EXPECT_EQ(take_records(slot).back().w1, 2u);
   });
+}
+
+// To learn its number a thread locks a mutex, whose place in the object table may be that of an object others wait for.
+TEST(Loss, HoldsAreNotMissedWhileAThreadTakesItsSlot) {
+  ASSERT_NE(test_arena(), nullptr);
+  std::thread([] {
+    t_thread.claiming = true;
+    keep_hold(5, 1);
+    EXPECT_EQ(end_hold(5).since, 0u);
+    EXPECT_EQ(t_thread.missed, 0u);
+    EXPECT_EQ(current_slot(), nullptr);
+    EXPECT_EQ(t_thread.missed, 1u) << "a record is";
+    t_thread.missed = 0;
+    t_thread.claiming = false;
+  }).join();
 }
 
 TEST(Loss, ErrnoIsKept) {

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -79,14 +80,15 @@ class WithoutOffCpu {
 
 std::string program(const std::string &name);
 
-// Waits up to 5 s until `condition()` holds.
+// Waits until `condition()` holds; gives up after 20 minutes, which no machine is so busy to need.
 template <typename Condition>
 bool eventually(Condition condition) {
-  for (int i = 0; i < 1000; ++i) {
-    if (condition()) return true;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(20);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
     usleep(5000);
   }
-  return false;
+  return true;
 }
 
 #endif

@@ -15,11 +15,18 @@ constexpr uint64_t kCapacity = 256;
 struct RingWithRecords {
   Ring ring;
   Record records[kCapacity];
+  uint64_t taken = 0;
+
+  Records place() { return {records, kCapacity}; }
+  bool push(const Record *event, unsigned n, Space space, uint64_t now) {
+    return ring.push(place(), event, n, space, now);
+  }
+  Ring::Span peek() { return ring.peek(place(), taken); }
+  void consume(uint64_t n) { ring.consume_to(taken += n); }
 };
 
 std::unique_ptr<RingWithRecords> make_ring() {
   auto r = std::make_unique<RingWithRecords>();
-  r->ring.init(kCapacity, offsetof(RingWithRecords, records) - offsetof(RingWithRecords, ring));
   r->ring.reset();
   return r;
 }
@@ -28,11 +35,11 @@ Record numbered(uint64_t n) {
   return make_record(Kind::kEnqueue, n, 0, n);
 }
 
-std::vector<Record> take_all(Ring &ring) {
-  const Ring::Span span = ring.peek();
+std::vector<Record> take_all(RingWithRecords &r) {
+  const Ring::Span span = r.peek();
   std::vector<Record> records;
   for (int i = 0; i < 2; ++i) records.insert(records.end(), span.first[i], span.first[i] + span.count[i]);
-  ring.consume(span.total());
+  r.consume(span.total());
   return records;
 }
 
@@ -42,9 +49,9 @@ TEST(Ring, KeepsOrderAcrossTheWrap) {
   for (uint64_t written = 0; written < 10 * kCapacity;) {
     for (int i = 0; i < 100; ++i, ++written) {
       const Record record = numbered(written);
-      ASSERT_TRUE(r->ring.push(&record, 1, Space::kNormal, written));
+      ASSERT_TRUE(r->push(&record, 1, Space::kNormal, written));
     }
-    for (const Record &record : take_all(r->ring)) ASSERT_EQ(record.w1, next++);
+    for (const Record &record : take_all(*r)) ASSERT_EQ(record.w1, next++);
   }
   EXPECT_EQ(next, r->ring.committed());
   EXPECT_EQ(r->ring.dropped(), 0u);
@@ -55,28 +62,28 @@ TEST(Ring, ReserveTakesIntervalsWhenInvocationsAreDropped) {
   uint64_t stored = 0;
   for (uint64_t i = 0; i < 2 * kCapacity; ++i) {
     const Record record = numbered(i);
-    stored += r->ring.push(&record, 1, Space::kNormal, i);
+    stored += r->push(&record, 1, Space::kNormal, i);
   }
   EXPECT_EQ(stored, kCapacity - kCapacity / 16);
   const Record interval = make_record(Kind::kIntervalEnd, 1, 0, 1);
   uint64_t intervals = 0;
-  while (r->ring.push(&interval, 1, Space::kReserved, 9999)) ++intervals;
+  while (r->push(&interval, 1, Space::kReserved, 9999)) ++intervals;
   EXPECT_EQ(intervals, kCapacity / 16);
-  EXPECT_EQ(take_all(r->ring).size(), kCapacity);
+  EXPECT_EQ(take_all(*r).size(), kCapacity);
 }
 
 TEST(Ring, TellsALossOnceThereIsRoom) {
   auto r = make_ring();
   for (uint64_t i = 0; i < kCapacity; ++i) {
     const Record record = numbered(i);
-    r->ring.push(&record, 1, Space::kNormal, i);
+    r->push(&record, 1, Space::kNormal, i);
   }
   const uint64_t dropped = r->ring.dropped();
   EXPECT_EQ(dropped, kCapacity / 16);
-  take_all(r->ring);
+  take_all(*r);
   const Record record = numbered(1);
-  ASSERT_TRUE(r->ring.push(&record, 1, Space::kNormal, 777));
-  const std::vector<Record> after = take_all(r->ring);
+  ASSERT_TRUE(r->push(&record, 1, Space::kNormal, 777));
+  const std::vector<Record> after = take_all(*r);
   ASSERT_EQ(after.size(), 3u);
   EXPECT_EQ(kind_of(after[0]), Kind::kLost);
   EXPECT_EQ(after[0].w0 & kTimeMask, 777u);
@@ -88,7 +95,7 @@ TEST(Ring, TellsALossOnceThereIsRoom) {
 TEST(Ring, AnOverwrittenTailYieldsNothing) {
   auto r = make_ring();
   *reinterpret_cast<uint64_t *>(&r->ring) = 1u << 30;  // a stray write of the host program
-  EXPECT_EQ(r->ring.peek().total(), 0u);
+  EXPECT_EQ(r->peek().total(), 0u);
 }
 
 // Two threads, random event sizes and pauses: every event arrives whole and in order or is counted in a LOST record.
@@ -102,17 +109,17 @@ TEST(Ring, ConcurrentUseLosesNothingUncounted) {
     for (uint64_t i = 1; i <= kEvents; ++i) {
       const unsigned n = 1 + random() % 3;
       const Record event[3] = {numbered(i), make_record(Kind::kObject, 0, 0, i), make_record(Kind::kPeer, 0, n, i)};
-      r->ring.push(event, n, random() % 8 == 0 ? Space::kReserved : Space::kNormal, i);
+      r->push(event, n, random() % 8 == 0 ? Space::kReserved : Space::kNormal, i);
       wanted += n;
       if (random() % 1000 == 0) std::this_thread::yield();
     }
-    r->ring.flush_loss(kEvents + 1);
+    r->ring.flush_loss(r->place(), kEvents + 1);
     done = true;
   });
   uint64_t events = 0, last = 0, follow = 0, lost = 0, overhead = 0;
   for (bool finished = false; !finished;) {
     finished = done;
-    for (const Record &record : take_all(r->ring)) {
+    for (const Record &record : take_all(*r)) {
       if (kind_of(record) == Kind::kLost || kind_of(record) == Kind::kCount) {
         lost += kind_of(record) == Kind::kCount ? record.w1 : 0;
         ++overhead;

@@ -26,5 +26,7 @@ def lab() -> Iterator[Lab]:
 @pytest.mark.parametrize("fault", FAULTS)
 def test_nothing_is_lost_and_the_host_is_unaffected(lab: Lab, fault: str) -> None:
     outcome = FAULTS[fault](lab, True)
+    if not outcome.trials:
+        pytest.skip(outcome.note)
     assert outcome.affected == []
     assert outcome.lost == 0

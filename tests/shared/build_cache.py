@@ -25,7 +25,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from vprof.target import Target
+from patience import PATIENCE_SECONDS
+
+from vprof.target.target import Target
 
 KEPT = 2
 """Builds of one target that stay, the latest used: a change and what it is compared with."""
@@ -53,7 +55,7 @@ class Built:
         """Arguments of a process that uses this build."""
         return {"cwd": self.folder, "env": {**os.environ, "VPROF_PREFIX": str(self.prefix)}, "text": True}
 
-    def vprof(self, *arguments: object, timeout: int = 300) -> subprocess.CompletedProcess[str]:
+    def vprof(self, *arguments: object, timeout: int = PATIENCE_SECONDS) -> subprocess.CompletedProcess[str]:
         return subprocess.run(command(*arguments), capture_output=True, timeout=timeout, **self.how())
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from build_cache import Built, built, cache_folder
 
-from vprof.source import SourceUnavailableError
-from vprof.target import Target
+from vprof.target.fetch import SourceUnavailableError
+from vprof.target.target import Target
 
 KeptBuild = Callable[[str], AbstractContextManager[Built]]
 

@@ -1,6 +1,7 @@
 // Intervals of which the last ones are busy: they make more calls than a ring holds.
 //   busy slow      the busy ones are by far the slowest
-//   busy alike     the others take from 0 to 60 ms, the busy ones some time in between
+//   busy alike     the others take 0 or 60 s, the busy ones 30 s
+// How long ago a request was created decides, not how fast the machine is: all 83 are served in some milliseconds.
 #include <stdint.h>
 #include <string.h>
 #include <time.h>
@@ -14,10 +15,8 @@ __attribute__((noinline)) void step(int n) {
   for (int i = 0; i < n; i++) sink += i;
 }
 
-__attribute__((noinline)) void quiet(long ms) {
-  const struct timespec pause = {0, ms * 1000000};
-  if (ms) nanosleep(&pause, 0);
-  sink = (int)ms;
+__attribute__((noinline)) void quiet(int n) {
+  sink = n;
 }
 
 __attribute__((noinline)) void burst(int calls) {
@@ -25,14 +24,22 @@ __attribute__((noinline)) void burst(int calls) {
   sink = calls;
 }
 
+static uint64_t seconds_ago(uint64_t seconds) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return ((uint64_t)now.tv_sec - seconds) * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 int main(int argc, char **argv) {
   const int alike = argc > 1 && strcmp(argv[1], "alike") == 0;
   for (uint64_t id = 1; id <= kQuiet + kBusy; id++) {
-    vprof_interval_begin(id, "request");
-    if (id <= kQuiet) {
-      quiet(alike ? 60 * (long)(id % 2) : 0);
+    const int is_busy = id > kQuiet;
+    const uint64_t age = alike ? (is_busy ? 30 : 60 * (id % 2)) : is_busy * 60;
+    vprof_interval_begin_created(id, "request", seconds_ago(age), CLOCK_REALTIME);
+    if (is_busy) {
+      burst(1000000);
     } else {
-      burst(alike ? 100000 : 1000000);
+      quiet((int)id);
     }
     vprof_interval_end(id);
   }

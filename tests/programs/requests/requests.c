@@ -1,8 +1,14 @@
 /* A single-threaded "server": 400 requests, or as many as its argument says; only transform's work varies (1 to 16
- * blocks), parse and reply are constant. */
+ * blocks), parse and reply are constant. With -DWAITS it waits so long instead: who else is on the machine changes a
+ * wait far less than work. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+#ifndef WAITS
+#define WAITS 0
+#endif
 
 static volatile uint64_t sink;
 
@@ -15,7 +21,8 @@ static void parse(void) {
 }
 
 static void transform(unsigned request) {
-  for (unsigned block = 0; block <= request % 16; block++) spin(2);
+  if (WAITS) usleep(1000 * (request % 16));
+  for (unsigned block = 0; !WAITS && block <= request % 16; block++) spin(2);
 }
 
 static void reply(void) {

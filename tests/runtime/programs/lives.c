@@ -141,12 +141,15 @@ static void signals_alternate(void) {
   signals_on(SA_ONSTACK);
 }
 
-/* Calls until told by a file descriptor: probes can be flipped meanwhile. */
+/* Calls once for each character it is given, and says so: probes can be flipped meanwhile. */
 static void call_until_eof(void) {
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  setvbuf(stdin, NULL, _IONBF, 0); /* the C library's own reads and writes leave no records */
   puts("running");
-  fflush(stdout);
-  setvbuf(stdin, NULL, _IONBF, 0); /* the C library's own reads leave no records */
-  while (getchar() != EOF) outermost(NULL);
+  while (getchar() != EOF) {
+    outermost(NULL);
+    puts("called");
+  }
 }
 
 /* As a server would: every descriptor closed long before the library is loaded. */

@@ -43,6 +43,23 @@ static void rwlock_last_reader(void) {
   expect(6, tid_of[0], tid_of[2]);
 }
 
+/* Of a lock that was waited for before: a reader comes while a writer waits, and leaves after the one who was there. */
+static void rwlock_readers_in_turn(void) {
+  rwlock_last_reader();
+  pthread_t first = start_as(4, read_until_flag);
+  wait_for_tid(4);
+  pthread_t writer = start_as(3, lock_to_write);
+  wait_until_asleep(3);
+  pthread_t second = start_as(5, read_until_flag);
+  wait_for_tid(5);
+  flag = 4;
+  join_ended(first, 4);
+  flag = 5;
+  join_ended(second, 5);
+  join_ended(writer, 3);
+  expect(6, tid_of[3], tid_of[5]);
+}
+
 /* A writer wakes all readers, however they leave again. */
 static void rwlock_writer(void) {
   pthread_rwlock_wrlock(&rwlock);
@@ -80,9 +97,8 @@ static void rwlock_timeout(void) {
 }
 
 static const struct scenario scenarios[] = {
-    {"last-reader", rwlock_last_reader},
-    {"writer", rwlock_writer},
-    {"writers", rwlock_writers},
+    {"last-reader", rwlock_last_reader}, {"readers-in-turn", rwlock_readers_in_turn},
+    {"writer", rwlock_writer},           {"writers", rwlock_writers},
     {"timeout", rwlock_timeout},
 };
 

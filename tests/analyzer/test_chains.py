@@ -1,0 +1,60 @@
+"""No function is ranked before a child that explains it (docs/algorithms.md section 5)."""
+
+import pytest
+from hand import hand_trace
+from test_variance_tree import sequential
+
+from vprof.report.text import render
+from vprof.tables.model import Program
+from vprof.variance.analysis import Analysis, AnalysisOptions, analyze
+from vprof.variance.chains import children_first, deepest
+
+
+def entry_above_work(heights: dict[str, int], other: tuple[int, ...] = (0, 0, 0)) -> Analysis:
+    """Three intervals: main calls entry, which takes 2 and `other` and calls work, which takes 10, 50 and 90."""
+    intervals, segments, calls = {}, [], []
+    now = 0
+    for i, (work, more) in enumerate(zip((10, 50, 90), other, strict=True)):
+        end = now + work + more + 4
+        intervals[f"i{i}"] = (1, now, 1, end)
+        segments.append(f"1 i{i} {now} {end} exec")
+        calls += [f"1 main {now} {end}", f"1 entry {now + 1} {end - 1}", f"1 work {now + 2} {now + 2 + work}"]
+        now = end + 10
+    trace = hand_trace(intervals, "\n".join(segments), "\n".join(calls), heights=heights, root="main")
+    return analyze(trace, AnalysisOptions(k=5))
+
+
+def test_an_entry_whose_height_came_out_as_a_leaf_is_behind_the_function_that_varies() -> None:
+    """nginx: its request's entry had height 0 and was "first in 100 %"; what it calls had 19."""
+    ranking = entry_above_work({"main": 20, "entry": 0, "work": 19}).ranking
+    assert [f.name for f in ranking[:3]] == ["work", "entry", "main"]
+    assert ranking[1].score > ranking[0].score
+    assert [f.passes_to for f in ranking[:3]] == ["", "work", "entry"]
+
+
+@pytest.mark.parametrize(("other", "first"), [((0, 0, 1), "work"), ((0, 0, 10), "entry")])
+def test_a_child_explains_what_it_holds_nearly_all_of(other: tuple[int, ...], first: str) -> None:
+    """Var(work), 1,067, is 98 % of Var(entry) at first, and 79 % then."""
+    assert entry_above_work({"main": 20, "entry": 0, "work": 19}, other).ranking[0].name == first
+
+
+def test_pairs_and_unrelated_functions_keep_their_order() -> None:
+    analysis = sequential([{"a": 10, "b": 10}, {"a": 30, "b": 90}, {"a": 50, "b": 12}])
+    assert [f.score for f in analysis.ranking] == sorted((f.score for f in analysis.ranking), reverse=True)
+
+
+def test_chains_are_turned_and_circles_stay() -> None:
+    functions = ["top", "", "mid", "x", "leaf"]
+    passes = {"top": "mid", "mid": "leaf", "leaf": "off"}
+    assert children_first(functions, passes) == [4, 2, 0, 1, 3]
+    assert deepest(functions, passes) == [4, 1, 4, 3, 4]
+    assert children_first(["a", "b"], {"a": "b", "b": "a"}) == [0, 1]
+    assert deepest(["a", "b"], {"a": "b", "b": "a"}) == [0, 1]
+
+
+def test_the_report_says_where_a_group_decides_a_height(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = "work is one of 22 functions that call each other"
+    heights = {"main": 2, "entry": 1, "work": 0}
+    assert said not in render(entry_above_work(heights))
+    monkeypatch.setattr(Program, "in_group", lambda program, f: 22 if program.functions[f] == "work" else 1)
+    assert said in render(entry_above_work(heights))

@@ -1,0 +1,3 @@
+#include <stdint.h>
+
+void burn(unsigned units);
