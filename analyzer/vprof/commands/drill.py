@@ -117,8 +117,8 @@ def command(
     checks the findings on fresh data.
 
     With --target, PROGRAM is options for the target's own load, after `--`. With --root, it is a command. A program
-    without requests is waited for, up to ten minutes or the --budget: put load on it. vprof keeps the steps, their traces and the result
-    in the work folder, below `drill/`.
+    without requests is waited for, up to ten minutes or the --budget: put load on it. vprof keeps the steps, their
+    traces and the result in the work folder, below `drill/`.
 
     \b
     Examples:
