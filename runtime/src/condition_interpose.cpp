@@ -1,29 +1,48 @@
 // Condition variables of POSIX and C11; std::condition_variable and _any are made of them.
 //
 // A wait releases the mutex and takes it again: it is woken by the signaller and then by whoever has the mutex; the
-// last of the two counts.
+// last of the two counts. Who slept only once did so before the signal, and found the mutex free.
 #include <threads.h>
 
 #include "blocking.h"
 #include "interpose.h"
+#include "off_cpu.h"
+#include "signals_of_conditions.h"
 
 namespace vprof {
 
-static Peer later_peer(const Wait &on_condition, const Wait &on_mutex, uint64_t resumed) {
-  const Peer signaller = find_peer(on_condition, resumed, Trust::kOnlyDuringWait);
-  const Peer unlocker = find_peer(on_mutex, resumed, Trust::kOnlyDuringWait);
-  if (signaller.flags != 0 || unlocker.flags != 0) return signaller;
-  return later(signaller, unlocker);
+// The one signal that woke this waiter (signals_of_conditions.h), or else the last one.
+static Peer find_signaller(const Wait &wait, uint64_t resumed) {
+  const uint64_t stamp = wait.entry != nullptr ? take_signal(*wait.entry, wait.began, resumed) : 0;
+  if (stamp == 0) return find_peer(wait, resumed, Trust::kOnlyDuringWait);
+  const uint32_t newest = g_session.arena->newest_uid.load(std::memory_order_relaxed);
+  return {Stamp::uid(stamp, newest), Stamp::time(stamp, resumed), 0};
 }
 
 struct ConditionWait {
   Wait on_condition;
   Wait on_mutex;
+  uint64_t sleeps_before;
 };
+
+// A signal that comes at once may come before the sleep, which is one for the mutex then.
+static bool surely_slept_before(const ConditionWait &wait, uint64_t signalled) {
+  constexpr uint64_t kAtOnce = 1 << 15;  // ticks: some microseconds
+  return sleeps_until_look() - wait.sleeps_before == 1 && signalled - wait.on_condition.began > kAtOnce;
+}
+
+static Peer find_waker(const ConditionWait &wait, uint64_t resumed) {
+  const Peer signaller = find_signaller(wait.on_condition, resumed);
+  if (signaller.flags == 0 && surely_slept_before(wait, signaller.time)) return signaller;
+  const Peer unlocker = find_peer(wait.on_mutex, resumed, Trust::kOnlyDuringWait);
+  if (signaller.flags != 0 || unlocker.flags != 0) return signaller;
+  return later(signaller, unlocker);
+}
 
 static void finish(const ConditionWait &wait, bool woken, bool timed_out) {
   const uint64_t resumed = ticks();
-  const Peer peer = woken ? later_peer(wait.on_condition, wait.on_mutex, resumed) : kNobody;
+  look_away();
+  const Peer peer = woken ? find_waker(wait, resumed) : kNobody;
   if (woken || timed_out) write_blocked(wait.on_condition, peer, resumed);
   keep_hold(table_key(ObjectClass::kMutex, wait.on_mutex.object), resumed);
   end_wait(wait.on_mutex);
@@ -34,19 +53,42 @@ static void abandon(void *wait) {
   finish(*static_cast<ConditionWait *>(wait), false, true);
 }
 
+static Wait begin_condition_wait(uint64_t condition) {
+  const Wait wait = begin_wait(ObjectClass::kCondition, condition);
+  if (wait.entry != nullptr && wait.entry->waiters.load(std::memory_order_relaxed) == 1) forget_signals(*wait.entry);
+  return wait;
+}
+
 // `timed_out` is what `block` returns then.
 template <typename Block>
 static int wait_on_condition(const void *condition, const void *mutex, int timed_out, Block block) {
   if (!attached()) return block();
   const uint64_t mutex_id = object_id(mutex);
-  const Wait on_condition = begin_wait(ObjectClass::kCondition, object_id(condition));
+  const Wait on_condition = begin_condition_wait(object_id(condition));
   release_with_time(ObjectClass::kMutex, mutex_id, false);
-  ConditionWait wait = {on_condition, begin_wait(ObjectClass::kMutex, mutex_id)};
+  ConditionWait wait = {on_condition, begin_wait(ObjectClass::kMutex, mutex_id), sleeps_until_look()};
   int rc = 0;
   pthread_cleanup_push(abandon, &wait);
   rc = block();
   pthread_cleanup_pop(0);
   finish(wait, rc == 0 || rc == EOWNERDEAD, rc == timed_out);
+  return rc;
+}
+
+// `most`: how many waiters it wakes. It leaves their signals before the real call: they may come back within it. The
+// C library sleeps in that call until waiters that earlier signals woke have left: they only need a CPU for it.
+template <typename End>
+static int signal_condition(const void *condition, uint32_t most, End end) {
+  if (!attached()) return end();
+  const uint64_t id = object_id(condition);
+  ObjectEntry *entry = g_session.arena->objects.find(table_key(ObjectClass::kCondition, id));
+  if (entry != nullptr && entry->waiters.load(std::memory_order_relaxed) != 0) {
+    const uint64_t stamp = Stamp::with_time(own_uid(), ticks());
+    for (uint32_t i = 0; i < most && leave_signal(*entry, stamp);) ++i;
+  }
+  look_before_call();
+  const int rc = release_by(ObjectClass::kCondition, id, end);
+  if (was_switched() && t_thread.slot != nullptr) look(t_thread.slot, kOffForWoken);
   return rc;
 }
 
@@ -72,11 +114,11 @@ VPROF_INTERPOSE(int, pthread_cond_clockwait,
 }
 
 VPROF_CONDITION(pthread_cond_signal, (pthread_cond_t * condition), (condition)) {
-  return release(ObjectClass::kCondition, condition, [=] { return real_pthread_cond_signal(condition); });
+  return signal_condition(condition, 1, [=] { return real_pthread_cond_signal(condition); });
 }
 
 VPROF_CONDITION(pthread_cond_broadcast, (pthread_cond_t * condition), (condition)) {
-  return release(ObjectClass::kCondition, condition, [=] { return real_pthread_cond_broadcast(condition); });
+  return signal_condition(condition, ConditionState::kPlaces, [=] { return real_pthread_cond_broadcast(condition); });
 }
 
 VPROF_INTERPOSE(int, cnd_wait, (cnd_t * condition, mtx_t *mutex), (condition, mutex)) {
@@ -90,11 +132,11 @@ VPROF_INTERPOSE(int, cnd_timedwait, (cnd_t * condition, mtx_t *mutex, const time
 }
 
 VPROF_INTERPOSE(int, cnd_signal, (cnd_t * condition), (condition)) {
-  return release(ObjectClass::kCondition, condition, [=] { return real_cnd_signal(condition); });
+  return signal_condition(condition, 1, [=] { return real_cnd_signal(condition); });
 }
 
 VPROF_INTERPOSE(int, cnd_broadcast, (cnd_t * condition), (condition)) {
-  return release(ObjectClass::kCondition, condition, [=] { return real_cnd_broadcast(condition); });
+  return signal_condition(condition, ConditionState::kPlaces, [=] { return real_cnd_broadcast(condition); });
 }
 
 }  // namespace vprof

@@ -47,9 +47,9 @@ static uint64_t name_of(long address) {
 // If waiters were moved since we came, whoever released the other futex then is the waker.
 static Peer waker(const Wait &wait, uint64_t resumed) {
   const Peer peer = find_peer(wait, resumed, Trust::kOnlyDuringWait);
-  const uint64_t moved = wait.entry != nullptr ? wait.entry->requeued_at.load(std::memory_order_acquire) : 0;
+  const uint64_t moved = wait.entry != nullptr ? wait.entry->futex.requeued_at.load(std::memory_order_acquire) : 0;
   if (moved < wait.began) return peer;
-  const uint64_t target = wait.entry->requeued_to.load(std::memory_order_relaxed);
+  const uint64_t target = wait.entry->futex.requeued_to.load(std::memory_order_relaxed);
   return later(peer, released_within(ObjectClass::kFutex, target, moved, resumed));
 }
 
@@ -95,8 +95,8 @@ static long requeue(const FutexCall &call) {
   ObjectEntry *from = g_session.arena->objects.find(table_key(ObjectClass::kFutex, name_of(call.address)));
   if (from != nullptr) {
     entry_of(ObjectClass::kFutex, target);
-    from->requeued_to.store(target, std::memory_order_relaxed);
-    from->requeued_at.store(ticks(), std::memory_order_release);
+    from->futex.requeued_to.store(target, std::memory_order_relaxed);
+    from->futex.requeued_at.store(ticks(), std::memory_order_release);
   }
   return wake(call);
 }

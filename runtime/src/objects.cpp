@@ -5,8 +5,7 @@ namespace vprof {
 // Takes over `e` from `old` (0: it was free). The stamp of the former object must not explain waits for the new one.
 static bool take(ObjectEntry &e, uint64_t old, uint64_t key) {
   if (!e.key.compare_exchange_strong(old, key, std::memory_order_acq_rel)) return old == key;
-  e.parties.store(0, std::memory_order_relaxed);
-  e.requeued_at.store(0, std::memory_order_relaxed);
+  for (std::atomic<uint64_t> &word : e.condition.signals) word.store(0, std::memory_order_relaxed);
   e.stamp.store(0, std::memory_order_release);
   return true;
 }

@@ -42,15 +42,29 @@ class Stamp {
   }
 };
 
+// What only one class needs.
+struct BarrierState {
+  std::atomic<uint64_t> arrivals;  // since it was made
+  std::atomic<uint64_t> parties;   // threads of a round
+};
+struct FutexState {
+  std::atomic<uint64_t> requeued_at;  // ticks when waiters were last moved ...
+  std::atomic<uint64_t> requeued_to;  // ... to this key
+};
+struct ConditionState {
+  static constexpr uint32_t kPlaces = 5;
+  std::atomic<uint64_t> signals[kPlaces];  // signals_of_conditions.h
+};
+
 struct alignas(64) ObjectEntry {
   std::atomic<uint64_t> key;  // 0 = free
   std::atomic<uint64_t> stamp;
   std::atomic<uint32_t> waiters;
-  // What only some classes need, 0 for the others and in a new entry.
-  std::atomic<uint32_t> parties;      // barrier: threads of a round
-  std::atomic<uint64_t> arrivals;     // barrier: since it was made
-  std::atomic<uint64_t> requeued_at;  // futex: ticks when waiters were last moved ...
-  std::atomic<uint64_t> requeued_to;  // ... to this key
+  union {                      // all 0 in a new entry
+    ConditionState condition;  // the largest
+    BarrierState barrier;
+    FutexState futex;
+  };
 };
 static_assert(sizeof(ObjectEntry) == 64);
 

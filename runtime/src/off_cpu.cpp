@@ -160,6 +160,10 @@ void look_away() {
   if (was_switched() && may_look()) find();
 }
 
+uint64_t sleeps_until_look() {
+  return static_cast<uint64_t>(t_looks.last.sleeps);
+}
+
 void begin_looking() {
   t_thread.look_by = kNever;
   if (!off_cpu_is_known() || !may_look()) return;

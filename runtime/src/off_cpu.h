@@ -63,8 +63,8 @@ constexpr bool was_taken(uint64_t off_ns, uint64_t wall_ns, uint64_t ticks) {
          static_cast<double>(kLookTicks) * static_cast<double>(wall_ns);
 }
 
-// Records the time off the CPU since the last look; what it was blocked for is `cause`, if that is known (0 or
-// kOffStorage). Returns the present time in ticks: no switch before it is left unseen.
+// Records the time off the CPU since the last look; what it was blocked for is `cause`, if that is known (0,
+// kOffStorage or kOffForWoken). Returns the present time in ticks: no switch before it is left unseen.
 uint64_t look(Slot *slot, uint32_t cause = 0);
 
 // Before a call that may sleep: what was before is not the call's. A thread without a slot has nothing to tell.
@@ -74,6 +74,9 @@ inline void look_before_call() {
 
 // The same without a record: a BLOCKED record tells of that time.
 void look_away();
+
+// How often the thread had slept until the last look.
+uint64_t sleeps_until_look();
 
 // The time of an event that ends what the thread did before. `slot` may be null.
 inline uint64_t event_ticks(Slot *slot) {

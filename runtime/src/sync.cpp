@@ -17,7 +17,7 @@ static ObjectTable &table() {
   return g_session.arena->objects;
 }
 
-static uint32_t own_uid() {
+uint32_t own_uid() {
   const Slot *slot = slot_unless_claiming();
   return slot != nullptr ? slot->uid : 0;
 }

@@ -64,6 +64,8 @@ inline uint64_t object_id(const void *address) {
 // can be an address (2^16 to 2^47), else the value itself, which means the same in all processes.
 uint64_t described_id(uint64_t value);
 
+uint32_t own_uid();  // 0: not known
+
 Wait begin_wait(ObjectClass cls, uint64_t object);
 Peer find_peer(const Wait &wait, uint64_t resumed, Trust trust);
 void write_blocked(const Wait &wait, Peer peer, uint64_t resumed);

@@ -203,8 +203,8 @@ VPROF_INTERPOSE(int, pthread_barrier_init,
   const int rc = real_pthread_barrier_init(barrier, attributes, count);
   ObjectEntry *entry = rc == 0 && attached() ? entry_of(ObjectClass::kBarrier, object_id(barrier)) : nullptr;
   if (entry == nullptr) return rc;
-  entry->arrivals.store(0, std::memory_order_relaxed);
-  entry->parties.store(count, std::memory_order_release);
+  entry->barrier.arrivals.store(0, std::memory_order_relaxed);
+  entry->barrier.parties.store(count, std::memory_order_release);
   return rc;
 }
 
@@ -212,9 +212,9 @@ VPROF_INTERPOSE(int, pthread_barrier_wait, (pthread_barrier_t * barrier), (barri
   if (!attached()) return real_pthread_barrier_wait(barrier);
   const uint64_t name = object_id(barrier);
   const Wait wait = begin_wait(ObjectClass::kBarrier, name);
-  const uint32_t parties = wait.entry != nullptr ? wait.entry->parties.load(std::memory_order_acquire) : 0;
+  const uint64_t parties = wait.entry != nullptr ? wait.entry->barrier.parties.load(std::memory_order_acquire) : 0;
   const bool is_last =
-      parties != 0 && (wait.entry->arrivals.fetch_add(1, std::memory_order_acq_rel) + 1) % parties == 0;
+      parties != 0 && (wait.entry->barrier.arrivals.fetch_add(1, std::memory_order_acq_rel) + 1) % parties == 0;
   if (is_last) release_with_time(ObjectClass::kBarrier, name, false);
   const int rc = real_pthread_barrier_wait(barrier);
   if (is_last)

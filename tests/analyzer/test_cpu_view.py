@@ -146,6 +146,36 @@ def test_a_task_waits_for_a_cpu_while_its_worker_or_an_idle_one_does(queued: Tra
     ]
 
 
+def test_a_task_waits_for_a_cpu_while_another_that_puts_one_in_does_and_has_the_lock() -> None:
+    """A is put in at 10 by thread 1, which waits from 12 to 60 for thread 3: it has the queue's lock, and no CPU from
+    20 to 50."""
+    trace = hand_trace(
+        {"A": (1, 5, 2, 120), "B": (3, 5, 3, 130)},
+        """1 A 5 12 exec
+        1 A 12 60 blocked
+        1 A 60 62 exec
+        2 - 0 1 exec
+        2 - 1 70 blocked
+        2 A 70 120 exec
+        3 B 5 20 exec
+        3 B 20 50 off_cpu
+        3 B 50 130 exec""",
+        "2 serve 70 120",
+        wakeups=[[1, 3, 58], [2, 1, 61]],
+        created=[[1, 10, 2, 70]],
+    )
+    p = split_queues(trace, critical_paths(trace)).pieces
+    mine = (p.interval == trace.interval_ids.index("A")) & np.isin(p.kind, (P_QUEUE, P_SCHED))
+    assert list(zip(p.kind[mine].tolist(), p.start[mine].tolist(), p.stop[mine].tolist(), strict=True)) == [
+        (P_QUEUE, 10, 20),
+        (P_SCHED, 20, 50),
+        (P_QUEUE, 50, 58),
+        (P_SCHED, 58, 60),
+        (P_QUEUE, 60, 61),
+        (P_SCHED, 61, 70),
+    ]
+
+
 def test_what_the_worker_did_meanwhile_is_known(queued: Trace) -> None:
     a = queued.interval_ids.index("A")
     [part] = analyze(queued).times.parts
@@ -164,7 +194,8 @@ def lacks_a_cpu(trace: Trace, p: Pieces, k: int) -> Iterator[int]:
     woke = {
         int(waker)
         for segment, t, waker in zip(wakes.segment, wakes.t, wakes.waker, strict=True)
-        if seg.thread[segment] == p.thread[k] and start <= t <= stop
+        if p.thread[k] == seg.thread[segment] or p.interval[k] == seg.interval[segment]
+        if start <= t <= stop
     }
     for s in range(len(seg.ts)):
         last = wakes.t[wakes.segment == s].max(initial=int(seg.ts[s])) if s in wakes.segment else seg.te[s]

@@ -6,7 +6,7 @@ from writer import Writer
 
 from vprof.variance.analysis import AnalysisOptions, analyze
 
-PREEMPTED, BLOCKED, FAULT, READ, STORAGE = 1, 2, 4, 8, 16
+PREEMPTED, BLOCKED, FAULT, READ, STORAGE, FOR_WOKEN = 1, 2, 4, 8, 16, 32
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,8 @@ PREEMPTED, BLOCKED, FAULT, READ, STORAGE = 1, 2, 4, 8, 16
         (PREEMPTED | BLOCKED | STORAGE, "off_cpu"),
         (PREEMPTED | FAULT, "preempted"),
         (PREEMPTED | BLOCKED, "off_cpu"),
+        (BLOCKED | FOR_WOKEN, "off_cpu"),
+        (PREEMPTED | FOR_WOKEN, "preempted"),
     ],
 )
 def test_a_piece_lies_directly_before_the_event_that_noticed_it(load: Load, bits: int, state: str) -> None:

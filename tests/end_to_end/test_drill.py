@@ -1,6 +1,7 @@
 """minidb end to end: one build, then a drill-down to each planted cause, and one where there is none."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -63,9 +64,25 @@ def test_the_planted_function_is_the_first_finding(work: Path, case: dict[str, A
     assert not decoys & {name for finding in drill["findings"] for name in finding["functions"]}
 
 
+def confirmed(drill: dict[str, Any]) -> list[list[str]]:
+    return [finding["functions"] for finding in drill["findings"] if finding["confirmed"]]
+
+
 def test_where_nothing_is_planted_nothing_is_confirmed(work: Path) -> None:
-    drill = drilled(work, "--seed", 3)
-    assert [finding["functions"] for finding in drill["findings"] if finding["confirmed"]] == []
+    assert confirmed(drilled(work, "--seed", 3)) == []
+
+
+# Tasks lie in the queue while workers that were woken for them have no CPU.
+def test_nor_is_it_where_other_programs_have_the_cpus(work: Path) -> None:
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in os.sched_getaffinity(0)]
+    try:
+        drill = drilled(work, "--seed", 3)
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+    assert confirmed(drill) == []
+    assert sum(drill["cpu_wait"].values()) > 0.5
 
 
 def test_rebuilding_finds_the_same_way_with_the_probes_of_each_plan_alone(work: Path) -> None:

@@ -4,6 +4,8 @@
 
 #include <memory>
 
+#include "signals_of_conditions.h"
+
 namespace vprof {
 namespace {
 
@@ -41,6 +43,47 @@ TEST(Objects, AFullTableForgetsObjectsNobodyWaitsFor) {
     entry->stamp.store(key);
   }
   EXPECT_EQ(table->find(1), waited);
+}
+
+// Waiters 1 to 3 of a condition variable, which began to wait at 100, 200 and 300.
+class Signals : public testing::Test {
+ protected:
+  Signals() { entry_.waiters = 3; }
+
+  bool signal(uint32_t uid, uint64_t ticks) { return leave_signal(entry_, Stamp::with_time(uid, ticks)); }
+  uint32_t taken_by_who_waits_since(uint64_t began) { return Stamp::uid(take_signal(entry_, began, 5000), 9); }
+
+  ObjectEntry entry_{};
+};
+
+TEST_F(Signals, EachWakesOneTheOldestFirst) {
+  EXPECT_TRUE(signal(7, 1000) && signal(8, 2000));
+  EXPECT_EQ(taken_by_who_waits_since(200), 7u);
+  EXPECT_EQ(taken_by_who_waits_since(100), 8u);
+  EXPECT_EQ(taken_by_who_waits_since(300), 0u);
+}
+
+TEST_F(Signals, NoneIsTakenThatCameBeforeTheWait) {
+  EXPECT_TRUE(signal(7, 150) && signal(8, 250));
+  EXPECT_EQ(taken_by_who_waits_since(300), 0u);
+  EXPECT_EQ(taken_by_who_waits_since(200), 8u);
+  EXPECT_EQ(taken_by_who_waits_since(100), 7u);
+}
+
+TEST_F(Signals, WhatComesWhenAllAreWokenWakesNobody) {
+  EXPECT_TRUE(signal(7, 1000) && signal(7, 1001) && signal(7, 1002));
+  EXPECT_FALSE(signal(8, 2000));
+  for (const uint64_t began : {300, 200, 100}) EXPECT_EQ(taken_by_who_waits_since(began), 7u);
+}
+
+TEST_F(Signals, MoreWaitersThanPlacesLoseNothing) {
+  entry_.waiters = 100;
+  uint32_t left = 0;
+  while (left < 100 && signal(7, 1000 + left)) ++left;
+  EXPECT_EQ(left, ConditionState::kPlaces);
+  forget_signals(entry_);
+  EXPECT_TRUE(signal(8, 2000));
+  EXPECT_EQ(taken_by_who_waits_since(100), 8u);
 }
 
 }  // namespace

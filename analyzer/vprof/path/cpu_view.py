@@ -45,7 +45,8 @@ def split_queues(trace: Trace, paths: Paths) -> Paths:
     a CPU, and is `sched` here; in docs/algorithms.md section 2 all of it is `queue`.
 
     It counts while any thread that takes tasks, and works for nobody, is so; while the thread that took the task is, by
-    whatever it was kept busy, or a thread that woke it; and while the one is that puts it into the queue.
+    whatever it was kept busy, or a thread that woke it; and while the one is that puts it into the queue, or a thread
+    that woke that one.
     """
     p = paths.pieces
     mine = np.flatnonzero(p.kind == P_QUEUE)
@@ -88,8 +89,11 @@ def _lacking_a_cpu(trace: Trace, windows: _Windows) -> tuple[Int64, Int64, Int64
     takers = trace.created.thread if trace.takers is None else trace.takers
     idle = np.isin(thread, takers) & (interval == NONE)
     every = np.arange(len(windows.start))
-    by_wake = _Spans(seg.thread[wakes.segment], wakes.t, wakes.t + 1)
-    of, wake = by_wake.meeting(windows.thread, windows.start, windows.stop + 1)
+    woke = [
+        _Spans(key, wakes.t, wakes.t + 1).meeting(who, windows.start, windows.stop + 1)
+        for key, who in ((seg.thread[wakes.segment], windows.thread), (seg.interval[wakes.segment], windows.interval))
+    ]
+    of, wake = (np.concatenate(columns) for columns in zip(*woke, strict=True))
     waker = wakes.waker[wake]
     anybody = np.zeros(len(every), np.int64)
     by_thread = _Spans(thread, since, until)

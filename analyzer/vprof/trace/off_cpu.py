@@ -16,7 +16,7 @@ from vprof.tables.model import Int8, Int32, Int64
 from vprof.trace.invocations import Calls
 from vprof.trace.window import Window
 
-_PREEMPTED, _BLOCKED, _FAULT, _READ, _STORAGE = 1, 2, 4, 8, 16
+_PREEMPTED, _BLOCKED, _FAULT, _READ, _STORAGE, _FOR_WOKEN = 1, 2, 4, 8, 16, 32
 """Bits of aux."""
 _LONG_AGO = np.iinfo(np.int64).min
 
@@ -56,10 +56,12 @@ def read_off_cpu(rows: Int64, calls: Calls, window: Window) -> OffCpu:
 
 
 def _state(aux: np.ndarray) -> Int8:
-    """Both blocked and preempted: how much of each, nobody can tell."""
+    """Both blocked and preempted: how much of each, nobody can tell. Blocked until others that can run have had a CPU
+    is a wait for a CPU, too."""
     blocked, preempted = (aux & _BLOCKED) != 0, (aux & _PREEMPTED) != 0
+    for_woken = blocked & ((aux & _FOR_WOKEN) != 0)
     return np.select(
-        [blocked & preempted, preempted, (aux & _FAULT) != 0, (aux & (_READ | _STORAGE)) != 0],
+        [(blocked & preempted) | for_woken, preempted, (aux & _FAULT) != 0, (aux & (_READ | _STORAGE)) != 0],
         [np.int8(OFF_CPU), np.int8(PREEMPTED), np.int8(FAULT), np.int8(DISK)],
         np.int8(BLOCKED),
     ).astype(np.int8)
