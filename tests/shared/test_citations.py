@@ -25,7 +25,6 @@ HISTORY = "CHANGELOG.md"
 OTHERS = {
     "dist/d3.min.js",
     "heapam.c",
-    "jni.h",
     "lock.c",
     "lwlock.c",
     "math.h",
