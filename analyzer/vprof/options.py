@@ -72,6 +72,13 @@ interval_option = click.option(
 root_option = click.option(
     "--root", metavar="F", help="Each outermost call of function F is an interval, instead of annotated ones."
 )
+cpu_wait_option = click.option(
+    "--cpu-wait",
+    default="apart",
+    show_default=True,
+    type=click.Choice(("apart", "in")),
+    help="Where waits for a CPU count: apart from the functions that waited, or in them.",
+)
 own_option = click.option(
     "--own", is_flag=True, help="Do not look into waits: count them for the functions that wait, not for their wakers."
 )

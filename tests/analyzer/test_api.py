@@ -65,7 +65,7 @@ def test_factors_have_their_intervals_where_there_are_any() -> None:
 def test_the_tree_can_be_walked_and_searched() -> None:
     run = vprof.load(HANDOFF)
     walked = [node.name for node in run.tree.walk()]
-    assert walked[:3] == ["<interval>", "txnA", "lock_wait@txnA:7"]
+    assert walked[:4] == ["<interval>", "[sched]", "txnA", "lock_wait@txnA:7"]
     assert sorted(walked) == sorted(run.nodes.name)
     [found] = run.tree.find("UpdateRow")
     assert found.path == ["<interval>", "txnA", "lock_wait@txnA:7", "[blocked]", "txnB", "UpdateRow@txnB:3"]

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hand import EVERYTHING
 
 from vprof.report.json import analysis_json
 from vprof.trace.json_trace import load_json
-from vprof.variance.analysis import Analysis, AnalysisOptions, analyze
+from vprof.variance.analysis import Analysis, analyze
 
 CASES = sorted((Path(__file__).parent.parent / "cases").glob("*.json"))
 
@@ -16,7 +17,7 @@ CASES = sorted((Path(__file__).parent.parent / "cases").glob("*.json"))
 @pytest.fixture(params=CASES, ids=lambda p: p.stem)
 def case(request: pytest.FixtureRequest) -> tuple[dict[str, Any], Analysis]:
     expected = json.loads(request.param.read_text())["expected"]
-    return expected, analyze(load_json(request.param), AnalysisOptions(k=100, min_share=-1e9, intervals=True))
+    return expected, analyze(load_json(request.param), EVERYTHING)
 
 
 def test_intervals(case: tuple[dict[str, Any], Analysis]) -> None:

@@ -28,7 +28,8 @@ from vprof.variance.analysis import Analysis, AnalysisOptions, analyze
 from vprof.variance.cpu_share import cpu_share, cpu_share_of
 from vprof.variance.statistics import NoBlocks
 
-APART = AnalysisOptions(k=100, min_share=-1e9, cpu_apart=True)
+APART = AnalysisOptions(k=100, min_share=-1e9)
+IN = AnalysisOptions(cpu_apart=False)
 
 
 def test_a_function_that_only_lacks_a_cpu_does_not_vary() -> None:
@@ -247,7 +248,7 @@ def busy(preempted: int, kind: str = "preempted", always: int = 0) -> Trace:
 
 
 def test_a_factor_that_is_mostly_waiting_for_a_cpu_says_so_first() -> None:
-    analysis = analyze(busy(300))
+    analysis = analyze(busy(300), IN)
     latency = np.array([100 + 60 * (i % 5 == 0) + 300 * (i == 9) for i in range(20)])
     lacking = np.where(np.arange(20) == 9, 300, 0)
     waiting = float(((lacking - lacking.mean()) * (latency - latency.mean())).mean() / latency.var())
@@ -267,7 +268,7 @@ def test_a_factor_that_is_mostly_waiting_for_a_cpu_says_so_first() -> None:
 
 def test_the_leading_function_of_which_most_is_waiting_for_a_cpu_says_how_much() -> None:
     """Nothing below `work` is a factor of its own: it leads."""
-    analysis = analyze(busy(300), AnalysisOptions(k=1, specificity_exp=1))
+    analysis = analyze(busy(300), AnalysisOptions(k=1, specificity_exp=1, cpu_apart=False))
     leading = next(f for f in analysis.ranking if f.name == "work")
     analysis = replace(analysis, factors=[replace(analysis.factors[0], factor=leading)])
     part = analysis.leading_cpu
@@ -278,25 +279,38 @@ def test_the_leading_function_of_which_most_is_waiting_for_a_cpu_says_how_much()
     )
 
 
-def test_a_factor_of_which_less_than_half_is_that_says_nothing() -> None:
-    analysis = analyze(busy(40))
-    assert analysis.factors[0].factor.name != "[preempted]"
-    assert text.render(analysis).splitlines()[0] == "20 intervals"
-    assert "CPU" not in headline(analysis)["answer"]
-    # With waits for a CPU apart no factor has any.
-    part = analyze(busy(300), APART).leading_cpu
-    assert part is not None
-    assert part.waiting == 0.0
+def test_how_much_of_the_variance_is_waiting_for_a_cpu_is_said_from_a_tenth_on() -> None:
+    """Of either view, the same number; what holds more stands first."""
+    for preempted, first in ((5, ""), (60, "rare"), (300, "cpu")):
+        trace = busy(preempted)
+        latency = np.array([100 + 60 * (i % 5 == 0) + preempted * (i == 9) for i in range(20)])
+        lacking = np.where(np.arange(20) == 9, preempted, 0)
+        share = float(((lacking - lacking.mean()) * (latency - latency.mean())).mean() / latency.var())
+        assert (share >= 0.1) == (first != "")
+        said = f"{100 * share:.1f} % of the variance is waiting for a CPU ([preempted] {100 * share:.0f} %)"
+        for options, where in ((APART, "apart from the functions"), (IN, "counted in the functions that waited")):
+            analysis = analyze(trace, options)
+            found = analysis_json(analysis)["waiting_for_cpu"]
+            assert found["share"] == pytest.approx(share)
+            assert found["by_kind"] == pytest.approx({"[preempted]": share})
+            if options is IN and first == "cpu":
+                continue  # then it is the first factor, which says so
+            sentence = f"{said}, {where}" if first else ""
+            assert text.render(analysis, width=300).splitlines()[0].startswith(sentence or "20 intervals")
+            answer = headline(analysis)["answer"]
+            assert sentence in answer
+            assert answer.startswith(sentence if first == "cpu" else "rare makes latency vary most")
+    assert analyze(busy(300), APART).leading_cpu is None
 
 
 def test_what_is_left_without_waits_for_a_cpu_is_what_the_least_share_is_of() -> None:
     """Nearly all of the variance is one wait for a CPU; of the rest `rare` is all."""
-    analysis = analyze(busy(30000), AnalysisOptions(cpu_apart=True))
+    analysis = analyze(busy(30000))
     assert analysis.explained < 0.001
     assert analysis.factors[0].factor.name == "rare"
     assert analysis.least_share == pytest.approx(0.05 * analysis.explained)
     # Where they are not apart they are part of what varies.
-    assert [ranked.factor.name for ranked in analyze(busy(30000)).factors if ranked.factor.name == "rare"] == []
+    assert [ranked.factor.name for ranked in analyze(busy(30000), IN).factors if ranked.factor.name == "rare"] == []
 
 
 @pytest.mark.parametrize(("preempted", "confirmed"), [(300, True), (30000, False)])

@@ -2,17 +2,18 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hand import hand_trace
+from hand import IN, hand_trace
 
 from vprof.errors import UsageError, VprofError
 from vprof.path.interval_path import interval_path
 from vprof.report import explain as report
 from vprof.tables.model import Trace
 from vprof.trace.json_trace import load_json
-from vprof.variance.analysis import Analysis, AnalysisOptions, analyze
+from vprof.variance.analysis import Analysis, analyze
 from vprof.variance.explain import Portion, explain
 
 HERE = Path(__file__).parent
@@ -27,7 +28,7 @@ def serving(**options: bool) -> Analysis:
 
     With 3 ns between the wake-up and the run.
     """
-    return analyze(serving_trace(), AnalysisOptions(**options))
+    return analyze(serving_trace(), replace(IN, **options))
 
 
 def serving_trace() -> Trace:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hand import hand_trace, ranking
+from hand import IN, hand_trace, ranking
 
 from vprof.errors import UsageError
 from vprof.tables.model import Trace
@@ -27,7 +27,7 @@ def run(name: str, times: list[int], at: int) -> Trace:
 
 def test_intervals_of_all_traces_count_and_functions_meet_by_name() -> None:
     a, b = run("f", [10, 20], 0), run("f", [30, 40], 50)
-    both = analyze(merge([a, b]))
+    both = analyze(merge([a, b]), IN)
     assert both.summary.count == 4
     assert both.summary.variance_ns2 == np.var([10, 20, 30, 40])
     assert ranking(both) == {"f": 125.0, "body(f)": 125.0}
@@ -35,7 +35,7 @@ def test_intervals_of_all_traces_count_and_functions_meet_by_name() -> None:
 
 
 def test_functions_of_one_trace_only_are_absent_in_the_other() -> None:
-    both = ranking(analyze(merge([run("f", [10, 20], 0), run("g", [30, 40], 0)])))
+    both = ranking(analyze(merge([run("f", [10, 20], 0), run("g", [30, 40], 0)]), IN))
     f, g = np.array([10, 20, 0, 0]), np.array([0, 0, 30, 40])
     assert (both["f"], both["g"]) == (f.var(), g.var())
     assert both["(f,g)"] == 2 * np.mean((f - f.mean()) * (g - g.mean()))

@@ -1,5 +1,7 @@
 """`--own`, `--by-type`, `--tail`: other views of the same times."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hand import EVERYTHING, hand_trace, ranking, tree_text
@@ -7,7 +9,7 @@ from test_explain import serving_trace
 
 from vprof.variance.analysis import AnalysisOptions, analyze
 
-OWN = AnalysisOptions(k=100, min_share=-1e9, own=True)
+OWN = replace(EVERYTHING, own=True)
 
 
 def test_waits_are_leaves_and_wakers_no_factors() -> None:

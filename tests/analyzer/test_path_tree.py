@@ -1,7 +1,7 @@
 """One small trace per rule of docs/algorithms.md section 3 that tests/cases does not show."""
 
 import hand
-from hand import EVERYTHING, hand_trace, tree_text
+from hand import EVERYTHING, IN, hand_trace, tree_text
 
 from vprof.path.stacks import MAX_DEPTH
 from vprof.tables.model import Trace
@@ -12,7 +12,7 @@ WAIT = "1 A 0 10 exec\n1 A 10 60 blocked\n1 A 60 100 exec\n2 - 0 99 exec"
 
 
 def times(trace: Trace) -> list[str]:
-    return tree_text(analyze(trace))
+    return tree_text(analyze(trace, IN))
 
 
 def test_direct_recursion_nests_in_the_tree_and_counts_once_in_times() -> None:
@@ -38,7 +38,7 @@ def test_recursion_is_one_factor_at_its_outermost_place() -> None:
         heights={"f": 0, "main": 1},
         root="main",
     )
-    assert hand.ranking(analyze(trace)) == {"f": 100.0, "body(f)": 25.0}
+    assert hand.ranking(analyze(trace, IN)) == {"f": 100.0, "body(f)": 25.0}
 
 
 def test_recursion_across_a_wait_is_one_factor_too() -> None:
@@ -84,7 +84,7 @@ def test_an_unmeasured_waker_is_part_of_the_tree_but_no_factor() -> None:
         heights={"lock": 0, "main": 1},
         root="main",
     )
-    analysis = analyze(trace)
+    analysis = analyze(trace, IN)
     lines = ["<interval> 40", "  lock 40", "    [blocked] 40", "      [sched] 6", "      [waker] 34"]
     assert tree_text(analysis) == lines
     assert hand.ranking(analysis) == {"lock": 400.0, "[sched]": 16.0}

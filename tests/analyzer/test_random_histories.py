@@ -14,7 +14,7 @@ from vprof.tables.kinds import L_BODY, PIECE_NAMES
 from vprof.trace.json_trace import trace_from_dict
 from vprof.variance.analysis import AnalysisOptions, analyze
 
-DETAILS = AnalysisOptions(intervals=True)
+DETAILS = AnalysisOptions(intervals=True, cpu_apart=False)
 
 
 def vprof_paths(history: histories.History) -> dict[str, list[tuple[Any, ...]]]:
@@ -56,7 +56,7 @@ def check(history: histories.History) -> None:
     """Kind, thread and node of every nanosecond."""
     trace = trace_from_dict(history)
     paths = critical_paths(trace)
-    analysis = analyze(trace)
+    analysis = analyze(trace, DETAILS)
     tree, path_of = analysis.tree, nodes(analysis.tree.paths)
     found: list[Counter[tuple[str, ...]]] = [Counter() for _ in trace.interval_ids]
     for _, rows in analysis.times:

@@ -5,6 +5,7 @@
 
 import random
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -39,7 +40,8 @@ def analyzed(schedule: Schedule, **options: object) -> tuple[Trace, Analysis]:
         "root": "main",
     }
     trace = trace_from_dict(data)
-    return trace, analyze(trace, AnalysisOptions(intervals=True, by_type=True, **options))  # type: ignore[arg-type]
+    view = AnalysisOptions(intervals=True, by_type=True, cpu_apart=False)
+    return trace, analyze(trace, replace(view, **options))  # type: ignore[arg-type]
 
 
 def joined(path: list[tuple[str, str, int]]) -> list[tuple[str, str, int]]:

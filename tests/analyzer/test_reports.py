@@ -150,7 +150,7 @@ def test_on_a_terminal_waiting_and_the_work_of_others_have_colours(monkeypatch: 
         for name, value in {"TERM": "xterm", **environment}.items():
             monkeypatch.setenv(name, value)
         out = io.StringIO()
-        text._show(lock_handoff(), Console(file=out, force_terminal=True, width=100))
+        text._show(lock_handoff(cpu_apart=False), Console(file=out, force_terminal=True, width=100))
         lines = out.getvalue().splitlines()
         return {name: next(line for line in lines if name in line) for name in ("lock_wait", "[blocked]", "UpdateRow")}
 

@@ -102,7 +102,7 @@ def assert_nothing_is_mixed(trace: Trace) -> None:
 def test_every_request_of_a_fiber_is_an_interval_and_has_its_own_time(tmp_path: Path, mode: str, link: str) -> None:
     program = Program(tmp_path, "fibers.c", *link.split())
     trace = program.record(mode)
-    analysis = analyze_files([trace], "request", AnalysisOptions())
+    analysis = analyze_files([trace], "request", AnalysisOptions(cpu_apart=False))
     assert analysis.summary.count == REQUESTS
     assert analysis.excluded == {}
     assert_nothing_is_mixed(analysis.trace)
@@ -193,10 +193,10 @@ def test_a_thread_ends_in_a_fiber(tmp_path: Path) -> None:
 
 def test_fibers_of_boost_are_followed_where_our_functions_come_first(tmp_path: Path) -> None:
     program = Program(tmp_path, "boost_fibers.cpp", "-std=c++17", "-lboost_context")
-    analysis = analyze_files([program.record()], "request", AnalysisOptions())
+    analysis = analyze_files([program.record()], "request", AnalysisOptions(cpu_apart=False))
     assert analysis.trace.strayed != [] and analysis.factors == []
     path = program.record(LD_PRELOAD=str(native("lib/vprof/libvprof.so")))
-    analysis = analyze_files([path], "request", AnalysisOptions())
+    analysis = analyze_files([path], "request", AnalysisOptions(cpu_apart=False))
     assert analysis.summary.count == 200
     assert_nothing_is_mixed(analysis.trace)
     assert mean_of(analysis, "[unknown]") < 0.02
@@ -205,7 +205,7 @@ def test_fibers_of_boost_are_followed_where_our_functions_come_first(tmp_path: P
 def test_boost_linked_into_the_program_is_not_followed_but_noticed(tmp_path: Path) -> None:
     flags = ("-std=c++17", "-Wl,-Bstatic", "-lboost_context", "-Wl,-Bdynamic")
     path = Program(tmp_path, "boost_fibers.cpp", *flags).record()
-    analysis = analyze_files([path], "request", AnalysisOptions())
+    analysis = analyze_files([path], "request", AnalysisOptions(cpu_apart=False))
     assert analysis.trace.strayed != [] and analysis.factors == []
 
 

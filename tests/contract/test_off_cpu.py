@@ -82,7 +82,7 @@ def test_each_kind_is_a_node_below_the_function_it_interrupts(load: Load) -> Non
         thread.invocation(1, now, now + 91)
         now += 100
     thread.end(5, now)
-    tree = analyze(load(trace), AnalysisOptions()).tree
+    tree = analyze(load(trace), AnalysisOptions(cpu_apart=False)).tree
     names, [site] = tree.paths.name, [x for x, name in enumerate(tree.paths.name) if name == "site 1"]
     below = {names[x]: int(tree.mean_ns[x]) for x in tree.children[site]}
     assert below.pop("rest(site 1)", None) or below.pop("body(site 1)") == 5 * 11

@@ -75,7 +75,8 @@ def analyzed(tmp_path: Path, clock: str, *options: str) -> dict[str, Any]:
     (target / "target.toml").write_text(DESCRIPTOR.replace("CLOCK", clock))
     vprof(tmp_path, "instrument", "--target", target)
     vprof(tmp_path, "record", "--target", target, "-o", "run.trace", "--", *options)
-    said: dict[str, Any] = json.loads(vprof(tmp_path, "analyze", "run.trace", "--intervals", "--format", "json"))
+    analyze = ["analyze", "run.trace", "--cpu-wait", "in", "--intervals", "--format", "json"]
+    said: dict[str, Any] = json.loads(vprof(tmp_path, *analyze))
     return said
 
 

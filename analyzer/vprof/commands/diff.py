@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from vprof.errors import UsageError
-from vprof.options import root_option
+from vprof.options import cpu_wait_option, root_option
 
 METRICS = ("variance", "mean", "cv", "p50", "p99", "p99.9", "max", "l2", "throughput")
 VERDICTS = ("better", "worse", "traded", "no-difference", "no-verdict")
@@ -36,6 +36,7 @@ class _TwoSides(click.Command):
     "--metric", default="variance", show_default=True, type=click.Choice(METRICS), help="The metric that decides."
 )
 @root_option
+@cpu_wait_option
 @click.option("--no-factors", is_flag=True, help="Compare latencies only, which is faster.")
 @click.option(
     "--min-share",
@@ -64,6 +65,7 @@ def command(
     traces: tuple[Path, ...],
     metric: str,
     root: str | None,
+    cpu_wait: str,
     no_factors: bool,
     min_share: float,
     fail_on: tuple[str, ...],
@@ -88,6 +90,7 @@ def command(
     from vprof.compare.diff import diff
     from vprof.compare.load_runs import load_runs
     from vprof.report import diff as report
+    from vprof.variance.analysis import AnalysisOptions
 
     count = ctx.meta.get(_BEFORE, 0)
     if not 0 < count < len(traces):
@@ -95,7 +98,8 @@ def command(
     repeated = {path for path in traces if traces.count(path) > 1}
     if repeated:
         raise UsageError(f"{min(repeated)} is given twice: each run counts once")
-    before, after = load_runs(traces[:count], traces[count:], root, factors=not no_factors)
+    options = None if no_factors else AnalysisOptions(k=1, cpu_apart=cpu_wait == "apart")
+    before, after = load_runs(traces[:count], traces[count:], root, options)
     result = diff(before, after, metric, min_share)
     if fmt == "json":
         click.echo(report.render_json(result), nl=False)

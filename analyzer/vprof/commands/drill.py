@@ -199,7 +199,7 @@ def _drill(file: DrillFile, folder: Path, auto: bool, form: str, svg_file: Path 
     from vprof.variance.cpu_share import cpu_share
 
     settings = file.settings
-    analysis = AnalysisOptions(k=settings.k, min_share=settings.min_share, cpu_apart=True)
+    analysis = AnalysisOptions(k=settings.k, min_share=settings.min_share)
     options = DrillOptions(
         settings.step_seconds, settings.max_steps, settings.budget, settings.max_distortion, analysis
     )

@@ -78,7 +78,8 @@ def _folded(traces: tuple[Path, ...], root: str | None, output: Path) -> None:
     from vprof.variance.analysis import AnalysisOptions
     from vprof.variance.stream import analyze_files
 
-    lines = folded(analyze_files(traces, root, AnalysisOptions()))
+    options = AnalysisOptions(cpu_apart=False)  # it is time that is shown, where it was spent
+    lines = folded(analyze_files(traces, root, options))
     with output.open("w", encoding="utf-8") as file:
         file.writelines(f"{line}\n" for line in lines)
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from vprof.errors import UsageError, VprofError
-from vprof.options import force_option, own_option, root_option, tail_option
+from vprof.options import cpu_wait_option, force_option, own_option, root_option, tail_option
 
 
 @click.command(name="report")
@@ -24,6 +24,7 @@ from vprof.options import force_option, own_option, root_option, tail_option
     help="Minimum share of the variance that a factor must hold (0.01 = 1 %).",
 )
 @own_option
+@cpu_wait_option
 @tail_option
 @click.option("--drill", metavar="FILE", type=click.Path(path_type=Path), help="Add the history of a drill-down.")
 @click.option("--title", default="", help="Heading of the page. [default: the names of the traces]")
@@ -37,6 +38,7 @@ def command(
     k: int,
     min_share: float,
     own: bool,
+    cpu_wait: str,
     tail: float,
     drill: Path | None,
     title: str,
@@ -59,7 +61,7 @@ def command(
     from vprof.report.page.html import render
     from vprof.variance.analysis import AnalysisOptions
 
-    options = AnalysisOptions(k=k, min_share=min_share, tail=tail, own=own, force=force)
+    options = AnalysisOptions(k=k, min_share=min_share, tail=tail, own=own, force=force, cpu_apart=cpu_wait == "apart")
     page = render(page_data(PageSource(list(traces), root, _history(drill), title), options))
     try:
         output.write_text(page, encoding="utf-8")

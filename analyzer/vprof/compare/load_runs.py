@@ -17,21 +17,21 @@ from vprof.variance.analysis import AnalysisOptions, analyze_sources
 
 
 def load_runs(
-    before: Sequence[Path], after: Sequence[Path], root: str | None, factors: bool
+    before: Sequence[Path], after: Sequence[Path], root: str | None, options: AnalysisOptions | None
 ) -> tuple[list[MeasuredRun], list[MeasuredRun]]:
-    """Raises VprofError, in one line, for the first trace that cannot be used."""
+    """With factors if there are `options`. Raises VprofError, in one line, for the first trace that cannot be used."""
     paths = [*before, *after]
     shown = track(paths, "runs", console=console(stderr=True), transient=True, disable=not sys.stderr.isatty())
-    runs = [_load(path, root, factors) for path in shown]
+    runs = [_load(path, root, options) for path in shown]
     return runs[: len(before)], runs[len(before) :]
 
 
-def _load(path: Path, root: str | None, factors: bool) -> MeasuredRun:
+def _load(path: Path, root: str | None, options: AnalysisOptions | None) -> MeasuredRun:
     sources = open_sources([path], root)
     try:
-        if not factors:
+        if options is None:
             return run_of(path, sources[0].bare(), None)
-        analysis = analyze_sources(sources, AnalysisOptions(k=1))
+        analysis = analyze_sources(sources, options)
         return run_of(path, analysis.trace, contributions_of(analysis))
     except VprofError as error:
         raise VprofError(f"{path}: {error}") from error

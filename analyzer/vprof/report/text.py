@@ -20,6 +20,7 @@ from vprof.report.tables import PLAIN_WIDTH, Row, heading, line, print_table, to
 from vprof.report.units import big, duration, percent
 from vprof.variance.analysis import Analysis, RankedFactor
 from vprof.variance.blocked import ENDED
+from vprof.variance.cpu_share import cpu_share
 from vprof.variance.hints import is_of_unmeasured_waker, of_wakers
 from vprof.variance.sums import TypedTree
 from vprof.variance.variance_tree import VarianceTree
@@ -48,7 +49,7 @@ def _show(analysis: Analysis, console: Console) -> None:
     for warning in analysis.warnings:
         line(console, f"warning: {warning}", "yellow")
     if cpu := cpu_wait.sentence(analysis):
-        line(console, f"{cpu}; vprof drill looks at what is left without", "yellow")
+        line(console, cpu if analysis.options.cpu_apart else f"{cpu}; --cpu-wait apart takes it out", "yellow")
     _summary(analysis, console)
     _trees(analysis, console)
     _factors(analysis, console)
@@ -77,6 +78,7 @@ def _summary(analysis: Analysis, console: Console) -> None:
 def _trees(analysis: Analysis, console: Console) -> None:
     """Of all intervals, and of each type if that was asked for."""
     own = "; waits are not looked into" if analysis.options.own else ""
+    own += "; waits for a CPU are apart" if analysis.options.cpu_apart and cpu_share(analysis.tree) else ""
     _tree(
         f"Variance tree (shares are additive{own})",
         TypedTree("", analysis.tree, analysis.tail_quantile),
@@ -120,7 +122,7 @@ def _factors(analysis: Analysis, console: Console) -> None:
         line(console, analysis.no_ranking)
         return
     if not analysis.factors:
-        line(console, f"no function holds {percent(analysis.options.min_share)} of the variance (--min-share)")
+        line(console, f"no function holds {percent(analysis.least_share)} of the variance (--min-share)")
         return
     rows: list[Row] = []
     for i, ranked in enumerate(analysis.factors, 1):

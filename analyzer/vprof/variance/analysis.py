@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 WARN_LOST = 0.01
 REFUSE_LOST = 0.10
+MUCH_CPU_WAIT = 0.10
+"""Share of Var(L) from which on reports say how much of it is waiting for a CPU."""
 _RIVALS, _NEARLY = 20, 0.5
 """How many other factors may turn out first in a resample, and how much of the smallest share they must have here."""
 _NOTHING_RANKED = statistics.NoBlocks("", np.zeros(0, np.int64))
@@ -63,7 +65,7 @@ class AnalysisOptions:
     tail: float = 0.99
     own: bool = False
     top: int | None = None
-    cpu_apart: bool = False
+    cpu_apart: bool = True
 
 
 @dataclass(frozen=True)
@@ -134,8 +136,10 @@ class Analysis:
 
     @property
     def leading_cpu(self) -> CpuShare | None:
-        """How much of the first factor is waiting for a CPU; None: there is no factor."""
-        return cpu_share_of(self.tree, self.factors[0].factor) if self.factors else None
+        """How much of the first factor is waiting for a CPU; None: there is no factor, or such waits are apart."""
+        if self.options.cpu_apart or not self.factors:
+            return None
+        return cpu_share_of(self.tree, self.factors[0].factor)
 
     @property
     def least_share(self) -> float:
@@ -161,35 +165,44 @@ def analyze_sources(
     rows = rows_of(known)
     begin, latency = known.intervals.begin[rows], known.intervals.end[rows] - known.intervals.begin[rows]
     parts = Parts(sources, known, rows, options.own, options.cpu_apart)
-    looks, left = (2 if options.cpu_apart else 1), latency
-    if options.cpu_apart:  # blocks are cut by what is left, which is known only when all has been seen
-        left = latency - _waited_for_a_cpu(parts, lambda done: progress(done / looks))
-    blocks = statistics.blocks_of(begin, left)
+    blocks = statistics.blocks_of(begin, latency)
+    details = Details(known, rows) if options.intervals else None
+    sums, left = _look(known, rows, parts, options, blocks, details, progress)
+    explained = float(left.var() / latency.var()) if latency.any() and latency.var() > 0 else 1.0
+    if abs(explained - 1) >= MUCH_CPU_WAIT:  # blocks are cut by what is left, which is known only now
+        blocks = statistics.blocks_of(begin, left)
+        sums, _ = _look(known, rows, parts, options, blocks, None, progress)
+    trace = merge([source.conclude(source.bare()) for source in sources])
+    analysis = _conclude(trace, options, rows, blocks, parts, sums, explained)
+    return replace(analysis, per_interval=details.found if details else {})
+
+
+def _look(
+    known: Trace,
+    rows: Int64,
+    parts: Parts,
+    options: AnalysisOptions,
+    blocks: statistics.Blocks | statistics.NoBlocks | None,
+    details: Details | None,
+    progress: Progress,
+) -> tuple[Sums, Int64]:
+    """One look at all windows; with what is left of each latency without waits for a CPU, if these are apart."""
+    latency = known.intervals.end[rows] - known.intervals.begin[rows]
+    left = latency.copy()
     types = with_own_tree(known, split(known, rows) if options.by_type else None, rows)
     block = blocks.of if isinstance(blocks, statistics.Blocks) else None
     sums = Sums.begin(parts.forest, len(known.program.functions), latency, options.tail, block, types)
-    details = Details(known, rows) if options.intervals else None
-    for opened in parts.open(lambda done: progress((looks - 1 + done) / looks)):
+    for opened in parts.open(progress):
         sums.count(opened)
         if opened.is_analyzed:
             part = parts.placed(opened)
             sums.add(part)
             if details:
                 details.add(part)
-    trace = merge([source.conclude(source.bare()) for source in sources])
-    explained = float(left.var() / latency.var()) if latency.any() and latency.var() > 0 else 1.0
-    analysis = _conclude(trace, options, rows, blocks, parts, sums, explained)
-    return replace(analysis, per_interval=details.found if details else {})
-
-
-def _waited_for_a_cpu(parts: Parts, progress: Progress) -> Int64:
-    """By analyzed interval, in ns."""
-    waited = np.zeros(parts.count, np.int64)
-    for opened in parts.open(progress):
-        if opened.is_analyzed:
-            found = cpu_ns(parts.forest, parts.placed(opened).times, len(opened.positions))
-            waited[opened.positions[opened.positions != NONE]] = found[opened.positions != NONE]
-    return waited
+            if options.cpu_apart:
+                mine = opened.positions != NONE
+                left[opened.positions[mine]] -= cpu_ns(parts.forest, part.times, len(mine))[mine]
+    return sums, left
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,8 +15,8 @@ _MOST = 0.5
 
 
 def cpu_share(tree: VarianceTree) -> dict[str, float]:
-    """By kind of wait for a CPU: its share of the variance. REQUIRES: the tree is a view with `beside_cpu_waits`."""
-    nodes = np.flatnonzero(np.isin(tree.paths.pseudo, CPU_WAITS) & (tree.paths.parent == 0))
+    """By kind of wait for a CPU: its share of the variance, wherever in the tree it lies."""
+    nodes = np.flatnonzero(np.isin(tree.paths.pseudo, CPU_WAITS))
     shares: dict[str, float] = {}
     for x in nodes.tolist():
         shares[tree.paths.name[x]] = shares.get(tree.paths.name[x], 0.0) + float(np.nan_to_num(tree.share[x]))

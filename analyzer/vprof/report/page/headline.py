@@ -14,13 +14,20 @@ def headline(analysis: Analysis) -> dict[str, str]:
     if analysis.no_ranking:
         return {"answer": f"No ranking: {analysis.no_ranking}.", "certainty": ""}
     if not analysis.factors:
-        least = percent(analysis.options.min_share)
-        return {"answer": f"No function holds {least} of the variance of latency.", "certainty": ""}
+        answer = f"No function holds {percent(analysis.least_share)} of the variance of latency."
+        return {"answer": _with_cpu_wait(analysis, answer), "certainty": ""}
     best = analysis.factors[0]
     answer = f"{_subject(best)} {percent(best.factor.share)} of the variance of latency."
-    if cpu := cpu_wait.sentence(analysis):
-        answer = f"{cpu}. {answer}"
-    return {"answer": answer + _first_function(analysis.factors), "certainty": _certainty(best)}
+    answer += _first_function(analysis.factors)
+    return {"answer": _with_cpu_wait(analysis, answer), "certainty": _certainty(best)}
+
+
+def _with_cpu_wait(analysis: Analysis, answer: str) -> str:
+    """What holds more stands first."""
+    cpu = cpu_wait.sentence(analysis)
+    if not cpu:
+        return answer
+    return f"{cpu}. {answer}" if cpu_wait.leads(analysis) else f"{answer} {cpu}."
 
 
 def _subject(best: RankedFactor) -> str:
