@@ -56,6 +56,31 @@ def test_lines_become_absences_and_wakings() -> None:
     assert found.lost == 3
 
 
+def test_events_that_are_missing_are_counted() -> None:
+    """Thread 11 enters at 100, 120, ... and leaves 10 later. That it leaves is missing once."""
+    whole = [switch(t, *((11, "S", 0) if t % 20 else (0, "R", 11))) for t in range(100, 300, 10)]
+    assert read_schedule(whole, {11}).lost == 0
+    for i in range(1, len(whole) - 1, 2):
+        assert read_schedule(whole[:i] + whole[i + 1 :], {11}).lost == 1
+
+
+def test_who_does_something_is_back_although_that_is_not_told() -> None:
+    """The kernel's filter drops some switches from an idle CPU."""
+    lines = [
+        switch(100, 11, "S", 0),
+        waking(150, 0, 11, "d.h3."),
+        waking(160, 11, 12),
+        switch(170, 11, "S", 0),
+        waking(200, 0, 11, "d.h3."),
+        switch(210, 11, "R", 99),
+        switch(250, 11, "S", 0),
+    ]
+    found = read_schedule(lines, {11})
+    absences = zip(found.left, found.runnable, found.back, found.preempted, strict=True)
+    assert list(absences) == [(100, 150, 150, False), (170, 200, 200, False), (210, 210, 250, True)]
+    assert found.lost == 0
+
+
 def recorded(folder: Path) -> Trace:
     """Thread 11: preempted, three waits of which the last never slept, and a sleep of its own. 12 releases."""
     trace = Writer()
@@ -156,8 +181,12 @@ def test_the_edges_of_a_program_are_the_kernels(tmp_path: Path) -> None:
     arguments = ["record", "--check-kernel", "--sites", "all", "-o", str(tmp_path / "run.trace"), "--", str(program)]
     script = f'mount -t tracefs nodev {TRACEFS} && exec "$@"'
     command = ["unshare", "--mount", "sh", "-c", script, "sh", sys.executable, "-c", record, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    for _ in range(3):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        if "events of the kernel are missing" not in done.stdout:  # else there is nothing to compare with
+            break
+    assert "events of the kernel are missing" not in done.stdout, done.stdout
     counts = dict(re.findall(r"^(.+?) {2,}(\d+) +[\d.]+ s", done.stdout, re.MULTILINE))
     assert int(counts["the thread that is recorded woke it"]) > 100, done.stdout
     assert int(counts["another thread woke it"]) == 0, done.stdout

@@ -48,7 +48,7 @@ class Schedule:
     """Threads by the kernel's number, times in ticks.
 
     Absences from the CPU, by (thread, left): from `left` on off it, from `runnable` on waiting for one, `back` on it;
-    `preempted`: runnable all the time. Wakings by (wakee, waking). `lost`: events the kernel had no room for.
+    `preempted`: runnable all the time. Wakings by (wakee, waking). `lost`: events that are missing, at least.
     """
 
     thread: Int64
@@ -66,6 +66,7 @@ def read_schedule(lines: Iterable[str], threads: set[int]) -> Schedule:
     """What the lines of a trace_pipe tell of `threads`."""
     lost = 0
     gone: dict[int, tuple[int, bool]] = {}
+    there: set[int] = set()
     woken: dict[int, int] = {}
     absences: list[tuple[int, int, int, int, bool]] = []
     wakings: list[tuple[int, int, int]] = []
@@ -75,16 +76,25 @@ def read_schedule(lines: Iterable[str], threads: set[int]) -> Schedule:
             missing = _LOST.search(line)
             lost += int(missing[1]) if missing else 0
             continue
-        t = int(match["t"])
+        t, current = int(match["t"]), int(match["current"])
+        if current in gone:  # it is back: the filter by process drops switches from an idle CPU to the next thread
+            left, preempted = gone.pop(current)
+            back = t if preempted else min(max(woken.get(current, t), left), t)
+            absences.append((current, left, left if preempted else back, back, preempted))
         if match["woken"]:
             wakee = int(match["woken"])
             if wakee in threads:
                 woken[wakee] = t
-                wakings.append((wakee, t, INTERRUPT if match["interrupt"] in _IN_INTERRUPT else int(match["current"])))
+                wakings.append((wakee, t, INTERRUPT if match["interrupt"] in _IN_INTERRUPT else current))
             continue
         leaves, enters = int(match["leaves"]), int(match["enters"])
+        # Who enters has left before: else an event is missing, though the kernel does not say so.
+        lost += enters in there and enters not in gone
         if leaves in threads:
             gone[leaves] = t, match["state"].startswith("R")
+            there.discard(leaves)
+        if enters in threads:
+            there.add(enters)
         if enters in gone:
             left, preempted = gone.pop(enters)
             # A waking on the way to sleep, before the switch, is why it is short.
