@@ -122,9 +122,17 @@ JsonObject Collector::report() const {
 }
 
 std::string Collector::stats() const {
+  const std::set<uint32_t> pids = drain_.live_processes();
+  JsonArray named;
+  size_t left = kMostNamed;
+  for (const uint32_t pid : pids)
+    if (left != 0) --left, named.add(std::to_string(pid));
   return report()
       .add("threads", drain_.live_threads())
-      .add("processes", drain_.live_processes())
+      .add("processes", pids.size())
+      .raw("pids", named.str())
+      .add("p50_ticks", recorder_.latencies().quantile(0.5))
+      .add("p99_ticks", recorder_.latencies().quantile(0.99))
       .add("ticks", recorder_.ticks())
       .str();
 }

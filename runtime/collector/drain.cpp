@@ -16,7 +16,6 @@ namespace vprof {
 
 constexpr uint64_t kPatience_ns = 50000000;
 constexpr uint64_t kGonePeriod_ns = 5000000;
-constexpr size_t kMostUninterposed = 16;  // a reply names no more
 
 static SlotState state_of(const Slot *slot) {
   return owner_state(slot->owner.load(std::memory_order_acquire));
@@ -47,7 +46,7 @@ void Drain::tell_thread(Slot *slot, Thread &thread) {
   thread.told_in_file = recorder_->file_number();
   const uint32_t pid = pid_of(slot);
   const bool interposed = slot->behind_libc == 0;
-  if (!interposed && uninterposed_.size() < kMostUninterposed) uninterposed_.emplace(pid, thread_name(pid, pid));
+  if (!interposed && uninterposed_.size() < kMostNamed) uninterposed_.emplace(pid, thread_name(pid, pid));
   JsonObject event;
   event.add("event", "thread")
       .add("uid", thread.uid)
@@ -291,11 +290,11 @@ uint32_t Drain::live_threads() const {
   return n;
 }
 
-uint32_t Drain::live_processes() const {
+std::set<uint32_t> Drain::live_processes() const {
   std::set<uint32_t> pids;
   for (const Slot *slot : slots_)
-    if (state_of(slot) == SlotState::kLive) pids.insert(pid_of(slot));
-  return static_cast<uint32_t>(pids.size());
+    if (state_of(slot) == SlotState::kLive) pids.insert(as_id(pid_of(slot)));
+  return pids;
 }
 
 uint64_t Drain::dropped() const {

@@ -3,12 +3,15 @@
 #define VPROF_DRAIN_H
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "recorder.h"
 
 namespace vprof {
+
+constexpr size_t kMostNamed = 16;  // processes; a reply names no more
 
 class Drain {
  public:
@@ -30,7 +33,7 @@ class Drain {
 
   uint64_t waiting_bytes() const;  // committed, not drained
   uint32_t live_threads() const;
-  uint32_t live_processes() const;
+  std::set<uint32_t> live_processes() const;
   // Records lost since the session began: rings full, or the disk.
   uint64_t dropped() const;
 

@@ -31,7 +31,7 @@ constexpr const char *kUsage =
     "  --probe-ps N     picoseconds that a probe costs here: noted in the trace\n"
     "  --built-from TEXT  the programs' source and version: noted in the trace\n"
     "  --hold           a starting program waits until its modules are acknowledged\n"
-    "  COMMAND          noted in the trace; not run\n"
+    "  COMMAND          noted in the trace; not run. If there is none, what VPROF_COMMAND says\n"
     "\n"
     "example: vprof-collector --session /dev/shm/run1 --output run.trace &\n"
     "         VPROF_SESSION=/dev/shm/run1 ./prog\n";
@@ -100,6 +100,8 @@ int parse_options(int argc, char **argv, Options *options) {
       valid = false;
   }
   options->noted.command.assign(argv + optind, argv + argc);
+  const char *command = getenv("VPROF_COMMAND");
+  if (command != nullptr && options->noted.command.empty()) options->noted.command = {command};
   valid &= !options->limit.newest || options->limit.bytes != 0;
   if (valid && !options->session.directory.empty() && !options->output.empty()) return -1;
   fputs(kUsage, stderr);

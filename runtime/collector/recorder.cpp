@@ -8,6 +8,7 @@
 
 #include "elf_meta.h"
 #include "fitting.h"
+#include "machine.h"
 
 namespace vprof {
 
@@ -35,6 +36,7 @@ std::string Recorder::begin_file(const std::string &path) {
   if (!error.empty()) return error;
   ++files_;
   totals_ = {};
+  latencies_.clear();
   room_ = Room::kOrdinary;
   unkept_ = 0;
   begun_ns_ = monotonic_ns();
@@ -74,6 +76,7 @@ void Recorder::announce_session() {
       .add("host", host)
       .add("page", kPage)
       .add("collector_version", kCollectorVersion);
+  add_machine(&session);
   if (noted_.probe_ps != 0) session.add("probe_ps", noted_.probe_ps);
   if (!noted_.built_from.empty()) session.add("built_from", noted_.built_from);
   event(session);
@@ -167,8 +170,11 @@ bool Recorder::records(uint32_t uid, const Ring::Span &span, uint64_t now) {
   for (int i = 0; i < 2; ++i) {
     pieces[i] = {const_cast<Record *>(span.first[i]), span.count[i] * sizeof(Record)};
     for (uint64_t k = 0; k < span.count[i]; ++k) {
-      intervals += kind_of(span.first[i][k]) == Kind::kIntervalEnd;
-      if (kind_of(span.first[i][k]) == Kind::kCount) lost = sum_of_counts(lost, span.first[i][k].w1);
+      const Record &r = span.first[i][k];
+      const Kind kind = kind_of(r);
+      intervals += kind == Kind::kIntervalEnd;
+      if (kind == Kind::kIntervalBegin || kind == Kind::kIntervalEnd) latencies_.note(r.w1, time_of(r, now));
+      if (kind == Kind::kCount) lost = sum_of_counts(lost, r.w1);
     }
   }
   if (!writer_.chunk(ChunkKind::kRecords, uid, base, pieces, 2)) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "json.h"
+#include "latencies.h"
 #include "module_table.h"
 #include "session_files.h"
 #include "trace_writer.h"
@@ -55,6 +56,8 @@ class Recorder {
   const std::string &failure() const { return writer_.failure(); }
   // Events from now on may use what is reserved for the end of the file.
   void begin_end() { room_ = Room::kClosing; }
+  // Of the intervals in the file.
+  const Latencies &latencies() const { return latencies_; }
   // Drained while there was no file, since the last one.
   uint64_t unkept() const { return unkept_; }
 
@@ -87,6 +90,7 @@ class Recorder {
   Noted noted_;
   TraceWriter writer_;
   FileTotals totals_;
+  Latencies latencies_;
   uint64_t files_ = 0;
   Room room_ = Room::kOrdinary;
   uint64_t unkept_ = 0;

@@ -64,7 +64,7 @@ constexpr bool was_taken(uint64_t off_ns, uint64_t wall_ns, uint64_t ticks) {
 }
 
 // Records the time off the CPU since the last look; what it was blocked for is `cause`, if that is known (0,
-// kOffStorage or kOffForWoken). Returns the present time in ticks: no switch before it is left unseen.
+// kOffStorage, kOffForWoken or kOffSleep). Returns the present time in ticks: no switch before it is left unseen.
 uint64_t look(Slot *slot, uint32_t cause = 0);
 
 // Before a call that may sleep: what was before is not the call's. A thread without a slot has nothing to tell.

@@ -1,4 +1,4 @@
-// Which external calls sleep for storage: a device, or the file system on it.
+// What external calls sleep for: storage (a device, or the file system on it), or a time to pass.
 #ifndef VPROF_STORAGE_H
 #define VPROF_STORAGE_H
 
@@ -50,11 +50,15 @@ bool waits_for_storage(Site site, First first, Further...) {
   return is_of_files(site);
 }
 
+constexpr bool is_sleep(Site site) {
+  return site == kSite_nanosleep || site == kSite_clock_nanosleep || site == kSite_usleep || site == kSite_sleep;
+}
+
 // After the call: what the thread was off the CPU for was the call.
 template <typename... Arguments>
 void look_after_call(Site site, Arguments... arguments) {
-  if (was_switched() && t_thread.slot != nullptr)
-    look(t_thread.slot, waits_for_storage(site, arguments...) ? kOffStorage : 0);
+  if (!was_switched() || t_thread.slot == nullptr) return;
+  look(t_thread.slot, is_sleep(site) ? kOffSleep : waits_for_storage(site, arguments...) ? kOffStorage : 0);
 }
 
 }  // namespace vprof

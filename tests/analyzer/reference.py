@@ -17,6 +17,7 @@ ALONE: dict[str, tuple[str, ...]] = {
     "fault": ("[fault]",),
     "disk": ("[disk]",),
     "off_cpu": ("[off cpu]",),
+    "sleep": ("[sleep]",),
 }
 """States in which a thread waits for nobody, and what hangs below its stack then."""
 

@@ -77,10 +77,22 @@ class Tree:
 
     def explained_by(self, name: str) -> str:
         """The child that holds 95 % of a function's variance and of its share, "" if none does; of a body that holds as
-        much of its function that function."""
+        much of its function that function; of time that says what a function did, the one that has 95 % of it."""
         if name.startswith("body("):
             owner = name[5:-1]
             return owner if owner in self._places() and self._holds_most(name, owner) else ""
+        if name in ("[fault]", "[disk]", "[sleep]"):
+            whole = self._held([node for node in self.times if node and element(node) == name])
+            owners = {element(node[:-1]) for node in self.times if len(node) > 1 and element(node) == name}
+            held = {
+                o: self._held(self._below(name, o)) for o in owners if o and o[0] != "[" and not o.startswith("body(")
+            }
+            most = [
+                (-parts[1], o)
+                for o, parts in held.items()
+                if min(whole) > 0 and all(p >= Fraction(19, 20) * w for p, w in zip(parts, whole, strict=True))
+            ]
+            return min(most)[1] if most else ""
         if name[0] == "[":
             return ""
         children = {element(node) for node in self.times if len(node) > 1 and element(node[:-1]) == name}

@@ -4,6 +4,7 @@ import pytest
 from hand import hand_trace
 from test_variance_tree import sequential
 
+from vprof.report.page.headline import headline
 from vprof.report.text import render
 from vprof.tables.model import Program
 from vprof.variance.analysis import Analysis, AnalysisOptions, analyze
@@ -36,6 +37,31 @@ def test_an_entry_whose_height_came_out_as_a_leaf_is_behind_the_function_that_va
 def test_a_child_explains_what_it_holds_nearly_all_of(other: tuple[int, ...], first: str) -> None:
     """Var(work), 1,067, is 98 % of Var(entry) at first, and 79 % then."""
     assert entry_above_work({"main": 20, "entry": 0, "work": 19}, other).ranking[0].name == first
+
+
+def test_how_the_only_function_spent_it_is_no_cause_beside_it() -> None:
+    """refresh calls get, and sleeps 10, 50 and 90; where another one sleeps as much, `[sleep]` is one of its own."""
+
+    def analyzed(*calls: str) -> Analysis:
+        intervals, segments, now = {}, [], 0
+        for i, asleep in enumerate((10, 50, 90)):
+            end = now + asleep + 20
+            intervals[f"i{i}"] = (1, now, 1, end)
+            segments += [f"1 i{i} {now} {now + 10} exec", f"1 i{i} {now + 10} {end - 10} sleep"]
+            segments.append(f"1 i{i} {end - 10} {end} exec")
+            now = end + 10
+        heights = {"main": 9, "refresh": 1, "flush": 1, "get": 0}
+        return analyze(hand_trace(intervals, "\n".join(segments), "\n".join(calls), heights=heights, root="main"))
+
+    alone = analyzed("1 refresh 0 30", "1 refresh 40 110", "1 refresh 120 230")
+    [only] = alone.factors
+    assert (only.factor.name, only.explains) == ("refresh", ["[sleep]"])
+    assert "refresh: slept for a time to pass [sleep]" in render(alone)
+    assert headline(alone)["answer"].startswith(
+        "refresh (slept for a time to pass) makes latency vary most: it holds 100"
+    )
+    both = analyzed("1 refresh 0 30", "1 refresh 40 75", "1 flush 75 110", "1 refresh 120 175", "1 flush 175 230")
+    assert {ranked.factor.name for ranked in both.factors} >= {"[sleep]"}
 
 
 def test_pairs_and_unrelated_functions_keep_their_order() -> None:

@@ -106,6 +106,18 @@ def calls_of(decoded: Windows, name: str) -> tuple[np.ndarray, np.ndarray]:
     return np.array([known[uid] for uid in scanned.scan.records.uids])[calls.thread[mine]], calls.start[mine]
 
 
+def test_the_sessions_are_listed_with_their_programs(recording: Recording) -> None:
+    rows = recording.report("sessions")["sessions"]
+    assert isinstance(rows, list)
+    [row] = [row for row in rows if row["session"] == str(recording.session)]
+    assert {program["name"] for program in row["programs"]} == {"crowd"}
+    assert len(row["programs"]) == row["processes"] >= PROCESSES
+    assert all(Path(f"/proc/{program['pid']}").exists() for program in row["programs"])
+    assert 0 <= row["seconds"] < PATIENCE_SECONDS
+    [line] = [line for line in recording.ctl("sessions").stdout.splitlines() if str(recording.session) in line]
+    assert f"(crowd, pid {row['programs'][0]['pid']} and " in line
+
+
 def test_a_switch_reaches_every_process_under_load(recording: Recording) -> None:
     for action in ("on", "off"):
         assert recording.report(action, "inner")["functions"] == ["inner"]
@@ -256,7 +268,7 @@ def test_the_session_that_runs_is_found(nowhere: Path) -> None:
         (nowhere / "vprof-link").symlink_to(first.directory)
         assert sessions.find(None).stats()["threads"] == 0
         with Session.start(None) as second:
-            with pytest.raises(UsageError, match=f"2 sessions .*{first.directory.name}"):
+            with pytest.raises(UsageError, match=rf"2 sessions .*{first.directory.name} \(no program yet, since 0 s\)"):
                 sessions.find(None)
             assert sessions.find(second.directory).directory == second.directory
     with pytest.raises(VprofError, match="there is no session"):

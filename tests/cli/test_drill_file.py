@@ -1,6 +1,7 @@
 """The file of a drill-down: a crash costs the running step only, and a foreign file is said."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -8,11 +9,27 @@ from click.testing import CliRunner
 from replay import ALL, Replay
 
 from vprof.cli import root
+from vprof.commands.drill import work_folder
 from vprof.drill.file import SCHEMA, DrillFile
 from vprof.drill.loop import Drill, DrillOptions, Enough
 from vprof.drill.settings import DrillSettings
 from vprof.errors import VprofError
 from vprof.variance.analysis import Analysis
+
+
+def test_each_program_has_a_work_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    of_all = tmp_path / ".vprof" / "program"
+    assert work_folder(None, None, ("./bin/server", "--port", "1"), False) == of_all / "server"
+    assert work_folder(None, None, (), False) == of_all / "session"
+    assert work_folder(None, Path("mine"), ("server",), True) == tmp_path / "mine"
+    for age, name in ((10, "server"), (1000, "other")):
+        (of_all / name / "drill").mkdir(parents=True)
+        file = of_all / name / "drill" / "session.json"
+        file.touch()
+        os.utime(file, (1e9 - age, 1e9 - age))
+    # To go on, or to show: the latest.
+    assert work_folder(None, None, (), True) == of_all / "server"
 
 
 def explore(file: DrillFile, measure: Replay) -> Drill:

@@ -1,7 +1,10 @@
 """How a recording ends: full, interrupted, its collector gone. The trace is readable, the program is not disturbed."""
 
+import io
 import json
 import os
+import pty
+import re
 import signal
 import subprocess
 import sys
@@ -13,6 +16,7 @@ from patience import PATIENCE_SECONDS, wait_for
 
 from vprof.commands import record
 from vprof.installed import native
+from vprof.report.recording import Progress
 from vprof.session.control import Control
 from vprof.session.owned import Limit, Session
 from vprof.session.plan import Plan
@@ -214,3 +218,43 @@ def test_seconds_do_not_hurry_or_excuse_a_program_that_ends_before(steady: Path,
     options = ["--sites", "all", "--seconds", 60, "-o", tmp_path / "run.trace", "--"]
     done = run("record", *options, "sh", "-c", '"$@"; exit 3', "sh", steady, tmp_path / "gone")
     assert done.returncode == 3, done.stderr
+
+
+def test_on_a_terminal_a_line_a_second_says_how_it_goes(steady: Path, tmp_path: Path) -> None:
+    program = [steady, tmp_path / "go-on"]
+    program[1].touch()
+    terminal, its_end = pty.openpty()
+    command = vprof("record", "--sites", "all", "--seconds", 4, "-o", tmp_path / "run.trace", "--", *program)
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=its_end, timeout=PATIENCE_SECONDS)
+    os.close(its_end)
+    said = os.read(terminal, 1 << 16).decode()
+    os.close(terminal)
+    assert done.returncode == 0, said
+    assert "vprof: the session is /" in said
+    lines = re.findall(
+        r"^ +\d+ s  [\d,]+ intervals/s  p50 [\d.]+ [mun]?s  p99 [\d.]+ [mun]?s  [\d,]+ records  0 dropped", said, re.M
+    )
+    assert 2 <= len(lines) <= 5
+    captured = run("record", "--sites", "all", "--seconds", 2, "-o", tmp_path / "run.trace", "--", *program).stderr
+    assert "intervals/s" not in captured and "the session is" not in captured
+
+
+def test_of_annotated_intervals_it_says_how_many_and_how_long() -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    out = Terminal()
+    progress = Progress("/dev/shm/vprof-x", out)
+    told = {"records": 100, "intervals": 10, "dropped": 0, "ticks": 1000, "p50_ticks": 0, "p99_ticks": 0}
+    progress.tell(told)
+    time.sleep(1.1)
+    began = time.monotonic()
+    later = {"records": 2300, "intervals": 120, "ticks": 1000 + 11 * 10**8, "p50_ticks": 10**5, "p99_ticks": 10**7}
+    progress.tell(told | later)
+    assert time.monotonic() - began < 0.5
+    assert re.search(
+        r"^ +1 s  (9\d|100) intervals/s  p50 1\d\d us  p99 1\d\.?\d* ms  2,300 records  0 dropped$",
+        out.getvalue(),
+        re.M,
+    )

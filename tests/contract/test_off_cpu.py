@@ -6,7 +6,7 @@ from writer import Writer
 
 from vprof.variance.analysis import AnalysisOptions, analyze
 
-PREEMPTED, BLOCKED, FAULT, READ, STORAGE, FOR_WOKEN = 1, 2, 4, 8, 16, 32
+PREEMPTED, BLOCKED, FAULT, READ, STORAGE, FOR_WOKEN, SLEEP = 1, 2, 4, 8, 16, 32, 64
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,8 @@ PREEMPTED, BLOCKED, FAULT, READ, STORAGE, FOR_WOKEN = 1, 2, 4, 8, 16, 32
         (PREEMPTED | FAULT, "preempted"),
         (PREEMPTED | BLOCKED, "off_cpu"),
         (BLOCKED | FOR_WOKEN, "off_cpu"),
+        (BLOCKED | SLEEP, "sleep"),
+        (PREEMPTED | BLOCKED | SLEEP, "off_cpu"),
         (PREEMPTED | FOR_WOKEN, "preempted"),
     ],
 )

@@ -106,6 +106,32 @@ TEST(Anchors, AreDenseAtFirstAndFewInAWeek) {
   EXPECT_LT(count, 10500u);
 }
 
+TEST(Latencies, AreThoseOfBothEndsWhicheverComesFirst) {
+  Latencies latencies;
+  EXPECT_EQ(latencies.quantile(0.5), 0u);
+  for (uint64_t id = 1; id <= 100; ++id) {
+    const uint64_t begin = 1000000 * id, end = begin + 1000 * id;
+    latencies.note(id, id % 2 != 0 ? begin : end);
+    latencies.note(id, id % 2 != 0 ? end : begin);
+  }
+  for (const double part : {0.01, 0.5, 0.99, 1.0}) {
+    const double expected = 100000 * part;
+    EXPECT_GE(static_cast<double>(latencies.quantile(part)), expected);
+    EXPECT_LE(static_cast<double>(latencies.quantile(part)), expected * (1 + 1.0 / 16));
+  }
+  latencies.clear();
+  EXPECT_EQ(latencies.quantile(0.5), 0u);
+}
+
+TEST(Latencies, WhatNeverEndsIsForgotten) {
+  Latencies latencies;
+  for (uint64_t id = 0; id < 1000000; ++id) latencies.note(id, id);
+  EXPECT_EQ(latencies.quantile(1), 0u);
+  latencies.note(7, ~uint64_t{0});
+  latencies.note(7, 0);
+  EXPECT_EQ(latencies.quantile(1), ~uint64_t{0});
+}
+
 // A record's time has 48 bits: the chunk's base has all of them, before, at and after a wrap.
 TEST(Times, OfRecordsAreThoseNearestToNow) {
   constexpr uint64_t kWrap = uint64_t{1} << 48;

@@ -17,7 +17,7 @@ _SCHEMA = "vprof-ctl/1"
 
 
 @click.command()
-@click.argument("action", type=click.Choice(["on", "off", "list", "status"]))
+@click.argument("action", type=click.Choice(["on", "off", "list", "status", "sessions"]))
 @click.argument("names", nargs=-1)
 @click.option(
     "--session",
@@ -37,9 +37,10 @@ def command(action: str, names: tuple[str, ...], directory: Path | None, form: s
       on, off   switch these functions, in programs that join later too
       list      the functions that are on; with NAMES those, on and off
       status    threads, records, file, functions on
+      sessions  the sessions that run: program, pid, since when
 
     What you switch adds to the plan of `vprof record`. The steps of `vprof drill` switch the probes themselves: during
-    a drill-down, only list and status work.
+    a drill-down, only list, status and sessions work.
 
     \b
     Examples:
@@ -52,8 +53,11 @@ def command(action: str, names: tuple[str, ...], directory: Path | None, form: s
     plan = Plan.of(pattern for name in names for pattern in Plan.parse(name).patterns)
     if action in ("on", "off") and not names:
         raise UsageError(f"nothing to switch {action}: give names, globs in quotes, `all`, or a plan file")
-    if action == "status" and names:
-        raise UsageError("status takes no names; `vprof ctl list NAMES` shows functions")
+    if action in ("status", "sessions") and names:
+        raise UsageError(f"{action} takes no names; `vprof ctl list NAMES` shows functions")
+    if action == "sessions":
+        _sessions(form)
+        return
     session = find(directory)
     if action == "status":
         report = _status(session)
@@ -65,6 +69,25 @@ def command(action: str, names: tuple[str, ...], directory: Path | None, form: s
         click.echo(json.dumps({"schema": _SCHEMA, "session": str(session.directory), **report}))
     else:
         click.echo("\n".join(map(one_line, _TEXT[action](report))))
+
+
+def _sessions(form: str) -> None:
+    from vprof.session.running import running
+
+    found = running()
+    if form == "json":
+        rows = [
+            {
+                "session": str(one.directory),
+                "programs": [{"name": name, "pid": pid} for name, pid in one.programs],
+                "processes": one.processes,
+                "seconds": one.seconds,
+            }
+            for one in found
+        ]
+        click.echo(json.dumps({"schema": _SCHEMA, "sessions": rows}))
+        return
+    click.echo("\n".join(map(str, found)) or "no session is running")
 
 
 def _switch(session: Control, plan: Plan, action: str) -> dict[str, Any]:
@@ -104,7 +127,8 @@ def _status(session: Control) -> dict[str, Any]:
     on = session.sites_on()
     functions = {name for name, _, sites in session.sites.sites() if not on.isdisjoint(sites)}
     stats = session.stats()
-    del stats["ticks"]
+    for key in ("ticks", "pids", "p50_ticks", "p99_ticks"):
+        stats.pop(key, None)
     return {**stats, "modules": len(session.programs), "sites_on": len(on), "functions_on": len(functions)}
 
 

@@ -61,7 +61,10 @@ class Duration(click.ParamType):  # type: ignore[type-arg]
 @click.option("--resume", is_flag=True, help="Go on with the last drill-down of this work folder.")
 @click.option("--show", is_flag=True, help="Show the last drill-down of this work folder, and run nothing.")
 @click.option(
-    "--dir", "folder", type=click.Path(path_type=Path), help="Work folder. [default: .vprof/TARGET or .vprof/program]"
+    "--dir",
+    "folder",
+    type=click.Path(path_type=Path),
+    help="Work folder. [default: .vprof/TARGET, or .vprof/program/PROGRAM; to go on or to show, the latest of these]",
 )
 @click.option("-k", default=3, show_default=True, help="Expand this many functions in a step.")
 @click.option("--min-share", default=0.05, show_default=True, help="Ignore factors below this share of the variance.")
@@ -131,7 +134,7 @@ def command(
     """
     from vprof.drill.file import DrillFile
 
-    work = _work_folder(name, folder)
+    work = work_folder(name, folder, program, resume or show)
     path = work / "drill" / _FILE
     if show:
         _show(DrillFile.load(path), form)
@@ -178,13 +181,19 @@ def _new(path: Path, settings: DrillSettings) -> DrillFile:
     return DrillFile(path, settings)
 
 
-def _work_folder(target: str | None, folder: Path | None) -> Path:
-    """Raises UsageError when the target is unknown."""
+def work_folder(target: str | None, folder: Path | None, program: tuple[str, ...], goes_on: bool) -> Path:
+    """Without a target, of each program one of its own. Raises UsageError when the target is unknown."""
     from vprof.target.target import Target
 
     if target:
         return Target.load(target, folder).folder
-    return Path(folder or Path(".vprof") / "program").resolve()
+    if folder:
+        return folder.resolve()
+    programs = (Path(".vprof") / "program").resolve()
+    if program:
+        return programs / Path(program[0]).name
+    latest = max(programs.glob(f"*/drill/{_FILE}"), key=lambda path: path.stat().st_mtime, default=None)
+    return latest.parents[1] if latest and goes_on else programs / "session"
 
 
 def _drill(file: DrillFile, folder: Path, auto: bool, form: str, svg_file: Path | None) -> None:

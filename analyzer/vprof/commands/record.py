@@ -17,6 +17,7 @@ import click
 
 from vprof.errors import UsageError, VprofError
 from vprof.options import RingSize, Size, preload_option, server_options_option
+from vprof.report.recording import Progress
 from vprof.session.alternation import Alternation
 from vprof.session.calibration import probe_ns
 from vprof.session.control import Note
@@ -304,6 +305,7 @@ class _Watch:
         self._session = session
         self._plan = plan
         self._told = False
+        self._progress = Progress(str(session.directory))
         self._next_stats = 0.0
         self._pause_seconds = _POLL_SECONDS
 
@@ -325,7 +327,9 @@ class _Watch:
                 self._turns.look()
             if not self._told and time.monotonic() >= self._next_stats:
                 self._next_stats = time.monotonic() + _STATS_SECONDS
-                self._tell(self._session.stats())
+                stats = self._session.stats()
+                self._progress.tell(stats)
+                self._tell(stats)
         except VprofError as failure:
             self.failure = failure
             print(f"vprof: {failure}; the program goes on unrecorded", file=sys.stderr)

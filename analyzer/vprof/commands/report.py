@@ -49,7 +49,8 @@ def command(
 
     One HTML file that needs no network: the answer, latencies, the variance as a flame graph and as a tree, factors,
     critical paths of slow and median intervals, what was waited for. It holds names of functions and threads, types and
-    ids of intervals, and no other data of the program. Several traces of the same program and plan are shown as one.
+    ids of intervals, the command that recorded them and the machine, and no other data of the program. Several traces
+    of the same program and plan are shown as one.
 
     \b
     Examples:

@@ -10,6 +10,7 @@ from vprof.drill.findings import Finding
 from vprof.drill.loop import CHOSEN, LIMIT_BUDGET, LIMIT_STEPS, Candidate, Drill, Measured, Step
 from vprof.drill.wakers import Unmeasured
 from vprof.report.units import duration, percent
+from vprof.tables.kinds import MEANINGS
 from vprof.variance.probe_cost import MOSTLY
 
 _MOST_CANDIDATES = 9
@@ -165,6 +166,7 @@ def _verdict(finding: dict[str, Any]) -> str:
 
 def _details(finding: dict[str, Any]) -> list[str]:
     lines = [" > ".join(_ends(finding["path"]))] if finding["path"] else []
+    lines += [f"it {MEANINGS[name]}" for name in finding.get("explains") or [] if name in MEANINGS]
     if len(finding["sites"]) > 1:
         lines.append(f"called at {_some(finding['sites'])}")
     if finding["waiting"] >= 0.05:

@@ -37,6 +37,7 @@ def analysis_json(analysis: Analysis) -> dict[str, Any]:
         "schema": SCHEMA,
         "intervals": {"count": analysis.summary.count, "excluded": analysis.excluded, **asdict(analysis.summary)},
         "built_from": analysis.trace.built_from,
+        "recorded": [asdict(one) for one in analysis.trace.recorded],
         "tree": _tree(analysis.tree),
         "tail_quantile": analysis.tail_quantile,
         "factors": [_factor(f) for f in analysis.factors],

@@ -13,11 +13,12 @@ from functools import partial
 import numpy as np
 from rich.console import Console
 
-from vprof.report import cpu_wait
+from vprof.report import cpu_wait, recorded
 from vprof.report.pruning import Pruned, prune, same_time
 from vprof.report.roles import OTHERS, ROOT, WAIT, WORK, roles
 from vprof.report.tables import PLAIN_WIDTH, Row, heading, line, print_table, to_terminal, to_text
 from vprof.report.units import big, duration, percent
+from vprof.tables.kinds import MEANINGS
 from vprof.variance.analysis import Analysis, RankedFactor
 from vprof.variance.blocked import ENDED
 from vprof.variance.cpu_share import cpu_share
@@ -31,6 +32,7 @@ _THEN, _LONGEST_CHAIN = " > ", 36
 _STYLES = {ROOT: "bold", WORK: "", WAIT: "yellow", OTHERS: "magenta"}
 _MOST_INTERVALS = 10
 _MOST_UNKNOWN = 5
+_MOST_CHILDREN = 8
 _MUCH_UNKNOWN = 0.01
 """Share of the intervals' time from which on unexplained waits are listed."""
 
@@ -67,6 +69,8 @@ def _summary(analysis: Analysis, console: Console) -> None:
     s = analysis.summary
     of = f" of {', '.join(analysis.trace.built_from)}" if analysis.trace.built_from else ""
     line(console, f"{s.count} intervals{of}", "bold")
+    for what, said in recorded.rows(analysis.trace.recorded):
+        line(console, f"{what} {said}", "dim")
     cv = f", {s.cv:.2f} of the mean" if s.cv is not None else ""
     line(console, f"latency  mean {duration(s.mean_ns)}  sd {duration(s.stddev_ns)}{cv}")
     quantiles = (("p50", s.p50_ns), ("p95", s.p95_ns), ("p99", s.p99_ns), ("p99.9", s.p999_ns), ("max", s.max_ns))
@@ -160,7 +164,8 @@ def _alike(ranked: RankedFactor) -> str:
     name = ranked.factor.name
     said = {f"body({name})": "its own time", f"rest({name})": "its own time, or what it calls and was off"}
     where = [text for other, text in said.items() if other in ranked.explains]
-    if callers := [other for other in ranked.explains if other not in said]:
+    where += [f"{MEANINGS[other]} {other}" for other in ranked.explains if other in MEANINGS]
+    if callers := [other for other in ranked.explains if other not in said and other not in MEANINGS]:
         more = f" and {len(callers) - 1} more" if len(callers) > 1 else ""
         where.append(f"{callers[0]}{more} above it var{'y' if more else 'ies'} as it does")
     return f"{name}: {'; '.join(where)}" if where else ""
@@ -257,8 +262,9 @@ def _next(analysis: Analysis, console: Console) -> None:
         line(console, "nothing to switch on: every factor is a leaf, a body, or all its children are on")
     for e in analysis.expansions:
         functions = analysis.trace.program.functions
-        children = ", ".join(functions[c] for c in e.children)
-        line(console, f"switch on the children of {functions[e.function]}: {children}")
+        children = ", ".join(functions[c] for c in e.children[:_MOST_CHILDREN])
+        more = f" and {len(e.children) - _MOST_CHILDREN} more" if len(e.children) > _MOST_CHILDREN else ""
+        line(console, f"switch on the children of {functions[e.function]}: {children}{more}")
 
 
 def _distortion(analysis: Analysis, console: Console) -> None:

@@ -14,9 +14,11 @@ import math
 import os
 import resource
 import secrets
+import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from dataclasses import dataclass
@@ -121,6 +123,7 @@ class Session(Control):
             text=True,
             start_new_session=True,
             preexec_fn=end_with_parent,
+            env={**os.environ, "VPROF_COMMAND": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])},
         )
         session = cls(directory, collector, preload)
         assert collector.stdout and collector.stderr

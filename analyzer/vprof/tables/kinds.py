@@ -42,6 +42,7 @@ OFF_CPU_KINDS = (
     Kind("[fault]", "fault", "fault", "waited for a page from a disk", "waiting for a page"),
     Kind("[disk]", "disk", "disk", "waited for a disk, or in a call for a file", "waiting for a disk"),
     Kind("[off cpu]", "off_cpu", "off_cpu", "off the CPU for more than one reason", "off the CPU", for_cpu=True),
+    Kind("[sleep]", "sleep", "sleep", "slept for a time to pass", "asleep"),
 )
 """Nobody has to end them. States, pieces and nodes have them last, in this order."""
 
@@ -53,19 +54,21 @@ LANES = {kind.piece or kind.state: kind.lane for kind in (WORK, *WAITS, UNEXPLAI
 
 STATE_NAMES = (WORK.state, "blocked", "queue", *(kind.state for kind in OFF_CPU_KINDS))
 EXEC, BLOCKED, QUEUE = range(3)
-PREEMPTED, FAULT, DISK, OFF_CPU = range(3, 7)
+PREEMPTED, FAULT, DISK, OFF_CPU, SLEEP = range(3, 8)
 """Segment states: executing, blocked on a lock or I/O, waiting on a task or message queue; off the CPU."""
 
 PIECE_NAMES = (WORK.piece, "queue", "sched", "gap", "unknown", UNEXPLAINED.piece, *(k.piece for k in OFF_CPU_KINDS))
 P_EXEC, P_QUEUE, P_SCHED, P_GAP, P_UNKNOWN, P_BLOCKED_UNKNOWN = range(6)
-P_PREEMPTED, P_FAULT, P_DISK, P_OFF_CPU = range(6, 10)
+P_PREEMPTED, P_FAULT, P_DISK, P_OFF_CPU, P_SLEEP = range(6, 11)
 """Pieces of critical paths."""
 
 PSEUDO = (*(kind.node for kind in WAITS), WORK.node, *(kind.node for kind in OFF_CPU_KINDS))
 L_BLOCKED, L_QUEUE, L_GAP, L_SCHED, L_UNKNOWN, L_BODY = range(6)
-L_PREEMPTED, L_FAULT, L_DISK, L_OFF_CPU = range(6, 10)
+L_PREEMPTED, L_FAULT, L_DISK, L_OFF_CPU, L_SLEEP = range(6, 11)
 """Labels of tree nodes that are no functions; FIRST_FRAME is the first label of a function at a call site."""
 FIRST_FRAME = len(PSEUDO)
+OF_ONE_FUNCTION = (L_FAULT, L_DISK, L_SLEEP)
+"""Labels of time that says what a function did: where one function alone has it, it is no cause of its own."""
 CPU_WAITS = tuple(PSEUDO.index(kind.node) for kind in (*OFF_CPU_KINDS, *WAITS) if kind.for_cpu)
 CPU_PIECES = tuple(PIECE_NAMES.index(kind.piece) for kind in (*OFF_CPU_KINDS, *WAITS) if kind.for_cpu)
 """Labels, and pieces: a thread could run, and had no CPU."""

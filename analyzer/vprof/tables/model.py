@@ -193,6 +193,20 @@ class Slice:
     latency_ns: Int64
 
 
+@dataclass(frozen=True)
+class Recorded:
+    """What a file says of its recording: by which command, on which machine, under what load (of a minute), when (ns
+    since 1970). "" and None: it does not say."""
+
+    command: str = ""
+    host: str = ""
+    cpu: str = ""
+    cpus: int | None = None
+    kernel: str = ""
+    load: float | None = None
+    begun_ns: int | None = None
+
+
 @dataclass(kw_only=True)
 class Trace:
     """One loaded trace, ready for analysis."""
@@ -221,6 +235,8 @@ class Trace:
     """What an enter and exit of a probe cost where it was recorded; None: not known."""
     built_from: list[str] = field(default_factory=list)
     """Source and version of the recorded programs, each once; none if nobody said."""
+    recorded: list[Recorded] = field(default_factory=list)
+    """Of each file that says so."""
     loss: dict[str, int | float] = field(default_factory=dict)
     """Records written, dropped; see docs/algorithms.md section 8."""
     losses: Losses = field(default_factory=dict)

@@ -39,8 +39,20 @@ _RANGES = list_of(row_of(_SITE, _SITES))
 _ON = Shape(_ranges_inside)
 
 EVENTS: dict[str, Shape] = {
-    "session": table_of({"clock": TEXT}, may={"probe_ps": number(0, 1e12), "built_from": TEXT}),
-    "anchor": table_of({"ticks": _TICKS, "monotonic_ns": _NS}),
+    "session": table_of(
+        {"clock": TEXT},
+        may={
+            "probe_ps": number(0, 1e12),
+            "built_from": TEXT,
+            "command": list_of(TEXT),
+            "host": TEXT,
+            "cpu": TEXT,
+            "cpus": whole(0, 1 << 20),
+            "kernel": TEXT,
+            "load": number(0, 1e9),
+        },
+    ),
+    "anchor": table_of({"ticks": _TICKS, "monotonic_ns": _NS}, may={"realtime_ns": _NS}),
     "module": table_of(
         {
             "index": whole(0, (1 << 32) - 1),

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from vprof.errors import UsageError
-from vprof.tables.kinds import BLOCKED, DISK, EXEC, FAULT, OFF_CPU, PREEMPTED
+from vprof.tables.kinds import BLOCKED, DISK, EXEC, FAULT, OFF_CPU, PREEMPTED, SLEEP
 from vprof.tables.model import NONE, Bool, Int64, Trace
 from vprof.trace.chunks import read_chunks
 from vprof.trace.clock import Clock
@@ -175,7 +175,7 @@ def _add_off_cpu(
     length = thread.stop - thread.start
     total.preempted += int(length[thread.state == PREEMPTED].sum())
     total.mixed += int(length[thread.state == OFF_CPU].sum())
-    total.blocked += int(length[np.isin(thread.state, (BLOCKED, FAULT, DISK)) & ~thread.wait].sum())
+    total.blocked += int(length[np.isin(thread.state, (BLOCKED, FAULT, DISK, SLEEP)) & ~thread.wait].sum())
     total.sched += int((thread.stop - thread.woken)[known].sum())
 
 
@@ -208,7 +208,7 @@ def render(found: Agreement) -> str:
     """The report. "of the time": of waits in which the thread slept."""
     lines = [f"against the kernel's scheduler, {found.threads} threads"]
     if found.lost:
-        lines.append(f"the kernel had no room for {found.lost} events: what follows misses them")
+        lines.append(f"at least {found.lost} events of the kernel are missing, and what follows misses them")
     return "\n".join([*lines, "", *_edges(found.edges), "", *_off_cpu(found.off_cpu)])
 
 

@@ -73,6 +73,7 @@ def merge(traces: Sequence[Trace]) -> Trace:
         excluded_latencies=np.concatenate([t.excluded_latencies for t in traces]),
         recorded_ns=sum(t.recorded_ns for t in traces),
         built_from=list(dict.fromkeys(source for t in traces for source in t.built_from)),
+        recorded=list(dict.fromkeys(one for t in traces for one in t.recorded)),
         probe_ns=max((t.probe_ns for t in traces if t.probe_ns), default=None),
         **_losses(traces),
         strayed=[f"{i + 1}:{name}" for i, t in enumerate(traces) for name in t.strayed],

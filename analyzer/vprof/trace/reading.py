@@ -14,11 +14,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from vprof.tables.columns import i32, i64
-from vprof.tables.model import NONE, Created, Int32, Int64, Intervals, Invocations, Program, Trace, nothing_happened
+from vprof.tables.model import (
+    NONE,
+    Created,
+    Int32,
+    Int64,
+    Intervals,
+    Invocations,
+    Program,
+    Recorded,
+    Trace,
+    nothing_happened,
+)
 from vprof.trace import loss
 from vprof.trace.call_sites import CallSites
 from vprof.trace.chunks import TraceFile
@@ -259,9 +271,17 @@ def _bare(known: Outline, call_sites: list[str]) -> Trace:
         recorded_ns=max(anchored, default=0) - min(anchored, default=0),
         probe_ns=next((event["probe_ps"] / 1000 for event in session if "probe_ps" in event), None),
         built_from=[event["built_from"] for event in session if "built_from" in event],
+        recorded=[_recorded(event, file.of("anchor")[:1]) for event in session],
         root=known.root,
         **nothing_happened(),
     )
+
+
+def _recorded(session: dict[str, Any], anchors: list[dict[str, Any]]) -> Recorded:
+    """`anchors`: the first, if there is one."""
+    said = {key: session[key] for key in ("host", "cpu", "cpus", "kernel", "load") if key in session}
+    begun = next((anchor["realtime_ns"] for anchor in anchors if "realtime_ns" in anchor), None)
+    return Recorded(" ".join(session.get("command", [])), begun_ns=begun, **said)
 
 
 def _unranked(sites: Sites) -> Program:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from vprof.tables.kinds import L_BODY
+from vprof.tables.kinds import L_BODY, OF_ONE_FUNCTION
 from vprof.tables.model import NONE, Float, Int64
 from vprof.variance.variance_tree import VarianceTree
 
@@ -28,7 +28,8 @@ _ROUNDING = 1e-9
 def passed_on(tree: VarianceTree, element: Int64, functions: int, names: Callable[[int], str]) -> dict[str, str]:
     """By function: the child that holds at least PASSED of its variance and of its share, over all of its places; of
     several the one with the largest share, then the first by name. By body that holds as much of its function: that
-    function, whose own time it is.
+    function, whose own time it is. By pseudo-node of which one function has as much directly below it (it slept, it
+    waited for a disk): that function.
 
     `element` of each node: below `functions` a function, NONE no factor; others have the names of pseudo-nodes and
     bodies. A function below itself is NONE.
@@ -52,7 +53,27 @@ def passed_on(tree: VarianceTree, element: Int64, functions: int, names: Callabl
             children[names(caller[k])].append((-float(f"{held_below[k, 1]:.9g}"), names(child[k])))
         else:
             found[names(child[k])] = names(caller[k])
+    found |= _of_one_function(tree, element, functions, names)
     return found | {name: min(candidates)[1] for name, candidates in children.items()}
+
+
+def _of_one_function(tree: VarianceTree, element: Int64, functions: int, names: Callable[[int], str]) -> dict[str, str]:
+    """By pseudo-node of OF_ONE_FUNCTION: the function that has PASSED of it directly below it."""
+    holds = np.column_stack((tree.var_ns2, tree.share))
+    found = {}
+    for pseudo in OF_ONE_FUNCTION:
+        nodes = np.flatnonzero((tree.paths.pseudo == pseudo) & (element != NONE))
+        owner = element[tree.paths.parent[nodes]]
+        mine = (owner != NONE) & (owner < functions)
+        if not mine.any():
+            continue
+        total = holds[nodes].sum(axis=0)
+        by_function = _sums(holds[nodes[mine]], owner[mine], functions)
+        most = (total > 0).all() & (by_function >= (PASSED - _ROUNDING) * total).all(axis=1)
+        candidates = [(-float(f"{by_function[f, 1]:.9g}"), names(f)) for f in np.flatnonzero(most).tolist()]
+        if candidates:
+            found[names(int(element[nodes[0]]))] = min(candidates)[1]
+    return found
 
 
 def _sums(values: Float, of: Int64, n: int) -> Float:

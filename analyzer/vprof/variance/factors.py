@@ -16,7 +16,7 @@ import numpy as np
 
 from vprof.path.path_tree import display_names
 from vprof.tables.columns import groups
-from vprof.tables.kinds import CPU_WAITS, L_BLOCKED, L_BODY, L_UNKNOWN, PSEUDO
+from vprof.tables.kinds import CPU_WAITS, L_BLOCKED, L_BODY, L_UNKNOWN, OF_ONE_FUNCTION, PSEUDO
 from vprof.tables.model import NONE, Bool, Float, Int64, Trace
 from vprof.variance.chains import children_first, deepest, passed_on
 from vprof.variance.variance_tree import VarianceTree
@@ -122,7 +122,8 @@ class _Elements:
         paths, parent = tree.paths, tree.paths.parent
         leaf = np.r_[self.program.height, NONE][paths.function] == 0
         waits_in_leaf = leaf[parent] & (paths.pseudo == L_BLOCKED)
-        found: Bool = (leaf[parent] & (paths.pseudo == L_BODY)) | (waits_in_leaf[parent] & (paths.pseudo == L_UNKNOWN))
+        own = leaf[parent] & np.isin(paths.pseudo, (L_BODY, *OF_ONE_FUNCTION))
+        found: Bool = own | (waits_in_leaf[parent] & (paths.pseudo == L_UNKNOWN))
         return found
 
     @property

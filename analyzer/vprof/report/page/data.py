@@ -28,6 +28,7 @@ from vprof.errors import VprofError
 from vprof.path.chosen import paths_of
 from vprof.path.exemplars import exemplars
 from vprof.path.interval_path import IntervalPath
+from vprof.report import recorded
 from vprof.report.explain import explanation_json
 from vprof.report.json import analysis_json
 from vprof.report.page import latency, trees
@@ -157,6 +158,7 @@ def _run(source: PageSource, size: int, analysis: Analysis) -> list[list[str]]:
     iv = trace.intervals
     seconds = (int(iv.end.max()) - int(iv.begin.min())) / 1e9
     return [
+        *recorded.rows(trace.recorded),
         ["traces", ", ".join(str(path) for path in source.traces)],
         ["size of the traces", f"{size:,} bytes"],
         ["intervals", f"calls of {source.root}" if source.root else "annotated"],
@@ -167,6 +169,7 @@ def _run(source: PageSource, size: int, analysis: Analysis) -> list[list[str]]:
             "factors",
             f"at most {o.k} of at least {o.min_share:g} of the variance, specificity exponent {o.specificity_exp}",
         ],
+        ["waits for a CPU", "apart from the functions" if o.cpu_apart else "count in the functions that waited"],
         ["waits", "count where they are waited (--own)" if o.own else "are looked into: what the waker did counts"],
         *([["built from", ", ".join(trace.built_from)]] if trace.built_from else []),
         ["vprof", __version__],

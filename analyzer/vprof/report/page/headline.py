@@ -34,7 +34,8 @@ def _subject(best: RankedFactor) -> str:
     functions = best.factor.functions
     if best.factor.kind == "covariance":
         return f"{functions[0]} and {functions[1]} take their time together: this holds"
-    meaning = MEANINGS.get(functions[0])
+    how = next((other for other in best.explains if other in MEANINGS), functions[0])
+    meaning = MEANINGS.get(how)
     name = f"{functions[0]} ({meaning})" if meaning else functions[0]
     return f"{name} makes latency vary most: it holds"
 

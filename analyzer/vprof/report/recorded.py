@@ -1,0 +1,30 @@
+"""What ran, in words: the command, the machine, when and under what load."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from vprof.tables.model import Recorded
+
+
+def rows(recorded: list[Recorded]) -> list[list[str]]:
+    """(what, said) of all files together; what none says is left out."""
+    said = {
+        "recorded by": [one.command for one in recorded],
+        "machine": [machine(one) for one in recorded],
+        "recorded at": [when(one) for one in recorded],
+    }
+    listed = {what: [text for text in dict.fromkeys(texts) if text] for what, texts in said.items()}
+    return [[what, "; ".join(texts)] for what, texts in listed.items() if texts]
+
+
+def machine(one: Recorded) -> str:
+    cpus = " x ".join(part for part in (str(one.cpus or ""), one.cpu or "CPU") if part) if one.cpus or one.cpu else ""
+    return ", ".join(part for part in (one.host, cpus, one.kernel) if part)
+
+
+def when(one: Recorded) -> str:
+    if one.begun_ns is None:
+        return ""
+    begun = datetime.fromtimestamp(one.begun_ns / 1e9, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return begun if one.load is None else f"{begun}, load {one.load:.1f}"
