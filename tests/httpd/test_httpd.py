@@ -12,6 +12,7 @@ from build_cache import Built
 import vprof
 from vprof.api import Run
 from vprof.trace.loading import load_trace
+from vprof.variance.analysis import AnalysisOptions
 
 CLIENTS = 8
 MPMS = ["event", "worker", "prefork"]
@@ -30,7 +31,8 @@ class Load:
 
     @cached_property
     def run(self) -> Run:
-        return vprof.load(self.trace)
+        """With waits for a CPU where they lie: who hands over what is told by queues."""
+        return vprof.load(self.trace, options=AnalysisOptions(cpu_apart=False))
 
 
 def load(httpd: Built, mpm: str, trace: Path, *options: str) -> Load:
