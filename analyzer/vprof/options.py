@@ -79,6 +79,13 @@ cpu_wait_option = click.option(
     type=click.Choice(("apart", "in")),
     help="Where waits for a CPU count: apart from the functions that waited, or in them.",
 )
+client_time_option = click.option(
+    "--client-time",
+    default="apart",
+    show_default=True,
+    type=click.Choice(("apart", "in")),
+    help="Where the client's own time ([gap]) counts: apart from the functions, or like a function's.",
+)
 own_option = click.option(
     "--own", is_flag=True, help="Do not look into waits: count them for the functions that wait, not for their wakers."
 )

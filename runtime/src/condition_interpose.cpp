@@ -39,18 +39,20 @@ static Peer find_waker(const ConditionWait &wait, uint64_t resumed) {
   return later(signaller, unlocker);
 }
 
-static void finish(const ConditionWait &wait, bool woken, bool timed_out) {
+enum class End { kWoken, kTimedOut, kCancelled, kRefused };
+
+static void finish(const ConditionWait &wait, End how) {
   const uint64_t resumed = ticks();
   look_away();
-  const Peer peer = woken ? find_waker(wait, resumed) : kNobody;
-  if (woken || timed_out) write_blocked(wait.on_condition, peer, resumed);
+  const Peer peer = how == End::kWoken ? find_waker(wait, resumed) : how == End::kTimedOut ? kTimedOut : kNobody;
+  if (how != End::kRefused) write_blocked(wait.on_condition, peer, resumed);
   keep_hold(table_key(ObjectClass::kMutex, wait.on_mutex.object), resumed);
   end_wait(wait.on_mutex);
   end_wait(wait.on_condition);
 }
 
 static void abandon(void *wait) {
-  finish(*static_cast<ConditionWait *>(wait), false, true);
+  finish(*static_cast<ConditionWait *>(wait), End::kCancelled);
 }
 
 static Wait begin_condition_wait(uint64_t condition) {
@@ -71,7 +73,8 @@ static int wait_on_condition(const void *condition, const void *mutex, int timed
   pthread_cleanup_push(abandon, &wait);
   rc = block();
   pthread_cleanup_pop(0);
-  finish(wait, rc == 0 || rc == EOWNERDEAD, rc == timed_out);
+  const bool woken = rc == 0 || rc == EOWNERDEAD;
+  finish(wait, woken ? End::kWoken : rc == timed_out ? End::kTimedOut : End::kRefused);
   return rc;
 }
 

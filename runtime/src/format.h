@@ -57,6 +57,7 @@ enum class ObjectClass : uint32_t {
 // Section 2.2.
 constexpr uint32_t kPeerUnknown = 1;
 constexpr uint32_t kPeerTimeUnknown = 2;
+constexpr uint32_t kPeerTimedOut = 4;
 
 // Section 2.3: bits of what happened.
 constexpr uint32_t kOffPreempted = 1;

@@ -61,7 +61,7 @@ static long wait_on(const FutexCall &call) {
   if (rc >= 0)
     write_blocked(wait, waker(wait, resumed), resumed);
   else if (error == ETIMEDOUT)
-    write_blocked(wait, kNobody, resumed);
+    write_blocked(wait, kTimedOut, resumed);
   else if (error == EINTR)
     write_blocked(wait, sender_of_signal(wait.began, resumed), resumed);
   end_wait(wait);

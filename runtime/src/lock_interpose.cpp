@@ -172,7 +172,7 @@ static int lock_for_writing(pthread_rwlock_t *lock, Block block) {
   if (rc == 0)
     write_blocked(on_writer, last_out(on_writer, on_readers, writer_has_it, resumed), resumed);
   else if (rc == ETIMEDOUT)
-    write_blocked(on_writer, kNobody, resumed);
+    write_blocked(on_writer, kTimedOut, resumed);
   end_wait(on_writer);
   end_wait(on_readers);
   return rc;

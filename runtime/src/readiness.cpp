@@ -78,7 +78,7 @@ void ReadinessWait::finish(long result) {
   const int error = errno;
   if (resumed_ == 0) resumed_ = ticks();
   if (result >= 0)
-    write_blocked(wait_, peer_, resumed_);
+    write_blocked(wait_, result == 0 ? kTimedOut : peer_, resumed_);
   else if (error == EINTR)
     write_blocked(wait_, sender_of_signal(wait_.began, resumed_), resumed_);
   errno = error;

@@ -105,7 +105,7 @@ void finish_wait(const Wait &wait, int error, Trust trust) {
   else if (error == EINTR)
     write_blocked(wait, sender_of_signal(wait.began, resumed), resumed);
   else if (error == ETIMEDOUT || error == EOWNERDEAD)
-    write_blocked(wait, kNobody, resumed);
+    write_blocked(wait, error == ETIMEDOUT ? kTimedOut : kNobody, resumed);
   end_wait(wait);
 }
 

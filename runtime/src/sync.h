@@ -43,6 +43,7 @@ struct Peer {
 };
 
 constexpr Peer kNobody = {0, 0, kPeerUnknown};
+constexpr Peer kTimedOut = {0, 0, kPeerUnknown | kPeerTimedOut};
 
 // Whether a stamp from before the wait may explain it. kAlways: of an object that is stamped at each release, found
 // busy, the last stamp is the release that let us in (mutex, join). kOnlyDuringWait: an old stamp tells nothing

@@ -9,7 +9,7 @@ from vprof.tables.model import Trace
 from vprof.trace.json_trace import trace_from_dict
 from vprof.variance.analysis import Analysis, AnalysisOptions, analyze
 
-IN = AnalysisOptions(cpu_apart=False)
+IN = AnalysisOptions(cpu_apart=False, client_apart=False)
 """The papers' tree: waits for a CPU count where they lie."""
 EVERYTHING = replace(IN, k=1000, min_share=-1e9, intervals=True)
 

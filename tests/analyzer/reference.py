@@ -18,12 +18,14 @@ ALONE: dict[str, tuple[str, ...]] = {
     "disk": ("[disk]",),
     "off_cpu": ("[off cpu]",),
     "sleep": ("[sleep]",),
+    "idle": ("[idle]",),
 }
 """States in which a thread waits for nobody, and what hangs below its stack then."""
 
 
 class Context(NamedTuple):
-    """Where a walk's time hangs: the waits around it, outermost first, each the thread that waits or a fixed stack."""
+    """Where a walk's time hangs: the waits around it, outermost first, each the thread that waits or a fixed stack; or
+    the stack that is open while the interval's thread does other work."""
 
     waits: tuple[Any, ...]
 
@@ -68,25 +70,33 @@ class Walk:
             s = next((s for s in self.segments if s[0] == tid and s[2] < e <= s[3]), None)
             if home and s and s[1] != self.sid and not (s[1] is None and s[4] == "blocked"):
                 s = None
+            busy = bool(around) and around[-1][0] == "busy"
             if s is None:
                 before = [t for t in self.segments if t[0] == tid and t[3] <= e and (not home or t[1] == self.sid)]
                 if not before:
                     self.emit("unknown", tid, lo, e, around)
                     return
                 stop = max(lo, max(t[3] for t in before))
-                self.emit("gap" if home else "unknown", tid, stop, e, around)
+                if home:
+                    self.back(tid, e, stop, False, (("busy", self.open_across(tid, stop, e)),), [])
+                else:
+                    self.emit("gap" if busy else "unknown", tid, stop, e, around)
                 e = stop
                 continue
             start = max(s[2], lo)
-            if s[4] in ALONE:
+            if busy and s[4] == "idle":
+                self.emit("gap", tid, start, e, around)
+            elif s[4] in ALONE:
                 self.emit(s[4], tid, start, e, around)
             else:
-                self.wait(s, tid, start, e, around, expanding)
+                self.wait(s, tid, start, e, around, expanding, busy and s[1] is None)
             e = start
             if home and e == s[2] and e > lo:
                 tid, e = self.follow(s, tid, e, lo)
 
-    def wait(self, s: Any, tid: Any, start: int, e: int, around: tuple[Any, ...], expanding: list[Any]) -> None:
+    def wait(
+        self, s: Any, tid: Any, start: int, e: int, around: tuple[Any, ...], expanding: list[Any], idle: bool
+    ) -> None:
         inside = (*around, ("thread", tid))
         while e > start:
             for waker, t, since in self.candidates(s):
@@ -95,7 +105,10 @@ class Walk:
                 if waker != tid and not looping and (since is None or since < e):
                     break
             else:
-                self.emit("blocked_unknown", tid, start, e, inside)
+                if idle:
+                    self.emit("gap", tid, start, e, around)
+                else:
+                    self.emit("blocked_unknown", tid, start, e, inside)
                 return
             since = start if since is None else max(since, start)
             self.emit("sched", tid, max(t, since), e, inside)
@@ -131,10 +144,18 @@ class Walk:
         for t in range(start, stop):
             assert t not in self.out
             node: tuple[str, ...] = ()
+            above = 0  # frames of the busy thread that are in the node already
             for what, value in around:
-                node += (value if what == "stack" else self.stack(value, t)) + ("[blocked]",)
-            if kind in ALONE:
-                node += self.stack(tid, t) + ALONE[kind]
+                if what == "busy":
+                    node, above = (*value, "[busy]"), len(value)
+                elif what == "stack":
+                    node += (*value, "[blocked]")
+                else:
+                    node, above = (*node, *self.stack(value, t)[above:], "[blocked]"), 0
+            if kind == "gap" and around:
+                node = (*around[-1][1], "[gap]")
+            elif kind in ALONE:
+                node += self.stack(tid, t)[above:] + ALONE[kind]
             else:
                 if not around:
                     node = self.open_across(tid, start, stop)

@@ -13,6 +13,7 @@ from itertools import combinations
 from typing import Any
 
 Node = tuple[str, ...]
+MEANWHILE = ("[blocked]", "[busy]")
 Path = list[tuple[str, str, Node, int]]
 
 
@@ -24,7 +25,8 @@ class Tree:
         self.own: dict[str, Counter[Node]] = {sid: Counter() for sid in paths}
         for sid, path in paths.items():
             for _, _, node, ns in path:
-                cut = node.index("[blocked]") + 1 if own and "[blocked]" in node else len(node)
+                waits = [i for i, label in enumerate(node) if label in MEANWHILE]
+                cut = waits[0] + 1 if own and waits else len(node)
                 self.own[sid][node[:cut]] += ns
         self.times: dict[Node, list[int]] = {}
         has_child = {node[:n] for times in self.own.values() for node in times for n in range(len(node))}
@@ -33,6 +35,10 @@ class Tree:
                 leaf = (*node, body_name(node)) if node in has_child else node
                 for n in range(len(leaf) + 1):
                     self.times.setdefault(leaf[:n], [0] * len(self.sids))[i] += ns
+
+    def element(self, node: Node) -> str:
+        """As below; "": also other work of which something was measured."""
+        return "" if node[-1] == "[busy]" and self.children(node) else element(node)
 
     def children(self, node: Node) -> list[Node]:
         return [x for x in self.times if len(x) == len(node) + 1 and x[: len(node)] == node]
@@ -55,11 +61,11 @@ class Tree:
         """Contributions that are not 0 by function, or by the two of a pair, sorted."""
         found: defaultdict[tuple[str, ...], Fraction] = defaultdict(Fraction)
         for node in self.times:
-            if node and element(node):
-                found[(element(node),)] += self.cov(node, node)
+            if node and self.element(node):
+                found[(self.element(node),)] += self.cov(node, node)
         for parent in self.times:
-            for a, b in combinations([c for c in self.children(parent) if element(c)], 2):
-                first, second = sorted((element(a), element(b)))
+            for a, b in combinations([c for c in self.children(parent) if self.element(c)], 2):
+                first, second = sorted((self.element(a), self.element(b)))
                 found[(first, second)] += 2 * self.cov(a, b)
         return {name: value for name, value in found.items() if value}
 
@@ -81,9 +87,9 @@ class Tree:
         if name.startswith("body("):
             owner = name[5:-1]
             return owner if owner in self._places() and self._holds_most(name, owner) else ""
-        if name in ("[fault]", "[disk]", "[sleep]"):
-            whole = self._held([node for node in self.times if node and element(node) == name])
-            owners = {element(node[:-1]) for node in self.times if len(node) > 1 and element(node) == name}
+        if name in ("[unknown]", "[fault]", "[disk]", "[sleep]", "[idle]"):
+            whole = self._held([node for node in self.times if node and self.element(node) == name])
+            owners = {self.element(node[:-1]) for node in self.times if len(node) > 1 and self.element(node) == name}
             held = {
                 o: self._held(self._below(name, o)) for o in owners if o and o[0] != "[" and not o.startswith("body(")
             }
@@ -95,7 +101,7 @@ class Tree:
             return min(most)[1] if most else ""
         if name[0] == "[":
             return ""
-        children = {element(node) for node in self.times if len(node) > 1 and element(node[:-1]) == name}
+        children = {self.element(node) for node in self.times if len(node) > 1 and self.element(node[:-1]) == name}
         candidates = [
             (-self._held(self._below(child, name))[1], child)
             for child in children
@@ -104,13 +110,13 @@ class Tree:
         return min(candidates)[1] if candidates else ""
 
     def _places(self) -> set[str]:
-        return {element(node) for node in self.times if node}
+        return {self.element(node) for node in self.times if node}
 
     def _below(self, child: str, name: str) -> list[Node]:
-        return [x for x in self.times if len(x) > 1 and element(x[:-1]) == name and element(x) == child]
+        return [x for x in self.times if len(x) > 1 and self.element(x[:-1]) == name and self.element(x) == child]
 
     def _holds_most(self, child: str, name: str) -> bool:
-        whole = self._held([node for node in self.times if node and element(node) == name])
+        whole = self._held([node for node in self.times if node and self.element(node) == name])
         parts = self._held(self._below(child, name))
         return min(whole) > 0 and all(p >= Fraction(19, 20) * w for p, w in zip(parts, whole, strict=True))
 
@@ -167,10 +173,10 @@ def path_times(path: Path) -> dict[str, int]:
     """By function of the thread at work, callers included, recursion once; else by pseudo-node."""
     times: Counter[str] = Counter()
     for _, _, node, ns in path:
-        if node and node[-1].startswith("["):
+        if node and node[-1].startswith("[") and node[-1] not in MEANWHILE:
             times[node[-1]] += ns
             continue
-        waits = [i for i, label in enumerate(node) if label == "[blocked]"]
+        waits = [i for i, label in enumerate(node) if label in MEANWHILE]
         for name in set(map(function, node[waits[-1] + 1 if waits else 0 :])):
             times[name] += ns
     return dict(times)

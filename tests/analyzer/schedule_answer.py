@@ -43,7 +43,7 @@ class Answer:
                 break
             since = max(context.stop, begin)
             if since < e:
-                found += self._idle("gap", thread, since, e)
+                found += self._busy(thread, since, e)
                 e = since
                 continue
             start = max(context.start, begin)
@@ -82,6 +82,21 @@ class Answer:
         if start >= stop:
             return []
         return [(kind, thread.tid, (*self._open_across(thread, start, stop), f"[{kind}]"), start, stop)]
+
+    def _busy(self, thread: Thread, start: int, stop: int) -> list[Stretch]:
+        """The thread did not work for the interval: what it did for others, or nothing."""
+        above = self._open_across(thread, start, stop)
+        inner = self.moments[bisect_right(self.moments, start) : bisect_left(self.moments, stop)]
+        found = []
+        for a, b in pairwise([start, *inner, stop]):
+            span = self._span(thread, a)
+            waits_for_nobody = span and span.wait and span.wait.ended_by is None and span.state not in OFF_CPU
+            if span is None or (span.label is None and waits_for_nobody):
+                found.append(("gap", thread.tid, (*above, "[gap]"), a, b))
+            else:
+                kind, tid, node = self._blame(thread, a, ())
+                found.append((kind, tid, (*above, "[busy]", *node[len(above) :]), a, b))
+        return found
 
     def _blamed(self, thread: Thread, start: int, stop: int, around: Node) -> list[Stretch]:
         inner = self.moments[bisect_right(self.moments, start) : bisect_left(self.moments, stop)]

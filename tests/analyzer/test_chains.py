@@ -64,6 +64,55 @@ def test_how_the_only_function_spent_it_is_no_cause_beside_it() -> None:
     assert {ranked.factor.name for ranked in both.factors} >= {"[sleep]"}
 
 
+def waiting_for(*flushes: int, unlocked: tuple[int, ...] = (0, 0, 0)) -> Analysis:
+    """Three intervals: lock waits while thread 2 is in flush for so long, and for `unlocked` until it lets go."""
+    intervals, segments, calls, wakeups = {}, [], ["2 flusher 0 1000"], []
+    now = 0
+    for i, (flush, more) in enumerate(zip(flushes, unlocked, strict=True)):
+        woken = now + 10 + flush + more
+        intervals[f"i{i}"] = (1, now, 1, woken + 10)
+        segments += [f"1 i{i} {now} {now + 10} exec", f"1 i{i} {now + 10} {woken} blocked"]
+        segments.append(f"1 i{i} {woken} {woken + 10} exec")
+        calls += [f"1 serve {now} {woken + 10}", f"1 lock {now + 5} {woken + 5}", f"2 flush {now} {now + 10 + flush}"]
+        wakeups.append([1, 2, woken])
+        now = woken + 20
+    segments.append("2 - 0 1000 exec")
+    heights = {"serve": 9, "flusher": 9, "lock": 1, "flush": 1}
+    trace = hand_trace(intervals, "\n".join(segments), "\n".join(calls), wakeups, heights=heights, root="serve")
+    return analyze(trace, AnalysisOptions(k=5))
+
+
+def test_who_waits_and_what_it_waits_for_are_one_cause() -> None:
+    """All of lock's variance is flush on another thread: one finding, which names the way there."""
+    [only] = waiting_for(10, 50, 90).factors
+    assert only.factor.name == "flush"
+    assert {"lock", "serve", "flusher"} <= set(only.explains)
+    ranked = [f.name for f in waiting_for(10, 50, 90).ranking]
+    assert ranked.index("flush") < ranked.index("serve")
+
+
+def test_a_wait_for_several_things_is_a_cause_beside_them() -> None:
+    """flush is a part of what lock waits for, the rest is flusher's own."""
+    first, *others = waiting_for(10, 20, 90, unlocked=(60, 5, 30)).factors
+    assert first.factor.name == "flush"
+    assert "lock" not in first.explains
+    [whole] = [ranked for ranked in others if ranked.factor.name == "flusher"]
+    assert "lock" in whole.explains
+
+
+def test_waiting_for_nobody_known_says_how_the_function_spent_it() -> None:
+    intervals = {f"i{i}": (1, 1000 * i, 1, 1000 * i + 20 + 40 * i) for i in range(3)}
+    segments = "\n".join(
+        f"1 i{i} {b} {b + 10} exec\n1 i{i} {b + 10} {e - 5} blocked\n1 i{i} {e - 5} {e} exec"
+        for i, (_, b, _, e) in enumerate(intervals.values())
+    )
+    calls = "\n".join(f"1 serve {b} {e}\n1 ask {b + 1} {e - 1}" for _, b, _, e in intervals.values())
+    trace = hand_trace(intervals, segments, calls, heights={"serve": 9, "ask": 1}, root="serve")
+    [only] = analyze(trace, AnalysisOptions(k=5)).factors
+    assert only.factor.name == "ask"
+    assert "[unknown]" in only.explains
+
+
 def test_pairs_and_unrelated_functions_keep_their_order() -> None:
     analysis = sequential([{"a": 10, "b": 10}, {"a": 30, "b": 90}, {"a": 50, "b": 12}])
     assert [f.score for f in analysis.ranking] == sorted((f.score for f in analysis.ranking), reverse=True)

@@ -29,7 +29,7 @@ from vprof.variance.cpu_share import cpu_share, cpu_share_of
 from vprof.variance.statistics import NoBlocks
 
 APART = AnalysisOptions(k=100, min_share=-1e9)
-IN = AnalysisOptions(cpu_apart=False)
+IN = AnalysisOptions(cpu_apart=False, client_apart=False)
 
 
 def test_a_function_that_only_lacks_a_cpu_does_not_vary() -> None:
@@ -329,7 +329,7 @@ def test_what_is_hardly_anything_beside_waits_for_a_cpu_is_shown_and_not_confirm
     assert (first.factor.name, first.confirmed, first.is_small) == ("rare", confirmed, not confirmed)
     rows = [finding_json(finding, fresh.explained) for finding in findings]
     assert rows[0]["share_of_rest"] == pytest.approx(1.0)
-    print_findings(rows, cpu_share(fresh.tree))
+    print_findings({"findings": rows, "cpu_wait": cpu_share(fresh.tree)})
     said = capsys.readouterr().out
     assert "100% of the rest" in said
     assert ("may be an after-effect" in said) == (not confirmed)
@@ -367,5 +367,5 @@ def test_what_varies_as_constant_work_does_beside_others_is_shown_and_not_confir
     first = findings[0]
     assert (first.factor.name, first.confirmed, first.is_steady) == ("rare", confirmed, not confirmed)
     assert (sum(cpu_share(fresh.tree).values()) > 0.5) == bool(preempted)
-    print_findings([finding_json(first, fresh.explained)], cpu_share(fresh.tree))
+    print_findings({"findings": [finding_json(first, fresh.explained)], "cpu_wait": cpu_share(fresh.tree)})
     assert ("of its mean, as constant work does on a shared machine" in capsys.readouterr().out) == (not confirmed)

@@ -15,14 +15,30 @@ def test_an_unlabelled_wait_counts_where_the_walk_falls_into_it() -> None:
     assert path(trace) == [("exec", 1, 0, 30), ("exec", 2, 30, 55), ("sched", 1, 55, 60), ("exec", 1, 60, 100)]
 
 
-def test_other_work_on_the_home_thread_is_a_gap() -> None:
+def test_other_work_on_the_home_thread_counts_as_what_it_was() -> None:
     trace = hand_trace(ONE, "1 A 0 30 exec\n1 B 30 60 exec\n1 - 60 70 exec\n1 A 70 100 exec\n2 - 0 1 blocked")
-    assert path(trace) == [("exec", 1, 0, 30), ("gap", 1, 30, 70), ("exec", 1, 70, 100)]
+    assert path(trace) == [("exec", 1, 0, 30), ("exec", 1, 30, 60), ("exec", 1, 60, 70), ("exec", 1, 70, 100)]
+
+
+def test_while_the_home_thread_waits_for_nobody_it_is_the_clients_time() -> None:
+    """Between two events of its loop, and where nothing is recorded of it; what it waits for while it works for another
+    interval counts as that."""
+    trace = hand_trace(
+        ONE, "1 A 0 20 exec\n1 - 20 40 idle\n1 B 40 50 exec\n1 B 50 60 blocked\n1 A 70 100 exec\n2 - 0 1 blocked"
+    )
+    between = [("gap", 1, 20, 40), ("exec", 1, 40, 50), ("blocked_unknown", 1, 50, 60), ("gap", 1, 60, 70)]
+    assert path(trace) == [("exec", 1, 0, 20), *between, ("exec", 1, 70, 100)]
+
+
+def test_what_a_waker_waits_for_from_outside_is_idle() -> None:
+    segments = "1 A 0 30 exec\n1 A 30 60 blocked\n1 A 60 100 exec\n2 - 0 40 exec\n2 - 40 50 idle\n2 - 50 99 exec"
+    trace = hand_trace(ONE, segments, wakeups=[[1, 2, 60]])
+    assert path(trace)[1:4] == [("exec", 2, 30, 40), ("idle", 2, 40, 50), ("exec", 2, 50, 60)]
 
 
 def test_a_jump_over_other_work_does_not_stop_at_an_unlabelled_wait() -> None:
     trace = hand_trace(ONE, "1 A 0 30 exec\n1 - 30 40 blocked\n1 B 40 70 exec\n1 A 70 100 exec")
-    assert path(trace) == [("exec", 1, 0, 30), ("gap", 1, 30, 70), ("exec", 1, 70, 100)]
+    assert path(trace) == [("exec", 1, 0, 30), ("gap", 1, 30, 40), ("exec", 1, 40, 70), ("exec", 1, 70, 100)]
 
 
 def test_a_wait_without_wakeup_is_blocked_unknown() -> None:

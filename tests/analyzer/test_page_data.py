@@ -1,5 +1,6 @@
 """What the page of `vprof report` is made of: bounded, complete, and the figures of the analysis."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -75,9 +76,12 @@ def test_beside_an_answer_that_is_no_function_the_first_function_is_named() -> N
         1 c 200 206 exec\n1 - 206 218 exec\n1 c 218 220 exec""",
         """1 serve 0 6\n1 serve 100 102\n1 serve 200 206""",
     )
-    answer = headline(analyze(trace, AnalysisOptions(k=10, min_share=0.01)))["answer"]
-    assert answer.startswith("[gap] (the thread worked for somebody else, or waited for its client) makes latency vary")
+    counted = AnalysisOptions(k=10, min_share=0.01, client_apart=False)
+    answer = headline(analyze(trace, counted))["answer"]
+    assert answer.startswith("[gap] (the client's time: nobody worked for the interval) makes latency vary")
     assert answer.endswith("Of functions, serve holds most: 25.0 %.")
+    apart = headline(analyze(trace, replace(counted, client_apart=True)))["answer"]
+    assert apart.startswith("75.0 % of the variance is the client's time ([gap]), apart from the functions. serve ")
 
 
 def test_what_it_is_asked_for_wrongly_is_said(tmp_path: Path) -> None:

@@ -109,6 +109,19 @@ def test_a_gap_without_a_spanning_frame_hangs_at_the_root() -> None:
     assert times(trace) == ["<interval> 100", "  [gap] 30", "  f 30", "  g 40"]
 
 
+def test_other_work_hangs_below_busy_without_the_frames_that_span_it() -> None:
+    """`loop` spans the wait for thread 1, which serves B meanwhile and waits for thread 2 in it; then nobody works."""
+    segments = """1 A 0 30 exec\n1 B 30 40 exec\n1 B 40 50 blocked\n1 B 50 55 exec\n1 - 55 60 idle\n1 A 60 100 exec
+    2 - 0 100 exec"""
+    calls = "1 loop 0 100\n1 serve@loop:9 0 30\n1 serve@loop:9 32 55\n1 serve@loop:9 60 100\n2 flush 0 100"
+    trace = hand_trace(ONE, segments, calls, wakeups=[[1, 2, 50]])
+    busy = ["    [busy] 25", "      serve@loop:9 23", "        [blocked] 10", "          flush 10"]
+    rest = ["        body(serve) 13", "      body([busy]) 2"]
+    assert sorted(times(trace)) == sorted(
+        ["<interval> 100", "  loop 100", "    [gap] 5", "    serve@loop:9 70", *busy, *rest]
+    )
+
+
 def test_a_creator_outside_the_interval_hangs_where_the_queue_does() -> None:
     trace = hand_trace(ONE, "1 A 0 20 exec\n2 B 0 70 exec\n1 A 80 100 exec", "2 busy 0 70", created=[[2, 60, 1, 80]])
     assert times(trace) == [

@@ -14,7 +14,7 @@ from vprof.tables.kinds import L_BODY, PIECE_NAMES
 from vprof.trace.json_trace import trace_from_dict
 from vprof.variance.analysis import AnalysisOptions, analyze
 
-DETAILS = AnalysisOptions(intervals=True, cpu_apart=False)
+DETAILS = AnalysisOptions(intervals=True, cpu_apart=False, client_apart=False)
 
 
 def vprof_paths(history: histories.History) -> dict[str, list[tuple[Any, ...]]]:

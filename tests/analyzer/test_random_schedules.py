@@ -40,7 +40,7 @@ def analyzed(schedule: Schedule, **options: object) -> tuple[Trace, Analysis]:
         "root": "main",
     }
     trace = trace_from_dict(data)
-    view = AnalysisOptions(intervals=True, by_type=True, cpu_apart=False)
+    view = AnalysisOptions(intervals=True, by_type=True, cpu_apart=False, client_apart=False)
     return trace, analyze(trace, replace(view, **options))  # type: ignore[arg-type]
 
 

@@ -26,7 +26,7 @@ ROW: dict[str, Any] = {
 
 
 def said(capsys: pytest.CaptureFixture[str], cpu_wait: dict[str, float], **changed: object) -> list[str]:
-    print_findings([ROW | changed], cpu_wait)
+    print_findings({"findings": [ROW | changed], "cpu_wait": cpu_wait})
     return capsys.readouterr().out.splitlines()
 
 
@@ -45,12 +45,22 @@ def test_waits_for_a_cpu_are_said_before_the_findings_if_they_matter(capsys: pyt
 
 def test_a_thread_that_has_no_cpu_while_others_wait_for_it_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     place = {"path": ["serve", "lock", "[blocked]", "[preempted]"], "share": 0.93, "thread": "7/9 (low)"}
-    print_findings([], {"[preempted]": 0.9}, place)
+    waits = {"findings": [], "cpu_wait": {"[preempted]": 0.9}}
+    print_findings(waits | {"cpu_place": place})
     text = capsys.readouterr().out
     assert "93% of it: serve > lock > [blocked] > [preempted]: the intervals wait for thread" in text
     assert "7/9 (low), which has no CPU meanwhile" in text
-    print_findings([], {"[preempted]": 0.9}, place | {"path": ["serve", "[preempted]"], "thread": ""})
+    print_findings(waits | {"cpu_place": place | {"path": ["serve", "[preempted]"], "thread": ""}})
     assert "93% of it: serve > [preempted]\n" in capsys.readouterr().out
+
+
+def test_the_clients_time_is_said_before_the_findings_if_it_matters(capsys: pytest.CaptureFixture[str]) -> None:
+    print_findings({"findings": [ROW | {"share_of_rest": 0.97}], "client_time": 0.64})
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "the client's time: 64% of the variance ([gap]), in no finding"
+    assert "97% of the rest" in lines[2]
+    print_findings({"findings": [ROW], "client_time": 0.01})
+    assert "client" not in capsys.readouterr().out
 
 
 def test_few_events_are_the_reason_why_a_finding_is_not_confirmed(capsys: pytest.CaptureFixture[str]) -> None:

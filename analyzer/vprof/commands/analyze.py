@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from vprof.errors import UsageError, VprofError
-from vprof.options import cpu_wait_option, force_option, own_option, root_option, tail_option
+from vprof.options import client_time_option, cpu_wait_option, force_option, own_option, root_option, tail_option
 from vprof.terminal import printable
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ FORMATS = ("text", "json", "dot", "svg")
 @click.option("--by-type", is_flag=True, help="Split the variance by type of interval, and add a tree for each type.")
 @own_option
 @cpu_wait_option
+@client_time_option
 @tail_option
 @click.option("--top", metavar="N", type=click.IntRange(1), help="Show about N nodes of each tree, N rows of a list.")
 @click.option(
@@ -65,6 +66,7 @@ def command(
     by_type: bool,
     own: bool,
     cpu_wait: str,
+    client_time: str,
     tail: float,
     top: int | None,
     fmt: str,
@@ -94,7 +96,17 @@ def command(
         _write(_rendered_path(one_path(traces, path, root), fmt), output)
         return
     options = AnalysisOptions(
-        k, min_share, specificity_exp, intervals, by_type, force, tail, own, top, cpu_wait == "apart"
+        k,
+        min_share,
+        specificity_exp,
+        intervals,
+        by_type,
+        force,
+        tail,
+        own,
+        top,
+        cpu_wait == "apart",
+        client_time == "apart",
     )
     analysis = analyze_files(traces, root, options)
     if explain is not None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from vprof.errors import UsageError
-from vprof.options import cpu_wait_option, root_option
+from vprof.options import client_time_option, cpu_wait_option, root_option
 
 METRICS = ("variance", "mean", "cv", "p50", "p99", "p99.9", "max", "l2", "throughput")
 VERDICTS = ("better", "worse", "traded", "no-difference", "no-verdict")
@@ -37,6 +37,7 @@ class _TwoSides(click.Command):
 )
 @root_option
 @cpu_wait_option
+@client_time_option
 @click.option("--no-factors", is_flag=True, help="Compare latencies only, which is faster.")
 @click.option(
     "--min-share",
@@ -66,6 +67,7 @@ def command(
     metric: str,
     root: str | None,
     cpu_wait: str,
+    client_time: str,
     no_factors: bool,
     min_share: float,
     fail_on: tuple[str, ...],
@@ -98,7 +100,8 @@ def command(
     repeated = {path for path in traces if traces.count(path) > 1}
     if repeated:
         raise UsageError(f"{min(repeated)} is given twice: each run counts once")
-    options = None if no_factors else AnalysisOptions(k=1, cpu_apart=cpu_wait == "apart")
+    apart = {"cpu_apart": cpu_wait == "apart", "client_apart": client_time == "apart"}
+    options = None if no_factors else AnalysisOptions(k=1, **apart)
     before, after = load_runs(traces[:count], traces[count:], root, options)
     result = diff(before, after, metric, min_share)
     if fmt == "json":

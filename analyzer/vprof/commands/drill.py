@@ -205,7 +205,7 @@ def _drill(file: DrillFile, folder: Path, auto: bool, form: str, svg_file: Path 
     from vprof.report.drill_ask import LeaveError, ask
     from vprof.report.json import analysis_json
     from vprof.variance.analysis import AnalysisOptions
-    from vprof.variance.cpu_share import cpu_share
+    from vprof.variance.cpu_share import client_share, cpu_share
 
     settings = file.settings
     analysis = AnalysisOptions(k=settings.k, min_share=settings.min_share)
@@ -236,7 +236,7 @@ def _drill(file: DrillFile, folder: Path, auto: bool, form: str, svg_file: Path 
     cpu_wait = cpu_share(fresh.tree)
     place = heaviest_place(fresh)
     file.outcome = {"confirmation": analysis_json(fresh), "findings": rows, "cpu_wait": cpu_wait}
-    file.outcome["cpu_place"] = asdict(place) if place else None
+    file.outcome |= {"cpu_place": asdict(place) if place else None, "client_time": client_share(fresh.tree)}
     file.save()
     if svg_file:
         dot.write_svg(fresh, svg_file)
@@ -244,7 +244,7 @@ def _drill(file: DrillFile, folder: Path, auto: bool, form: str, svg_file: Path 
         print(json.dumps(file.as_json(), indent=1))
         return
     text.print_analysis(fresh)
-    report.print_findings(rows, cpu_wait, file.outcome["cpu_place"])
+    report.print_findings(file.outcome)
 
 
 @contextmanager
@@ -294,8 +294,7 @@ def _show(file: DrillFile, form: str) -> None:
         report.print_step(step)
     if file.outcome:
         try:
-            outcome = file.outcome
-            report.print_findings(outcome["findings"], outcome.get("cpu_wait", {}), outcome.get("cpu_place"))
+            report.print_findings(file.outcome)
         except (LookupError, TypeError, ValueError, AttributeError):
             raise VprofError(f"{file.path}: a finding is not as a drill-down writes it") from None
     else:

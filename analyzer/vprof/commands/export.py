@@ -78,7 +78,7 @@ def _folded(traces: tuple[Path, ...], root: str | None, output: Path) -> None:
     from vprof.variance.analysis import AnalysisOptions
     from vprof.variance.stream import analyze_files
 
-    options = AnalysisOptions(cpu_apart=False)  # it is time that is shown, where it was spent
+    options = AnalysisOptions(cpu_apart=False, client_apart=False)  # it is time that is shown, where it was spent
     lines = folded(analyze_files(traces, root, options))
     with output.open("w", encoding="utf-8") as file:
         file.writelines(f"{line}\n" for line in lines)

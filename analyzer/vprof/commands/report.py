@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from vprof.errors import UsageError, VprofError
-from vprof.options import cpu_wait_option, force_option, own_option, root_option, tail_option
+from vprof.options import client_time_option, cpu_wait_option, force_option, own_option, root_option, tail_option
 
 
 @click.command(name="report")
@@ -25,6 +25,7 @@ from vprof.options import cpu_wait_option, force_option, own_option, root_option
 )
 @own_option
 @cpu_wait_option
+@client_time_option
 @tail_option
 @click.option("--drill", metavar="FILE", type=click.Path(path_type=Path), help="Add the history of a drill-down.")
 @click.option("--title", default="", help="Heading of the page. [default: the names of the traces]")
@@ -39,6 +40,7 @@ def command(
     min_share: float,
     own: bool,
     cpu_wait: str,
+    client_time: str,
     tail: float,
     drill: Path | None,
     title: str,
@@ -62,7 +64,15 @@ def command(
     from vprof.report.page.html import render
     from vprof.variance.analysis import AnalysisOptions
 
-    options = AnalysisOptions(k=k, min_share=min_share, tail=tail, own=own, force=force, cpu_apart=cpu_wait == "apart")
+    options = AnalysisOptions(
+        k=k,
+        min_share=min_share,
+        tail=tail,
+        own=own,
+        force=force,
+        cpu_apart=cpu_wait == "apart",
+        client_apart=client_time == "apart",
+    )
     page = render(page_data(PageSource(list(traces), root, _history(drill), title), options))
     try:
         output.write_text(page, encoding="utf-8")

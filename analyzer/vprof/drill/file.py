@@ -41,7 +41,7 @@ class DrillFile:
             if said := _FILE.wrong(raw):
                 raise ValueError(said)
             steps = [_step(row) for row in raw["steps"]]
-            outcome = {key: raw[key] for key in ("confirmation", "findings", "cpu_wait", "cpu_place") if key in raw}
+            outcome = {key: raw[key] for key in ("confirmation", *_OUTCOME) if key in raw}
             return cls(path, DrillSettings.read(raw["settings"]), steps, str(raw["ended"]), outcome)
         except FileNotFoundError:
             raise VprofError(f"no drill-down to go on with: {path} does not exist") from None
@@ -65,7 +65,7 @@ class DrillFile:
     def as_json(self) -> dict[str, Any]:
         """`steps` as measured; `confirmation` as `vprof-analysis/1`, `findings` best first,
         `cpu_wait` the share of the variance by kind of wait for a CPU, `cpu_place` where most of that is
-        (cpu_places.CpuPlace; null if it is little), once it was done."""
+        (cpu_places.CpuPlace; null if it is little), `client_time` the share of the client's time, once it was done."""
         return {
             "schema": SCHEMA,
             "settings": asdict(self.settings),
@@ -95,13 +95,15 @@ _SETTINGS = {
     **dict.fromkeys(("roots", "program"), list_of(TEXT)),
     "server_options": TEXT,
 }
+_OUTCOME = {
+    "findings": list_of(mapping_of(ANYTHING)),
+    "cpu_wait": mapping_of(NUMBER),
+    "cpu_place": optional(table_of({"path": list_of(TEXT), "share": NUMBER, "thread": TEXT})),
+    "client_time": NUMBER,
+}
 _FILE = table_of(
     {"settings": table_of({}, may=_SETTINGS), "steps": list_of(table_of({}, may=_STEP)), "ended": TEXT},
-    may={
-        "findings": list_of(mapping_of(ANYTHING)),
-        "cpu_wait": mapping_of(NUMBER),
-        "cpu_place": optional(table_of({"path": list_of(TEXT), "share": NUMBER, "thread": TEXT})),
-    },
+    may=_OUTCOME,
 )
 
 

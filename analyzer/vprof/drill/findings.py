@@ -15,14 +15,14 @@ from vprof.drill.loop import Drill, Step
 from vprof.drill.wakers import unmeasured
 from vprof.path.path_tree import display_names
 from vprof.path.queued import while_queued
-from vprof.tables.kinds import CPU_WAITS, L_BLOCKED, L_QUEUE, L_UNKNOWN, PSEUDO, WAKER
+from vprof.tables.kinds import CPU_WAITS, L_BUSY, L_QUEUE, L_UNKNOWN, MEANWHILE, PSEUDO, WAKER
 from vprof.tables.model import Float, Int64
 from vprof.trace.usable import rows_of
 from vprof.variance import statistics
 from vprof.variance.analysis import Analysis
 from vprof.variance.cpu_share import cpu_share
 from vprof.variance.factors import Factor
-from vprof.variance.hints import missing, of_wakers
+from vprof.variance.hints import missing, of_waits, of_wakers
 from vprof.variance.probe_cost import ProbeTimes
 from vprof.variance.single_times import Answer, Question
 from vprof.variance.statistics import ShareIntervals
@@ -32,7 +32,7 @@ _MOST_WAKERS = 3
 _WAITING = _INHERENT = 0.5
 """From this share of a factor's variance on it is called waiting, or inherent."""
 _LEAST_WAKER = 0.05
-_UNEXPLAINED = {WAKER, PSEUDO[L_UNKNOWN]}
+_UNEXPLAINED = {WAKER, PSEUDO[L_UNKNOWN], PSEUDO[L_BUSY], f"rest({PSEUDO[L_BUSY]})"}
 """What consists of these alone is no finding: it says that something is not known."""
 _FEW = 30
 """Fewer intervals than this that hold half of the variance confirm nothing: an idle machine makes up to 13 itself."""
@@ -62,7 +62,7 @@ class Finding:
     `wakers`          (name, share) of what went on meanwhile in the threads that ended the waits, or took the task up
     `inherent`        the share of its variance that lies between types of intervals; None: there is one type only
     `probes`          the share of its time that probes take; None: not known
-    `missing`         why nothing can confirm it: it is no function; what is not known (hints.py)
+    `missing`         what is not known of its time (hints.py); if it is no function, nothing can confirm it
     `is_small`        it holds enough of what is left without waits for a CPU, and too little of all: after many of
                       these also constant work varies, by cold caches and stolen time, so it is shown and not confirmed
     `is_steady`       it executes, and varies by no more than other programs, or the host, make constant work vary,
@@ -109,9 +109,15 @@ def confirm(drill: Drill) -> tuple[Analysis, list[Finding]]:
     chosen = [ranked.factor for ranked in fresh.factors]
     also = [f for f in fresh.ranking if f.name in drill.accepted and f not in chosen]
     found = findings(fresh, chosen + also, last, drill.options.analysis.min_share)
+    others = _waited_for(fresh, found)
     explains = {ranked.factor.name: ranked.explains for ranked in fresh.factors}
-    found = [replace(finding, explains=explains.get(finding.factor.name, [])) for finding in found]
-    return fresh, found + _waited_for(fresh, found)
+    return fresh, [_with_explained(fresh, one, explains.get(one.factor.name, [])) for one in found] + others
+
+
+def _with_explained(fresh: Analysis, finding: Finding, explains: list[str]) -> Finding:
+    """A function that waited for nobody known says what would tell more."""
+    told = of_waits(fresh) if PSEUDO[L_UNKNOWN] in explains else finding.missing
+    return replace(finding, explains=explains, missing=told)
 
 
 def _waited_for(fresh: Analysis, found: list[Finding]) -> list[Finding]:
@@ -293,7 +299,7 @@ def _waits_below(tree: VarianceTree, node: int) -> list[int]:
     found, work = [], [node]
     while work:
         x = work.pop()
-        if tree.paths.pseudo[x] in (L_BLOCKED, L_QUEUE):
+        if tree.paths.pseudo[x] in (*MEANWHILE, L_QUEUE):
             found.append(x)
         else:
             work += tree.children[x]

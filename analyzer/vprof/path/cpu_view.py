@@ -1,11 +1,8 @@
-"""The tree without waits for a CPU: a drill-down looks for causes in the program, and who took the CPU is none.
+"""Time in queues without waits for a CPU: a task may lie there because who would take it has none.
 
-    Paths -> [split_queues] -> Paths -> times at nodes -> [beside_cpu_waits] -> times at nodes
+    Paths -> [split_queues] -> Paths
 
-A function that is preempted varies, and so do all that wait for it: on a busy machine every tree is full of functions
-whose variance is nothing but that. So `[preempted]`, `[sched]` and `[off cpu]`, wherever they lie, are taken out and
-hung below the root, a node for each kind; what is left of a function is what it would vary by with a CPU of its own.
-The root's times stay the latencies, and the shares go on adding up.
+The rest of that view, waits for a CPU below the root, is path/view.py's.
 """
 
 from __future__ import annotations
@@ -16,28 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from vprof.path.pieces import Paths, Pieces
-from vprof.path.stacks import T_LABEL, Forest
 from vprof.tables.columns import i8, i64
-from vprof.tables.kinds import BLOCKED, CPU_WAITS, OFF_CPU, P_QUEUE, P_SCHED, PREEMPTED
+from vprof.tables.kinds import BLOCKED, OFF_CPU, P_QUEUE, P_SCHED, PREEMPTED
 from vprof.tables.model import NONE, Int32, Int64, Trace
-
-
-def beside_cpu_waits(forest: Forest) -> Int64:
-    """By node of the forest: where its own time counts. Waits for a CPU hang below the root, which gets these nodes."""
-    below_root = {kind: forest.below_root(kind) for kind in CPU_WAITS}
-    label = forest.nodes[:, T_LABEL]
-    into = np.arange(len(label))
-    for kind, node in below_root.items():
-        into[label == kind] = node
-    return into
-
-
-def cpu_ns(forest: Forest, times: Int64, count: int) -> Int64:
-    """How long each of the intervals 0 .. count - 1 waited for a CPU. `times`: rows (interval, node, ns)."""
-    mine = times[np.isin(forest.nodes[times[:, 1], T_LABEL], CPU_WAITS)]
-    sums = np.zeros(count, np.int64)
-    np.add.at(sums, mine[:, 0], mine[:, 2])
-    return sums
 
 
 def split_queues(trace: Trace, paths: Paths) -> Paths:

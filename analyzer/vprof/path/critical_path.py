@@ -77,8 +77,11 @@ from __future__ import annotations
 import numpy as np
 
 from vprof.path.pieces import (
+    BUSY,
+    FOR_TASK,
     N_PIECES,
     N_WAITS,
+    W_ANCHORED,
     W_ENDED,
     W_PARENT,
     W_SEGMENT,
@@ -86,6 +89,7 @@ from vprof.path.pieces import (
     W_WAKER,
     Paths,
     Tables,
+    add_anchored,
     add_piece,
     add_wait,
     check_partition,
@@ -117,6 +121,7 @@ from vprof.tables.kernels import helper, kernel, loop, roomy
 from vprof.tables.kinds import (
     BLOCKED,
     EXEC,
+    IDLE,
     P_BLOCKED_UNKNOWN,
     P_EXEC,
     P_GAP,
@@ -197,7 +202,7 @@ def _walk_interval(x: SegmentIndex, interval: int, thread: int, lo: int, e: int,
 @helper
 def _walk(x: SegmentIndex, interval: int, thread: int, e: int, lo: int, wait: int, found: Tables) -> bool:
     """Walks from (thread, e) down to lo; home is `wait == NONE`. False without room."""
-    home = wait == NONE
+    home, is_busy = wait == NONE, _is_busy(found, wait)
     segments = x.segments
     while e > lo:
         if is_full(found):
@@ -209,12 +214,17 @@ def _walk(x: SegmentIndex, interval: int, thread: int, e: int, lo: int, wait: in
         if s == NONE:
             t = last_mine(x, interval, thread, e) if home else before
             stop = lo if t == NONE else max(segments[S_TE, t], lo)
-            add_piece(found, interval, P_GAP if home and t != NONE else P_UNKNOWN, thread, stop, e, wait)
+            if home and t != NONE:
+                add_anchored(found, BUSY, thread, stop, e, thread, e)
+            else:
+                add_piece(found, interval, P_GAP if is_busy else P_UNKNOWN, thread, stop, e, wait)
             e = stop
             continue
         start = max(segments[S_TS, s], lo)
         state = segments[S_STATE, s]
-        if state == EXEC or state >= PREEMPTED:
+        if is_busy and state == IDLE:
+            add_piece(found, interval, P_GAP, thread, start, e, wait)
+        elif state == EXEC or state >= PREEMPTED:
             add_piece(found, interval, _alone(state), thread, start, e, wait)
         else:
             start = _expand(x, interval, s, start, e, wait, found)
@@ -222,6 +232,12 @@ def _walk(x: SegmentIndex, interval: int, thread: int, e: int, lo: int, wait: in
         if home and e > lo and e == segments[S_TS, s] and segments[S_TASK_AT_START, s] != NONE:
             thread, e = _follow_task(x, interval, s, e, lo, found)
     return True
+
+
+@helper
+def _is_busy(found: Tables, wait: int) -> bool:
+    """The walk is in a time in which the interval's thread did not work for it, and in no wait within."""
+    return bool(wait != NONE and found.waits[wait, W_ANCHORED] == BUSY)
 
 
 @helper
@@ -251,6 +267,9 @@ def _expand(x: SegmentIndex, interval: int, s: int, start: int, e: int, wait: in
         since = start
     else:
         waker, t, since = _last_waker(x, s, start, e, wait, found)
+    if waker == NONE and x.segments[S_INTERVAL, s] == NONE and _is_busy(found, wait):
+        add_piece(found, interval, P_GAP, thread, since, e, wait)
+        return since
     add_wait(found, wait, thread, since, e, s, waker, t if waker != NONE else 0)
     if waker == NONE:
         add_piece(found, interval, P_BLOCKED_UNKNOWN, thread, since, e, row)
@@ -321,7 +340,7 @@ def _follow_task(x: SegmentIndex, interval: int, s: int, e: int, lo: int, found:
     if moves:
         return creator, max(t, lo)
     if t > floor and creator != NONE:
-        add_wait(found, NONE, thread, floor, e, NONE, creator, t)
+        add_anchored(found, FOR_TASK, thread, floor, e, creator, t)
     return thread, floor
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from vprof.errors import UsageError
 from vprof.path.critical_path import critical_paths
 from vprof.path.path_tree import display_names
+from vprof.path.pieces import BUSY
 from vprof.path.stacks import Stacks, build_stacks
 from vprof.tables.kinds import P_BLOCKED_UNKNOWN, P_EXEC, PIECE_NAMES, QUEUE
 from vprof.tables.model import NONE, OBJECT_CLASSES, Trace
@@ -28,10 +29,11 @@ SLOWEST, MEDIAN = "slowest", "median"
 
 @dataclass
 class PathStep:
-    """[start, stop) in ns since the interval's begin. `kind`: exec, sched, gap, unknown, queue, blocked, or short.
+    """[start, stop) in ns since the interval's begin. `kind`: of a piece, or blocked, busy, short.
 
     `stack`: functions with a probe, outermost first. A wait (blocked, queue) says what for (`object_class`, "" if not
-    known) and which thread ended it, in which function (None, "": nobody is known); `steps` is what the waker did.
+    known) and which thread ended it, in which function (None, "": nobody is known); `steps` is what the waker did, or
+    the thread itself while it was busy.
     """
 
     kind: str
@@ -108,7 +110,7 @@ class _Builder:
             elif p.kind[k] != P_BLOCKED_UNKNOWN:  # that is the wait itself
                 kind, thread, start = PIECE_NAMES[p.kind[k]], int(p.thread[k]), int(p.start[k])
                 where.append(self._step(kind, thread, start, int(p.stop[k]), self._stack(thread, start)))
-        return self._shortened(home)
+        return self._shortened(_without_idle_work(home))
 
     def _inside(self, wait: int, waits: dict[int, PathStep], home: list[PathStep]) -> list[PathStep]:
         """The steps of a wait, of the home path if it is NONE. Makes the wait's own step, and those around it, when
@@ -127,10 +129,16 @@ class _Builder:
     def _wait(self, w: int) -> PathStep:
         waits, segments = self.paths.waits, self.trace.segments
         segment, waker = int(waits.segment[w]), int(waits.waker[w])
-        queue = segment == NONE or segments.state[segment] == QUEUE
-        kind, thread, start = "queue" if queue else "blocked", int(waits.thread[w]), int(waits.start[w])
-        step = self._step(kind, thread, start, int(waits.stop[w]), self._stack(thread, start))
-        if not queue:
+        if waits.anchored[w] == BUSY:
+            kind = "busy"
+        else:
+            kind = "queue" if segment == NONE or segments.state[segment] == QUEUE else "blocked"
+        thread, start = int(waits.thread[w]), int(waits.start[w])
+        stack = [] if kind == "busy" else self._stack(thread, start)
+        step = self._step(kind, thread, start, int(waits.stop[w]), stack)
+        if kind == "busy":
+            return step
+        if kind == "blocked":
             step.object_class = OBJECT_CLASSES[segments.object_class[segment]]
         if waker != NONE:
             step.ended_by = self.trace.threads[waker]
@@ -197,3 +205,12 @@ class _Builder:
     def _is_same_work(self, last: PathStep, step: PathStep) -> bool:
         executes = (last.kind, last.thread) == (step.kind, step.thread) == ("exec", step.thread)
         return executes and (last.stack == step.stack or self._is_short(step))
+
+
+def _without_idle_work(home: list[PathStep]) -> list[PathStep]:
+    """A time in which the thread did nothing else is the client's alone."""
+    found: list[PathStep] = []
+    for step in home:
+        waits_only = step.kind == "busy" and all(inner.kind == "gap" for inner in step.steps)
+        found += step.steps if waits_only else [step]
+    return found

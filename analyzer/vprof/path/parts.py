@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vprof.path.cpu_view import beside_cpu_waits, split_queues
+from vprof.path.cpu_view import split_queues
 from vprof.path.critical_path import critical_paths
 from vprof.path.own_view import without_wakers
 from vprof.path.pieces import Paths
 from vprof.path.places import place
 from vprof.path.stacks import Forest, Stacks, build_stacks
+from vprof.path.view import View, beside
 from vprof.tables.columns import i64
 from vprof.tables.model import NONE, Int64, Trace
 from vprof.trace.merge import function_numbers
@@ -62,14 +63,13 @@ class Part:
 
 
 class Parts:
-    """`rows`: the intervals of `known`, the merged bare traces, that are analyzed. `own`, `cpu_apart`: the view, as in
-    AnalysisOptions."""
+    """`rows`: the intervals of `known`, the merged bare traces, that are analyzed."""
 
-    def __init__(self, sources: Sequence[Source], known: Trace, rows: Int64, own: bool, cpu_apart: bool) -> None:
+    def __init__(self, sources: Sequence[Source], known: Trace, rows: Int64, view: View) -> None:
         self.sources, self.known = sources, known
         self.forest = Forest()
         self.count = len(rows)
-        self._own, self._cpu_apart = own, cpu_apart
+        self._view = view
         bare = [source.bare() for source in sources]
         of_all = positions([trace.intervals.begin for trace in bare])
         self._positions = [analyzed(position, rows, len(known.intervals.begin)) for position in of_all]
@@ -92,15 +92,15 @@ class Parts:
     def placed(self, opened: Opened) -> Part:
         """REQUIRES: it is analyzed."""
         paths = critical_paths(opened.trace)
-        if self._cpu_apart:
+        if self._view.cpu_apart:
             paths = split_queues(opened.trace, paths)
         stacks = build_stacks(opened.trace, self.forest, opened.functions)
         placed = place(opened.trace, paths, stacks)
         times = placed
-        if self._own:
+        if self._view.own:
             times = _moved(times, without_wakers(self.forest))
-        if self._cpu_apart:
-            times = _moved(times, beside_cpu_waits(self.forest))
+        if self._view.labels:
+            times = _moved(times, beside(self.forest, self._view))
         return Part(opened, paths, stacks, placed, times)
 
     def __iter__(self) -> Iterator[Part]:

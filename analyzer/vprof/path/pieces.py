@@ -35,10 +35,11 @@ class Pieces:
 class Waits:
     """Windows [start, stop] in which `thread` waited and somebody else's work counts.
 
-    `parent` is the wait of the walk that met this one, NONE on the home path. `anchored`: not a waiting segment but the
-    time before a task came from a creator that did not work for the interval; it hangs where `[queue]` would.
-    `segment` is the segment that waits (NONE if anchored), `waker` the thread that ended the wait at `ended`, or made
-    the task (NONE if nobody is known: `ended` is 0).
+    `parent` is the wait of the walk that met this one, NONE on the home path. `anchored`: not a waiting segment (0) but
+    the time before a task came from a creator that did not work for the interval (FOR_TASK), or in which the thread
+    itself did not work for it (BUSY); it hangs where `[queue]` would. `segment` is the segment that waits (NONE if
+    anchored), `waker` the thread that ended the wait at `ended`, or made the task, or was busy (NONE if nobody is
+    known: `ended` is 0).
     """
 
     parent: Int32
@@ -62,6 +63,9 @@ W_PARENT, W_THREAD, W_START, W_STOP, W_ANCHORED, W_SEGMENT, W_WAKER, W_ENDED = r
 
 C_INTERVAL, C_KIND, C_THREAD, C_START, C_STOP, C_WAIT = range(6)
 """Columns of `Pieces` in the walk's table."""
+
+FOR_TASK, BUSY = 1, 2
+"""Of an anchored wait: what it is."""
 
 N_PIECES, N_WAITS = range(2)
 
@@ -91,11 +95,18 @@ def add_piece(found: Tables, interval: int, kind: int, thread: int, start: int, 
 def add_wait(
     found: Tables, parent: int, thread: int, start: int, stop: int, segment: int, waker: int, ended: int
 ) -> None:
-    """Adds a wait; without a segment it is anchored."""
+    """Adds the wait of a segment."""
     row = found.waits[found.used[N_WAITS]]
     row[W_PARENT], row[W_THREAD], row[W_START], row[W_STOP] = parent, thread, start, stop
-    row[W_ANCHORED], row[W_SEGMENT], row[W_WAKER], row[W_ENDED] = segment == NONE, segment, waker, ended
+    row[W_ANCHORED], row[W_SEGMENT], row[W_WAKER], row[W_ENDED] = 0, segment, waker, ended
     found.used[N_WAITS] += 1
+
+
+@helper
+def add_anchored(found: Tables, what: int, thread: int, start: int, stop: int, worker: int, until: int) -> None:
+    """Adds an anchored wait of the home path: `worker` counts from `start` until then."""
+    add_wait(found, NONE, thread, start, stop, NONE, worker, until)
+    found.waits[found.used[N_WAITS] - 1, W_ANCHORED] = what
 
 
 @helper

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vprof.path.pieces import Paths
+from vprof.path.pieces import BUSY, Paths
 from vprof.path.stacks import (
     MAX_DEPTH,
     T_LABEL,
@@ -29,6 +29,7 @@ from vprof.tables.columns import i64
 from vprof.tables.kernels import helper, kernel, loop, roomy
 from vprof.tables.kinds import (
     L_BLOCKED,
+    L_BUSY,
     L_GAP,
     L_PREEMPTED,
     L_QUEUE,
@@ -172,6 +173,9 @@ def _place_some(walk: _Walk, trie: Trie, k: int, t: int, sums: Int64, touched: i
     """
     pieces, kind, wait = walk.pieces, walk.pieces.kind[k], walk.pieces.wait[k]
     node, until = 0, pieces.stop[k]
+    if kind == P_GAP and wait != NONE:
+        node = _anchor(walk, pieces.thread[k], walk.waits.start[wait], walk.waits.stop[wait])
+        return until, _add(child_of(node, L_GAP, trie), until - t, sums, touched)
     if wait != NONE:
         _update(walk, trie, wait, t)
         node, until = walk.below[wait, B_NODE], min(until, walk.below[wait, B_UNTIL])
@@ -229,7 +233,8 @@ def _update(walk: _Walk, trie: Trie, wait: int, t: int) -> None:
             step = step_at(timeline, thread, t, walk.near)
             stack = _stack(timeline, thread, step)
             until = min(until, _step_end(timeline, thread, step))
-        node = child_of(_graft(walk, trie, node, stack), L_BLOCKED, trie)
+        label = L_BUSY if waits.anchored[w] == BUSY else L_BLOCKED
+        node = child_of(_graft(walk, trie, node, stack), label, trie)
         below[w, B_NODE], below[w, B_SINCE], below[w, B_UNTIL] = node, t, until
         w = below[w, B_INNER]
 
@@ -267,14 +272,15 @@ def _anchor(walk: _Walk, thread: int, start: int, stop: int) -> int:
 
 @helper
 def _graft(walk: _Walk, trie: Trie, onto: int, stack: int) -> int:
-    """The tree node of call stack `stack` below node `onto`."""
+    """The tree node of call stack `stack` below node `onto`: below a `[busy]`, that part of it which is not above."""
     if onto == 0 or stack == 0:
         return onto + stack
+    above = trie.nodes[onto, T_PARENT] if trie.nodes[onto, T_LABEL] == L_BUSY else 0
     graft = walk.grafts[(onto * 31 + stack) & (_GRAFTS - 1)]
     if graft[G_ONTO] == onto and graft[G_STACK] == stack:
         return int(graft[G_NODE])
     n, node = 0, stack
-    while node != 0:
+    while node not in (0, above):
         walk.path[n] = trie.nodes[node, T_LABEL]
         node = trie.nodes[node, T_PARENT]
         n += 1

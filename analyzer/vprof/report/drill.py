@@ -16,7 +16,7 @@ from vprof.variance.probe_cost import MOSTLY
 _MOST_CANDIDATES = 9
 _MOST_NAMES = 12
 _MOST_FRAMES = 8
-_CPU_WAIT = 0.05
+_APART = 0.05
 """From this share on it is said."""
 
 
@@ -112,12 +112,14 @@ def finding_json(finding: Finding, explained: float = 1.0) -> dict[str, Any]:
     }
 
 
-def print_findings(
-    findings: list[dict[str, Any]], cpu_wait: dict[str, float], cpu_place: dict[str, Any] | None = None
-) -> None:
-    """The answer of the drill-down, from the rows of `finding_json`: what the confirmation says of each finding; and
-    how much of the variance is `cpu_wait`, and where most of that is (cpu_places.CpuPlace)."""
-    _print_cpu_wait(cpu_wait, cpu_place)
+def print_findings(outcome: dict[str, Any]) -> None:
+    """The answer of the drill-down, from what its file holds of the confirmation: what that says of each finding; and
+    how much of the variance is in none, as waiting for a CPU or as the client's time."""
+    findings, cpu_wait = outcome["findings"], outcome.get("cpu_wait", {})
+    client = outcome.get("client_time", 0.0)
+    _print_cpu_wait(cpu_wait, outcome.get("cpu_place"))
+    if client >= _APART:
+        print(f"the client's time: {client:.0%} of the variance ([gap]), in no finding")
     if not findings:
         print("findings: none, no function holds enough of the variance")
         return
@@ -126,7 +128,7 @@ def print_findings(
         verdict = _verdict(finding)
         name = finding["functions"][0] if finding["kind"] == "variance" else f"({','.join(finding['functions'])})"
         share = f"{finding['share']:.0%} of the variance {_interval(finding['ci95'])}".rstrip()
-        if sum(cpu_wait.values()) >= _CPU_WAIT and (rest := finding.get("share_of_rest")):
+        if max(sum(cpu_wait.values()), client) >= _APART and (rest := finding.get("share_of_rest")):
             share += f", {rest:.0%} of the rest"
         print(f"  {rank}. {name}  {share}, {verdict}")
         for line in _details(finding):
@@ -135,7 +137,7 @@ def print_findings(
 
 def _print_cpu_wait(shares: dict[str, float], place: dict[str, Any] | None) -> None:
     total = sum(shares.values())
-    if total < _CPU_WAIT:
+    if total < _APART:
         return
     kinds = ", ".join(f"{kind} {share:.0%}" for kind, share in sorted(shares.items(), key=lambda row: -row[1]))
     print(f"waiting for a CPU: {total:.0%} of the variance ({kinds}), in no finding: others used")

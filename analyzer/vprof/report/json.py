@@ -13,7 +13,7 @@ from typing import Any
 
 from vprof.path.path_tree import display_names
 from vprof.variance.analysis import Analysis, RankedFactor
-from vprof.variance.cpu_share import CpuShare, cpu_share
+from vprof.variance.cpu_share import CpuShare, client_share, cpu_share
 from vprof.variance.per_interval import IntervalDetail
 from vprof.variance.statistics import TypeSplit
 from vprof.variance.sums import TypedTree
@@ -43,6 +43,7 @@ def analysis_json(analysis: Analysis) -> dict[str, Any]:
         "factors": [_factor(f) for f in analysis.factors],
         "cpu_wait": _cpu_wait(analysis.leading_cpu),
         "waiting_for_cpu": _waiting_for_cpu(analysis),
+        "client_time": _client_time(analysis),
         "n_eff": analysis.n_eff,
         "heaviest": [{"interval": sid, "latency_ns": ns} for sid, ns in analysis.heaviest],
         "no_ranking": analysis.no_ranking,
@@ -76,6 +77,10 @@ def _waiting_for_cpu(analysis: Analysis) -> dict[str, Any]:
     shares = cpu_share(analysis.tree)
     counted = "apart" if analysis.options.cpu_apart else "in"
     return {"counted": counted, "share": sum(shares.values()), "by_kind": shares, "rest": analysis.explained}
+
+
+def _client_time(analysis: Analysis) -> dict[str, Any]:
+    return {"counted": "apart" if analysis.options.client_apart else "in", "share": client_share(analysis.tree)}
 
 
 def _by_type(split: TypeSplit, trees: list[TypedTree]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from vprof.path.interval_path import IntervalPath, PathStep
 from vprof.report.units import duration
+from vprof.tables.kinds import LANES
 from vprof.terminal import one_line
 
 SCHEMA = "vprof-path/1"
@@ -36,6 +37,8 @@ def _says(step: PathStep) -> str:
     """Where it was, and for a wait what ended it."""
     if step.kind == "short":
         return "(several steps, each too short to be shown)"
+    if step.kind == "busy":
+        return f"({LANES[step.kind]})"
     shown = " > ".join(step.stack[-_INNERMOST:]) or "(outside probed functions)"
     stack = f"... > {shown}" if len(step.stack) > _INNERMOST else shown
     return f"{stack}  [{_wait(step)}]" if step.kind == "blocked" or step.ended_by else stack

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from vprof.tables.kinds import L_BLOCKED, L_BODY
+from vprof.tables.kinds import L_BODY, MEANWHILE
 from vprof.tables.model import NONE
 from vprof.variance.variance_tree import VarianceTree
 
 ROOT, WORK, WAIT, OTHERS = "root", "work", "wait", "others"
-"""The root; work of the interval's threads; waiting; work of threads that were waited for."""
+"""The root; work for the interval; waiting; other work, which it waited for."""
 
 
 def roles(tree: VarianceTree) -> list[str]:
@@ -20,6 +20,6 @@ def roles(tree: VarianceTree) -> list[str]:
         elif int(paths.pseudo[x]) not in (NONE, L_BODY):
             found.append(WAIT)
         else:
-            others = found[parent] == OTHERS or paths.pseudo[parent] == L_BLOCKED
+            others = found[parent] == OTHERS or int(paths.pseudo[parent]) in MEANWHILE
             found.append(OTHERS if others else WORK)
     return found

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 from rich.console import Console
 
-from vprof.report import cpu_wait, recorded
+from vprof.report import apart, recorded
 from vprof.report.pruning import Pruned, prune, same_time
 from vprof.report.roles import OTHERS, ROOT, WAIT, WORK, roles
 from vprof.report.tables import PLAIN_WIDTH, Row, heading, line, print_table, to_terminal, to_text
@@ -21,7 +21,7 @@ from vprof.report.units import big, duration, percent
 from vprof.tables.kinds import MEANINGS
 from vprof.variance.analysis import Analysis, RankedFactor
 from vprof.variance.blocked import ENDED
-from vprof.variance.cpu_share import cpu_share
+from vprof.variance.cpu_share import client_share, cpu_share
 from vprof.variance.hints import is_of_unmeasured_waker, of_wakers
 from vprof.variance.sums import TypedTree
 from vprof.variance.variance_tree import VarianceTree
@@ -50,8 +50,10 @@ def render(analysis: Analysis, width: int = PLAIN_WIDTH) -> str:
 def _show(analysis: Analysis, console: Console) -> None:
     for warning in analysis.warnings:
         line(console, f"warning: {warning}", "yellow")
-    if cpu := cpu_wait.sentence(analysis):
-        line(console, cpu if analysis.options.cpu_apart else f"{cpu}; --cpu-wait apart takes it out", "yellow")
+    for sentence in apart.sentences(analysis):
+        line(console, sentence, "yellow")
+    for option in apart.options(analysis):
+        line(console, f"{option} takes it out", "yellow")
     _summary(analysis, console)
     _trees(analysis, console)
     _factors(analysis, console)
@@ -83,6 +85,7 @@ def _trees(analysis: Analysis, console: Console) -> None:
     """Of all intervals, and of each type if that was asked for."""
     own = "; waits are not looked into" if analysis.options.own else ""
     own += "; waits for a CPU are apart" if analysis.options.cpu_apart and cpu_share(analysis.tree) else ""
+    own += "; the client's time is apart" if analysis.options.client_apart and client_share(analysis.tree) else ""
     _tree(
         f"Variance tree (shares are additive{own})",
         TypedTree("", analysis.tree, analysis.tail_quantile),

@@ -26,6 +26,7 @@ from vprof.trace.records import (
     OBJECT,
     PEER,
     PEER_TIME_UNKNOWN,
+    PEER_TIMED_OUT,
     PEER_UNKNOWN,
     SITE_BITS,
     SPARSE,
@@ -38,6 +39,8 @@ waker and wake-up; of a hold (EXTENDED) the lock's name; of time off the CPU its
 duration, and as X_PEER the time of the last record before it."""
 TIME_UNKNOWN = 1 << 12
 """In X_AUX of a wait, above the class: when it was released is not recorded."""
+TIMED_OUT = 1 << 13
+"""In X_AUX of a wait: a time was over that the thread had set itself, and so the wait was."""
 
 
 class Source(NamedTuple):
@@ -156,8 +159,9 @@ def peer_at(words: Int64, at: int) -> int:
 def fill_wait(row: Int64, source: Source, at: int, base: int, line: int) -> None:
     """Writes what a row X_* has of a wait, but for its thread, its kind and when it was."""
     words = source.words
-    told = aux_of(words[at + 4]) & PEER_TIME_UNKNOWN
-    row[X_AUX], row[X_WORD] = aux_of(words[at]) | (TIME_UNKNOWN if told else 0), words[at + 3]
+    flags = aux_of(words[at + 4])
+    told = (TIME_UNKNOWN if flags & PEER_TIME_UNKNOWN else 0) | (TIMED_OUT if flags & PEER_TIMED_OUT else 0)
+    row[X_AUX], row[X_WORD] = aux_of(words[at]) | told, words[at + 3]
     row[X_PEER], row[X_WAKE] = peer_at(words, at), ns_at(source.lines, unwrapped(words[at + 4], base), line)
 
 

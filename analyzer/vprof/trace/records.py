@@ -27,7 +27,7 @@ SPARSE = _bits(INTERVAL_BEGIN, INTERVAL_END, ON_BEHALF, ENQUEUE, DEQUEUE, CREATE
 TIMED = CALLS | SPARSE | _bits(BLOCKED, OFF_CPU)
 """Their time is a moment of the thread that wrote them."""
 LONG_DURATION = 0xFFFFFFFF
-PEER_UNKNOWN, PEER_TIME_UNKNOWN = 1, 2
+PEER_UNKNOWN, PEER_TIME_UNKNOWN, PEER_TIMED_OUT = 1, 2, 4
 SITE_BITS = 22
 NOT_CREATED = -(1 << 63)
 """word of OBJECT after INTERVAL_BEGIN, signed: the program knew no time."""

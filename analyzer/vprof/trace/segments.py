@@ -16,13 +16,15 @@ from typing import NamedTuple
 import numpy as np
 
 from vprof.tables.kernels import helper, kernel, loop
-from vprof.tables.kinds import BLOCKED, EXEC
+from vprof.tables.kinds import BLOCKED, EXEC, IDLE, SLEEP
 from vprof.tables.model import NONE, OBJECT_CLASSES, Bool, Int8, Int32, Int64, Segments
 from vprof.trace.intervals import Labels
 from vprof.trace.lives import Lives
 from vprof.trace.nesting import SATURATED, nest, preorder
 from vprof.trace.off_cpu import OffCpu
 from vprof.trace.window import Window
+
+_FROM_OUTSIDE = (OBJECT_CLASSES.index("pipe, socket or eventfd"), OBJECT_CLASSES.index("signal"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +33,7 @@ class BlockedWaits:
 
     begin <= t < end, with `t` when the waker acted; `span` as of `nesting.nest`; `corrected` counts the times that had
     to be moved for that, of waits that ended in the window. `lock` names what was waited for, and `told` when it was
-    released, as recorded (`holds.py`).
+    released, as recorded (`holds.py`). `timed_out`: a time was over that the thread had set itself.
     """
 
     thread: Int32
@@ -43,12 +45,13 @@ class BlockedWaits:
     span: Int64
     lock: Int64
     told: Int64
+    timed_out: Bool
     corrected: int
 
     @classmethod
     def of(cls, rows: Int64, window: Window) -> BlockedWaits:
         """Makes the waits of a thread nest and puts the wake-ups inside them. `rows`: of `window.Content`."""
-        thread, begin, end, class_, waker, t, lock, told = (np.ascontiguousarray(column) for column in rows.T)
+        thread, begin, end, class_, waker, t, lock, told, late = (np.ascontiguousarray(column) for column in rows.T)
         thread, waker = thread.astype(np.int32), waker.astype(np.int32)
         # A class that a newer runtime knows is not known here.
         object_class = np.where(class_ < len(OBJECT_CLASSES), class_, 0).astype(np.int8)
@@ -67,6 +70,7 @@ class BlockedWaits:
             span=span,
             lock=lock,
             told=told,
+            timed_out=late.astype(np.bool_),
             corrected=corrected,
         )
 
@@ -89,17 +93,25 @@ def cut(lives: Lives, labels: Labels, label: Int32, waits: BlockedWaits, off: Of
     off_cpu = _Still(off.thread, off.start, off.stop, np.full(len(off.thread), NONE), off.state)
     still = _with_off_cpu(waiting, off_cpu)
     owner, label, ts, te, state, of = _cut(lives.first, lives.last, labels.thread, labels.t, label, still)
-    return Cut(
-        Segments(
-            thread=owner,
-            interval=label,
-            ts=ts,
-            te=te,
-            state=state,
-            object_class=np.r_[waits.object_class, np.int8(0)][of],
-        ),
-        of,
+    segments = Segments(
+        thread=owner,
+        interval=label,
+        ts=ts,
+        te=te,
+        state=state,
+        object_class=np.r_[waits.object_class, np.int8(0)][of],
     )
+    _name_waits_for_nobody(segments, waits, of)
+    return Cut(segments, of)
+
+
+def _name_waits_for_nobody(segments: Segments, waits: BlockedWaits, of: Int64) -> None:
+    """Waits that no thread ended, and for which none is to blame: `idle` is waiting for what comes from outside while
+    working for nobody, `sleep` waiting until a time is over."""
+    ended = np.r_[waits.waker != NONE, True][of]
+    outside = np.isin(segments.object_class, _FROM_OUTSIDE) & (segments.interval == NONE)
+    segments.state[~ended & np.r_[waits.timed_out, False][of]] = SLEEP
+    segments.state[~ended & outside & (of != NONE)] = IDLE
 
 
 class _Still(NamedTuple):

@@ -21,6 +21,7 @@ from vprof.trace.chunks import TraceFile
 from vprof.trace.clock import Clock, line_at, ns_on
 from vprof.trace.decode import (
     TIME_UNKNOWN,
+    TIMED_OUT,
     X_AUX,
     X_END,
     X_KIND,
@@ -80,9 +81,9 @@ class PostOrder(NamedTuple):
     depth: Int32
 
 
-W_THREAD, W_BEGIN, W_END, W_CLASS, W_WAKER, W_WAKE, W_LOCK, W_TOLD = range(8)
+W_THREAD, W_BEGIN, W_END, W_CLASS, W_WAKER, W_WAKE, W_LOCK, W_TOLD, W_TIMED_OUT = range(9)
 """Columns of a table of waits: class of the object, waker or NONE, wake-up, lock, and the wake-up again, or
-SINCE_ALWAYS if its time is not recorded."""
+SINCE_ALWAYS if its time is not recorded; whether a time was over that the thread had set."""
 
 O_THREAD, O_BEFORE, O_STOP, O_BITS, O_NS = range(5)
 """Columns of a table of times off the CPU: the last record before it, when it was noticed, what for, how long."""
@@ -201,7 +202,7 @@ def _unpack(source: Source, wanted: _Wanted, peers: _Peers, calls: PostOrder) ->
     """Fills the columns of `calls`; returns their number, and tables of waits, holds and times off the CPU."""
     found = _Found(
         calls,
-        np.zeros((64, 8), np.int64),
+        np.zeros((64, 9), np.int64),
         np.zeros((64, 4), np.int64),
         np.zeros((64, 5), np.int64),
         np.zeros(5, np.int64),
@@ -303,6 +304,7 @@ def _wait(found: _Found, peers: _Peers, of: Int64) -> None:
     row[W_THREAD], row[W_BEGIN], row[W_END], row[W_CLASS] = of[X_THREAD], of[X_START], of[X_END], class_
     row[W_WAKER], row[W_WAKE], row[W_LOCK] = _peer(peers, of[X_PEER]), of[X_WAKE], lock_of(class_, of[X_WORD])
     row[W_TOLD] = SINCE_ALWAYS if of[X_AUX] & TIME_UNKNOWN else of[X_WAKE]
+    row[W_TIMED_OUT] = of[X_AUX] & TIMED_OUT != 0
     found.used[_N_WAITS] += 1
 
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vprof.path.cpu_view import cpu_ns
 from vprof.path.parts import Parts
 from vprof.path.path_tree import PathTree, display_names
 from vprof.path.stacks import MAX_DEPTH
+from vprof.path.view import View, apart_ns
 from vprof.tables.model import NONE, Bool, Int64, Trace
 from vprof.trace.merge import merge
 from vprof.trace.scan import Progress
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 WARN_LOST = 0.01
 REFUSE_LOST = 0.10
-MUCH_CPU_WAIT = 0.10
-"""Share of Var(L) from which on reports say how much of it is waiting for a CPU."""
+MUCH_APART = 0.10
+"""Share of Var(L) from which on reports say how much of it is waiting for a CPU, or the client's time."""
 _RIVALS, _NEARLY = 20, 0.5
 """How many other factors may turn out first in a resample, and how much of the smallest share they must have here."""
 _NOTHING_RANKED = statistics.NoBlocks("", np.zeros(0, np.int64))
@@ -50,11 +50,12 @@ _NOTHING_RANKED = statistics.NoBlocks("", np.zeros(0, np.int64))
 
 @dataclass(frozen=True)
 class AnalysisOptions:
-    """`k` factors with at least `min_share` of Var(L), of what is left of it with `cpu_apart`; specificity is a height
-    difference to the power of `specificity_exp`. `force`: rank although too much was lost. `tail`: tail shares look
-    beyond this quantile, or a lower one if too few intervals are there. `own`: waits count where they are waited, not
-    for who ended them. `top`: nodes of a tree that text and pictures show (None: as many as can be read). `cpu_apart`:
-    waits for a CPU are taken out of the functions, and are no factors (path/cpu_view.py)."""
+    """`k` factors with at least `min_share` of Var(L), of what is left of it without what is apart; specificity is a
+    height difference to the power of `specificity_exp`. `force`: rank although too much was lost. `tail`: tail shares
+    look beyond this quantile, or a lower one if too few intervals are there. `own`: waits count where they are waited,
+    not for who ended them. `top`: nodes of a tree that text and pictures show (None: as many as can be read).
+    `cpu_apart`, `client_apart`: waits for a CPU, and the client's own time, are taken out of the functions, and are no factors
+    (path/view.py)."""
 
     k: int = 3
     min_share: float = 0.05
@@ -66,6 +67,11 @@ class AnalysisOptions:
     own: bool = False
     top: int | None = None
     cpu_apart: bool = True
+    client_apart: bool = True
+
+    @property
+    def view(self) -> View:
+        return View(self.own, self.cpu_apart, self.client_apart)
 
 
 @dataclass(frozen=True)
@@ -100,9 +106,9 @@ class Analysis:
     `lost`: what lost records took away. `naive_cost`: the call paths from the outermost functions of the intervals, all
     of which the naive strategy would measure. `distortion`: what the probes do to the latencies, if they were
     switched in turn; `probe_cost`: what they cost by their number, if the cost of one is known. `blocks`: of the run,
-    None if nothing varies. `explained`: the variance of the latencies without waits for a CPU, if these are apart, by
-    Var(L). `types` and `type_trees` (in the order of its rows) only on request. `times`: what single intervals took,
-    by reading the traces again. `calls`: by function.
+    None if nothing varies. `explained`: the variance of the latencies without what is apart, by Var(L). `types` and
+    `type_trees` (in the order of its rows) only on request. `times`: what single intervals took, by reading the traces
+    again. `calls`: by function.
     """
 
     trace: Trace
@@ -164,12 +170,12 @@ def analyze_sources(
     known = merge([source.bare() for source in sources])
     rows = rows_of(known)
     begin, latency = known.intervals.begin[rows], known.intervals.end[rows] - known.intervals.begin[rows]
-    parts = Parts(sources, known, rows, options.own, options.cpu_apart)
+    parts = Parts(sources, known, rows, options.view)
     blocks = statistics.blocks_of(begin, latency)
     details = Details(known, rows) if options.intervals else None
     sums, left = _look(known, rows, parts, options, blocks, details, progress)
     explained = float(left.var() / latency.var()) if latency.any() and latency.var() > 0 else 1.0
-    if abs(explained - 1) >= MUCH_CPU_WAIT:  # blocks are cut by what is left, which is known only now
+    if abs(explained - 1) >= MUCH_APART:  # blocks are cut by what is left, which is known only now
         blocks = statistics.blocks_of(begin, left)
         sums, _ = _look(known, rows, parts, options, blocks, None, progress)
     trace = merge([source.conclude(source.bare()) for source in sources])
@@ -186,7 +192,7 @@ def _look(
     details: Details | None,
     progress: Progress,
 ) -> tuple[Sums, Int64]:
-    """One look at all windows; with what is left of each latency without waits for a CPU, if these are apart."""
+    """One look at all windows; with what is left of each latency without what is apart."""
     latency = known.intervals.end[rows] - known.intervals.begin[rows]
     left = latency.copy()
     types = with_own_tree(known, split(known, rows) if options.by_type else None, rows)
@@ -199,9 +205,9 @@ def _look(
             sums.add(part)
             if details:
                 details.add(part)
-            if options.cpu_apart:
+            if options.view.labels:
                 mine = opened.positions != NONE
-                left[opened.positions[mine]] -= cpu_ns(parts.forest, part.times, len(mine))[mine]
+                left[opened.positions[mine]] -= apart_ns(parts.forest, options.view, part.times, len(mine))[mine]
     return sums, left
 
 
@@ -295,7 +301,7 @@ def _conclude(
 def _ranked(summed: _Summed) -> _Ranking:
     trace, options, tree = summed.trace, summed.options, summed.tree
     no_ranking = _why_not(trace, tree, summed.lost, options)
-    ranking = [] if no_ranking else rank(trace, tree, options.specificity_exp, options.cpu_apart)
+    ranking = [] if no_ranking else rank(trace, tree, options.specificity_exp, options.view)
     least = least_share(options, summed.explained)
     found = causes(ranking, options.k, least)
     chosen = [factor for factor, _ in found]
@@ -318,7 +324,8 @@ def _ranked(summed: _Summed) -> _Ranking:
 
 def least_share(options: AnalysisOptions, explained: float) -> float:
     """The share of Var(L) from which on a factor matters. On a busy machine most of the variance may be waiting for a
-    CPU, which hides causes without being one: where that is apart, it is a part of what is left, if anything is."""
+    CPU, with a slow client the client's time, which hide causes without being one: where these are apart, it is a part
+    of what is left, if anything is."""
     return options.min_share * (min(1.0, explained) if explained > NEGLIGIBLE else 1.0)
 
 

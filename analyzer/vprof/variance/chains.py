@@ -16,7 +16,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from vprof.tables.kinds import L_BODY, OF_ONE_FUNCTION
+from vprof.tables.columns import i64
+from vprof.tables.kinds import L_BODY, MEANWHILE, OF_ONE_FUNCTION
 from vprof.tables.model import NONE, Float, Int64
 from vprof.variance.variance_tree import VarianceTree
 
@@ -25,21 +26,26 @@ PASSED = 0.95
 _ROUNDING = 1e-9
 
 
-def passed_on(tree: VarianceTree, element: Int64, functions: int, names: Callable[[int], str]) -> dict[str, str]:
+def passed_on(
+    tree: VarianceTree, element: Int64, functions: int, names: Callable[[int], str], through_waits: bool = False
+) -> dict[str, str]:
     """By function: the child that holds at least PASSED of its variance and of its share, over all of its places; of
     several the one with the largest share, then the first by name. By body that holds as much of its function: that
     function, whose own time it is. By pseudo-node of which one function has as much directly below it (it slept, it
-    waited for a disk): that function.
+    waited for a disk): that function. `through_waits`: what others did while a function waited is a child of it, and
+    that it waited for nobody known is directly below it.
 
     `element` of each node: below `functions` a function, NONE no factor; others have the names of pseudo-nodes and
     bodies. A function below itself is NONE.
     """
     holds = np.column_stack((tree.var_ns2, tree.share))
-    parent, is_function = tree.paths.parent, (element != NONE) & (element < functions)
+    is_function = (element != NONE) & (element < functions)
+    parent = _waiting_above(tree, element) if through_waits else i64(tree.paths.parent)
     places = np.flatnonzero(is_function)
     held = _sums(holds[places], element[places], functions)
     is_body = tree.paths.pseudo == L_BODY
-    below = np.flatnonzero((is_function | is_body) & is_function[parent] & (element != element[parent]))
+    has_owner = np.where(is_body, parent == tree.paths.parent, is_function)
+    below = np.flatnonzero(has_owner & is_function[parent] & (element != element[parent]))
     below = below[(below != 0) & (element[below] != NONE)]
     most = int(element.max(initial=0)) + 1
     pair, rows = np.unique(element[parent[below]] * most + element[below], return_inverse=True)
@@ -53,17 +59,31 @@ def passed_on(tree: VarianceTree, element: Int64, functions: int, names: Callabl
             children[names(caller[k])].append((-float(f"{held_below[k, 1]:.9g}"), names(child[k])))
         else:
             found[names(child[k])] = names(caller[k])
-    found |= _of_one_function(tree, element, functions, names)
+    found |= _of_one_function(tree, parent, element, functions, names)
     return found | {name: min(candidates)[1] for name, candidates in children.items()}
 
 
-def _of_one_function(tree: VarianceTree, element: Int64, functions: int, names: Callable[[int], str]) -> dict[str, str]:
-    """By pseudo-node of OF_ONE_FUNCTION: the function that has PASSED of it directly below it."""
+def _waiting_above(tree: VarianceTree, element: Int64) -> Int64:
+    """By node: the one above, behind a wait the one that waited, without recursive instances."""
+    paths = tree.paths
+    found = i64(paths.parent)
+    is_passed = np.isin(paths.pseudo, MEANWHILE) | (paths.inner & (element == NONE))
+    for x in range(1, len(found)):  # parents come first
+        if is_passed[found[x]]:
+            found[x] = found[found[x]]
+    found[0] = 0
+    return found
+
+
+def _of_one_function(
+    tree: VarianceTree, parent: Int64, element: Int64, functions: int, names: Callable[[int], str]
+) -> dict[str, str]:
+    """By pseudo-node of OF_ONE_FUNCTION: the function that has PASSED of it directly below it, or in a wait."""
     holds = np.column_stack((tree.var_ns2, tree.share))
     found = {}
     for pseudo in OF_ONE_FUNCTION:
         nodes = np.flatnonzero((tree.paths.pseudo == pseudo) & (element != NONE))
-        owner = element[tree.paths.parent[nodes]]
+        owner = element[parent[nodes]]
         mine = (owner != NONE) & (owner < functions)
         if not mine.any():
             continue

@@ -1,4 +1,5 @@
-"""How much of the variance, and of one factor's, is waiting for a CPU: additive shares of the variance of latency."""
+"""How much of the variance, and of one factor's, is waiting for a CPU, and how much is the client's time: all are
+additive shares of the variance of latency."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vprof.tables.kinds import CPU_WAITS, PSEUDO
+from vprof.tables.kinds import CLIENT, CPU_WAITS, PSEUDO
 from vprof.tables.model import NONE
 from vprof.variance.factors import Factor
 from vprof.variance.variance_tree import VarianceTree
@@ -21,6 +22,11 @@ def cpu_share(tree: VarianceTree) -> dict[str, float]:
     for x in nodes.tolist():
         shares[tree.paths.name[x]] = shares.get(tree.paths.name[x], 0.0) + float(np.nan_to_num(tree.share[x]))
     return shares
+
+
+def client_share(tree: VarianceTree) -> float:
+    """The share of the client's time, wherever in the tree it lies."""
+    return float(np.nan_to_num(tree.share[np.isin(tree.paths.pseudo, CLIENT)]).sum())
 
 
 @dataclass(frozen=True)

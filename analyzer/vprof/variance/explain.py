@@ -21,7 +21,7 @@ import numpy as np
 from vprof.errors import UsageError, VprofError
 from vprof.path.path_tree import display_names
 from vprof.program.callgraph import between
-from vprof.tables.kinds import L_BLOCKED
+from vprof.tables.kinds import MEANWHILE
 from vprof.tables.model import NONE, Int64
 from vprof.tables.naming import without_place
 from vprof.variance.analysis import Analysis
@@ -130,7 +130,7 @@ class _Known:
         paths = self.tree.paths
         self.nodes: dict[str, list[int]] = defaultdict(list)
         for x in range(1, len(paths.parent)):
-            if not paths.inner[x] and not (paths.pseudo[x] == L_BLOCKED and _inside_wait(self.tree, x)):
+            if not paths.inner[x] and not (paths.pseudo[x] in MEANWHILE and _inside_wait(self.tree, x)):
                 self.nodes[self.name(x)].append(x)
 
     def name(self, x: int) -> str:
@@ -186,7 +186,7 @@ def _inside_wait(tree: VarianceTree, x: int) -> bool:
     pseudo, parent = tree.paths.pseudo, tree.paths.parent
     while x > 0:
         x = int(parent[x])
-        if pseudo[x] == L_BLOCKED:
+        if pseudo[x] in MEANWHILE:
             return True
     return False
 
@@ -283,22 +283,22 @@ def _parts_of(tree: VarianceTree, node: int) -> list[list[tuple[str, int]]]:
 
 
 def _below(tree: VarianceTree, node: int) -> list[int]:
-    """The leaves below `node` that lie in a wait below it, or are one; of a `[blocked]` all of its leaves."""
+    """The leaves below `node` that lie in a wait below it, or are one; of a wait all of its leaves."""
     pseudo = tree.paths.pseudo
     found = []
-    work = [(node, bool(pseudo[node] == L_BLOCKED))]
+    work = [(node, bool(pseudo[node] in MEANWHILE))]
     while work:
         x, waits = work.pop()
-        if not tree.children[x] and waits and x != node and pseudo[x] != L_BLOCKED:
+        if not tree.children[x] and waits and x != node and pseudo[x] not in MEANWHILE:
             found.append(x)
-        work += [(c, waits or bool(pseudo[c] == L_BLOCKED)) for c in tree.children[x]]
+        work += [(c, waits or bool(pseudo[c] in MEANWHILE)) for c in tree.children[x]]
     return found
 
 
 def _innermost(tree: VarianceTree, x: int) -> str:
     """A leaf within a wait: the waker's innermost function (or `[sched]`, ...) and its caller on that thread."""
     paths = tree.paths
-    if paths.is_body(x) and paths.pseudo[paths.parent[x]] != L_BLOCKED:
+    if paths.is_body(x) and paths.pseudo[paths.parent[x]] not in MEANWHILE:
         x = int(paths.parent[x])
     above = int(paths.parent[x])
     return _plain(tree, x) if paths.function[above] == NONE else f"{_plain(tree, above)} > {_plain(tree, x)}"

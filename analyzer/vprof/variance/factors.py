@@ -4,8 +4,8 @@
 
 Source: docs/algorithms.md section 5 (thesis Algorithm 1; section 10 says what is corrected). A factor is a function's
 variance, summed over its places in the tree, or twice the covariance of two siblings, summed over the places of the
-pair. A function below itself counts at its outermost place; `[blocked]`, the unmeasured part of its wakers and pairs
-with either belong to the tree only.
+pair. A function below itself counts at its outermost place; `[blocked]`, the unmeasured part of its wakers, a `[busy]`
+of which something was measured, and pairs with these belong to the tree only.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from vprof.path.path_tree import display_names
+from vprof.path.view import AS_RECORDED, View
 from vprof.tables.columns import groups
-from vprof.tables.kinds import CPU_WAITS, L_BLOCKED, L_BODY, L_UNKNOWN, OF_ONE_FUNCTION, PSEUDO
+from vprof.tables.kinds import L_BLOCKED, L_BODY, L_BUSY, L_UNKNOWN, OF_ONE_FUNCTION, PSEUDO
 from vprof.tables.model import NONE, Bool, Float, Int64, Trace
 from vprof.variance.chains import children_first, deepest, passed_on
 from vprof.variance.variance_tree import VarianceTree
@@ -30,7 +31,7 @@ class Factor:
     """`functions`: one name, or the two of a pair, sorted; pseudo-nodes by their own name. `expandable`: the functions
     (numbers) whose children would explain it further; none for pseudo-nodes and bodies. `instances`: (node, node)
     pairs of the tree whose covariance it sums, a node with itself for a variance. `passes_to`: what explains it
-    (chains.py): a function below it, or of a body its function; "" if nothing does."""
+    (chains.py): a function below it, also one that it waited for, or of a body its function; "" if nothing does."""
 
     kind: str
     functions: list[str]
@@ -54,16 +55,16 @@ class Factor:
         return self.functions[0] if self.kind == "variance" else ""
 
 
-def rank(trace: Trace, tree: VarianceTree, specificity_exp: int = 2, cpu_apart: bool = False) -> list[Factor]:
+def rank(trace: Trace, tree: VarianceTree, specificity_exp: int = 2, view: View = AS_RECORDED) -> list[Factor]:
     """All factors that are not zero, best score first; ties by contribution, then name; but no function before a child
     that explains it (chains.py). Empty if Var(L) = 0.
 
-    `cpu_apart`: the tree is one of path/cpu_view.py, waits for a CPU are no factors. A leaf is one factor then: neither
-    what it did besides waiting nor its waits for nobody known (a sleep, a read) are others.
+    `view`: what the tree has apart is no factor. Where waits for a CPU are apart, a leaf is one factor: neither what it
+    did besides waiting nor its waits for nobody known (a sleep, a read) are others.
     """
     if tree.total_variance <= 0:
         return []
-    elements = _Elements(trace, tree, cpu_apart)
+    elements = _Elements(trace, tree, view)
     found = [*_variances(tree, elements), *_covariances(tree, elements)]
     factors = [
         _factor(trace, tree, elements, a, b, instances, value, specificity_exp)
@@ -73,7 +74,8 @@ def rank(trace: Trace, tree: VarianceTree, specificity_exp: int = 2, cpu_apart: 
     factors.sort(key=lambda f: (-_rounded(f.score), -_rounded(f.contribution_ns2), f.name))
     passes = passed_on(tree, elements.of, elements.n, elements.name)
     ordered = [factors[i] for i in children_first([f.function for f in factors], passes)]
-    return [replace(f, passes_to=passes.get(f.function, "")) for f in ordered]
+    through_waits = passed_on(tree, elements.of, elements.n, elements.name, through_waits=True)
+    return [replace(f, passes_to=through_waits.get(f.function, "")) for f in ordered]
 
 
 def _rounded(value: float) -> float:
@@ -101,7 +103,7 @@ def causes(factors: list[Factor], k: int = 3, min_share: float = 0.05) -> list[t
 class _Elements:
     """What a tree node counts as: a function, a pseudo-node, or the body of one of them; NONE if it is no factor."""
 
-    def __init__(self, trace: Trace, tree: VarianceTree, cpu_apart: bool) -> None:
+    def __init__(self, trace: Trace, tree: VarianceTree, view: View) -> None:
         paths, self.program = tree.paths, trace.program
         self.function_names = display_names(trace)
         self.n = len(self.function_names)
@@ -111,9 +113,12 @@ class _Elements:
         owner[paths.parent[body] == 0] = self._root
         of[body] = self._bodies + owner
         blocked = paths.pseudo == L_BLOCKED
-        of[paths.inner | blocked | (body & blocked[paths.parent])] = NONE
-        if cpu_apart:
-            of[np.isin(paths.pseudo, CPU_WAITS) | self._parts_of_leaves(tree)] = NONE
+        has_child = np.bincount(np.maximum(paths.parent, 0), minlength=len(of)) > 0
+        measured = (paths.pseudo == L_BUSY) & has_child  # what the thread did counts, and the rest of it
+        of[paths.inner | blocked | measured | (body & blocked[paths.parent])] = NONE
+        of[np.isin(paths.pseudo, view.labels)] = NONE
+        if view.cpu_apart:
+            of[self._parts_of_leaves(tree)] = NONE
         of[0] = NONE
         self.of: Int64 = of
         self.rest = {int(of[x]) for x in np.flatnonzero(body) if paths.name[x].startswith("rest(")}

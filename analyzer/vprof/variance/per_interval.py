@@ -15,7 +15,7 @@ from vprof.path.path_tree import display_names
 from vprof.path.stacks import T_LABEL, T_PARENT, Forest
 from vprof.tables.columns import i32
 from vprof.tables.kernels import kernel, roomy
-from vprof.tables.kinds import FIRST_FRAME, L_BLOCKED, PIECE_NAMES, PSEUDO
+from vprof.tables.kinds import FIRST_FRAME, MEANWHILE, PIECE_NAMES, PSEUDO
 from vprof.tables.model import NONE, Bool, Int32, Int64, Trace
 
 Piece = tuple[str, str, int, int]
@@ -53,11 +53,11 @@ class Details:
         self._add_own_times(part)
 
     def _rows(self, node: int, forest: Forest) -> list[str]:
-        """What a node's own time counts for: the functions up to the nearest `[blocked]`, where another thread's stack
-        ends."""
+        """What a node's own time counts for: the functions up to the nearest `[blocked]` or `[busy]`, where other work
+        begins."""
         if node not in self._counted:
             label = int(forest.nodes[node, T_LABEL])
-            if label in range(FIRST_FRAME) and label != L_BLOCKED:
+            if label in range(FIRST_FRAME) and label not in MEANWHILE:
                 self._counted[node] = [PSEUDO[label]]
             else:
                 self._counted[node] = sorted(self._above(node, forest))
@@ -65,7 +65,7 @@ class Details:
 
     def _above(self, node: int, forest: Forest) -> set[str]:
         found = set()
-        while node != 0 and forest.nodes[node, T_LABEL] != L_BLOCKED:
+        while node != 0 and forest.nodes[node, T_LABEL] not in MEANWHILE:
             found.add(self._names[forest.function[forest.nodes[node, T_LABEL]]])
             node = int(forest.nodes[node, T_PARENT])
         return found

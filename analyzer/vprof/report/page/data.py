@@ -170,6 +170,7 @@ def _run(source: PageSource, size: int, analysis: Analysis) -> list[list[str]]:
             f"at most {o.k} of at least {o.min_share:g} of the variance, specificity exponent {o.specificity_exp}",
         ],
         ["waits for a CPU", "apart from the functions" if o.cpu_apart else "count in the functions that waited"],
+        ["the client's time", "apart from the functions" if o.client_apart else "counts like a function's"],
         ["waits", "count where they are waited (--own)" if o.own else "are looked into: what the waker did counts"],
         *([["built from", ", ".join(trace.built_from)]] if trace.built_from else []),
         ["vprof", __version__],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vprof.report import cpu_wait
+from vprof.report import apart
 from vprof.report.units import percent
 from vprof.tables.kinds import MEANINGS
 from vprof.variance.analysis import Analysis, RankedFactor
@@ -15,19 +15,19 @@ def headline(analysis: Analysis) -> dict[str, str]:
         return {"answer": f"No ranking: {analysis.no_ranking}.", "certainty": ""}
     if not analysis.factors:
         answer = f"No function holds {percent(analysis.least_share)} of the variance of latency."
-        return {"answer": _with_cpu_wait(analysis, answer), "certainty": ""}
+        return {"answer": _with_what_is_apart(analysis, answer), "certainty": ""}
     best = analysis.factors[0]
     answer = f"{_subject(best)} {percent(best.factor.share)} of the variance of latency."
     answer += _first_function(analysis.factors)
-    return {"answer": _with_cpu_wait(analysis, answer), "certainty": _certainty(best)}
+    return {"answer": _with_what_is_apart(analysis, answer), "certainty": _certainty(best)}
 
 
-def _with_cpu_wait(analysis: Analysis, answer: str) -> str:
+def _with_what_is_apart(analysis: Analysis, answer: str) -> str:
     """What holds more stands first."""
-    cpu = cpu_wait.sentence(analysis)
-    if not cpu:
+    said = " ".join(f"{sentence}." for sentence in apart.sentences(analysis))
+    if not said:
         return answer
-    return f"{cpu}. {answer}" if cpu_wait.leads(analysis) else f"{answer} {cpu}."
+    return f"{said} {answer}" if apart.leads(analysis) else f"{answer} {said}"
 
 
 def _subject(best: RankedFactor) -> str:
