@@ -18,7 +18,7 @@ import numpy as np
 
 from vprof.installed import annotation_file
 from vprof.path.path_tree import display_names
-from vprof.path.pieces import Paths
+from vprof.path.pieces import BUSY, Paths
 from vprof.path.stacks import Stacks
 from vprof.tables.kinds import P_BLOCKED_UNKNOWN, P_DISK, P_FAULT, P_SLEEP, P_UNKNOWN
 from vprof.tables.lookup import distinct
@@ -133,6 +133,7 @@ class BlockedSums:
         """What the intervals waited for: ns by cause, most first, without what is 0.
 
         All of a wait that somebody ended counts as such, but for the parts of it in which that thread waited itself.
+        What the interval's own thread executed for others is no waiting.
         """
         totals = sorted(self._causes.items(), key=lambda entry: (-entry[1], entry[0]))
         return {cause: total for cause, total in totals if total}
@@ -148,7 +149,8 @@ def _causes(trace: Trace, paths: Paths, stacks: Stacks) -> Counter[str]:
     totals[STORAGE] = int(ns[storage].sum())
     totals[TIME] = int(ns[sleep].sum())
     totals[UNKNOWN] = int(ns[unrecorded].sum())
-    totals[ENDED] = int(ns[(p.wait != NONE) & ~storage & ~sleep & ~nobody & ~unrecorded].sum())
+    waits = (p.wait != NONE) & (np.r_[paths.waits.anchored, 0][p.wait] != BUSY)
+    totals[ENDED] = int(ns[waits & ~storage & ~sleep & ~nobody & ~unrecorded].sum())
     wait = p.wait[nobody]
     function = np.r_[trace.invocations.function, NONE][_call(paths, stacks, wait)].astype(np.int64)
     pairs, of = distinct((function + 1) * len(OBJECT_CLASSES) + _class(trace, paths, wait))
