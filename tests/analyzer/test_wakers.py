@@ -108,3 +108,18 @@ def test_waits_for_a_cpu_are_nobody_s_work() -> None:
     [waker] = analyze(trace, AnalysisOptions(cpu_apart=True)).wakers
     assert waker.total_ns == 10 + 10
     assert waker.share == pytest.approx(0.0)
+
+
+def test_what_the_thread_itself_did_for_others_is_waited_for_like_another_thread() -> None:
+    """An event loop of which only `serve` is on: a drill-down learns that this thread does more."""
+    trace = hand_trace(
+        {"A": (1, 0, 1, 40), "B": (1, 100, 1, 190)},
+        """1 A 0 10 exec\n1 - 10 30 exec\n1 A 30 40 exec
+        1 B 100 110 exec\n1 - 110 170 exec\n1 - 170 180 idle\n1 B 180 190 exec\n2 - 0 1 blocked""",
+        "1 serve 0 10\n1 serve 30 40\n1 serve 100 110\n1 serve 180 190",
+    )
+    [waker] = analyze(trace).wakers
+    assert waker.thread == "1"
+    assert waker.total_ns == 20 + 60
+    # Variances 20 and 40 more than the smaller latency: the client's time has the rest.
+    assert waker.share == pytest.approx(0.8)

@@ -54,8 +54,8 @@ class AnalysisOptions:
     height difference to the power of `specificity_exp`. `force`: rank although too much was lost. `tail`: tail shares
     look beyond this quantile, or a lower one if too few intervals are there. `own`: waits count where they are waited,
     not for who ended them. `top`: nodes of a tree that text and pictures show (None: as many as can be read).
-    `cpu_apart`, `client_apart`: waits for a CPU, and the client's own time, are taken out of the functions, and are no factors
-    (path/view.py)."""
+    `cpu_apart`, `client_apart`: waits for a CPU, and the client's own time, are taken out of the functions, and are no
+    factors (path/view.py)."""
 
     k: int = 3
     min_share: float = 0.05
