@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 
 from vprof.installed import native
+from vprof.report.page.data import PageSource, page_data
+from vprof.variance.analysis import AnalysisOptions
 
 PROGRAM = Path(__file__).parents[1] / "programs" / "event_loop" / "event_loop.c"
 CLIENTS, REQUESTS = 4, 150
@@ -90,6 +92,11 @@ def analyzed(trace: Path, *options: str) -> Any:
     return json.loads(subprocess.run(command, capture_output=True, check=True, timeout=120).stdout)
 
 
+def headline(trace: Path) -> str:
+    page = page_data(PageSource([trace]), AnalysisOptions())
+    return str(page["headline"]["answer"])
+
+
 def places(node: dict[str, Any], above: tuple[str, ...] = ()) -> dict[tuple[str, ...], dict[str, Any]]:
     """By path of names without places."""
     path = (*above, node["node"].split("@")[0])
@@ -105,6 +112,7 @@ def test_the_stall_is_the_one_cause_in_its_request_and_in_those_that_wait(trace:
     assert first["functions"] == ["usleep"]
     assert {"refresh_quota", "begin_request"} <= set(first["explains"])
     assert next(iter(report["blocked_ns"])) == "time"
+    assert headline(trace).startswith("refresh_quota (in usleep) makes latency vary most")
     shares = {path: node["share"] for path, node in places(report["tree"]).items() if path[-1] == "refresh_quota"}
     waiting = sum(share for path, share in shares.items() if "[busy]" in path)
     own = sum(share for path, share in shares.items() if "[busy]" not in path)

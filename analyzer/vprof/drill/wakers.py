@@ -22,8 +22,6 @@ from vprof.tables.model import Program
 from vprof.variance.analysis import Analysis
 
 """Stands for these threads among the factors and functions of a step."""
-_C_LIBRARY = "the C library:"
-"""How places of its functions begin (runtime/src/external_sites.S)."""
 _MOST = 200
 """So many functions are switched on at once because they may be what a thread runs."""
 
@@ -107,7 +105,7 @@ class _Threads:
     @property
     def _outside(self) -> set[int]:
         """Functions of the C library, which no thread of the program begins in."""
-        return {f for f, place in enumerate(self._program.definitions) if place.startswith(_C_LIBRARY)}
+        return {f for f in range(len(self._program.functions)) if self._program.is_of_the_c_library(f)}
 
     @cached_property
     def _reached(self) -> set[int]:

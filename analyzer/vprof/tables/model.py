@@ -158,6 +158,10 @@ class Program:
     def can_switch(self, f: int) -> bool:
         return self.switchable is None or bool(self.switchable[f])
 
+    def is_of_the_c_library(self, f: int) -> bool:
+        """By how places of its functions begin (runtime/src/external_sites.S)."""
+        return self.definitions[f].startswith("the C library:")
+
 
 class Happened(TypedDict):
     """The tables of a trace that say what happened, by the names of its fields."""

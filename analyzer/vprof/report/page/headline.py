@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from vprof.path.path_tree import display_names
 from vprof.report import apart
 from vprof.report.units import percent
 from vprof.tables.kinds import MEANINGS
+from vprof.tables.model import NONE
 from vprof.variance.analysis import Analysis, RankedFactor
+from vprof.variance.factors import Factor
 
 
 def headline(analysis: Analysis) -> dict[str, str]:
@@ -17,7 +20,7 @@ def headline(analysis: Analysis) -> dict[str, str]:
         answer = f"No function holds {percent(analysis.least_share)} of the variance of latency."
         return {"answer": _with_what_is_apart(analysis, answer), "certainty": ""}
     best = analysis.factors[0]
-    answer = f"{_subject(best)} {percent(best.factor.share)} of the variance of latency."
+    answer = f"{_subject(analysis, best)} {percent(best.factor.share)} of the variance of latency."
     answer += _first_function(analysis.factors)
     return {"answer": _with_what_is_apart(analysis, answer), "certainty": _certainty(best)}
 
@@ -30,14 +33,28 @@ def _with_what_is_apart(analysis: Analysis, answer: str) -> str:
     return f"{said} {answer}" if apart.leads(analysis) else f"{answer} {said}"
 
 
-def _subject(best: RankedFactor) -> str:
+def _subject(analysis: Analysis, best: RankedFactor) -> str:
     functions = best.factor.functions
     if best.factor.kind == "covariance":
         return f"{functions[0]} and {functions[1]} take their time together: this holds"
     how = next((other for other in best.explains if other in MEANINGS), functions[0])
     meaning = MEANINGS.get(how)
+    if caller := _who_calls_the_c_library(analysis, best.factor):
+        return f"{caller} (in {functions[0]}) makes latency vary most: it holds"
     name = f"{functions[0]} ({meaning})" if meaning else functions[0]
     return f"{name} makes latency vary most: it holds"
+
+
+def _who_calls_the_c_library(analysis: Analysis, factor: Factor) -> str:
+    """The program's function around the heaviest place of a function of the C library, which nobody can mend; "" if
+    the factor is no such function."""
+    paths, program = analysis.tree.paths, analysis.trace.program
+    x = max((a for a, _ in factor.instances), key=lambda node: abs(analysis.tree.share[node]), default=0)
+    if paths.function[x] == NONE or not program.is_of_the_c_library(paths.function[x]):
+        return ""
+    while x > 0 and (paths.function[x] == NONE or program.is_of_the_c_library(paths.function[x])):
+        x = int(paths.parent[x])
+    return display_names(analysis.trace)[paths.function[x]] if x > 0 else ""
 
 
 def _first_function(factors: list[RankedFactor]) -> str:
