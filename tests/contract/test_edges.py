@@ -37,6 +37,39 @@ def test_a_wait_nobody_is_known_to_have_ended_has_no_edge(load: Load) -> None:
     assert trace.has_sync
 
 
+def test_a_wait_that_a_time_ended_is_sleep(load: Load) -> None:
+    writer = Writer()
+    writer.thread(1).blocked(20, 30, flags=5)
+    trace = load(writer)
+    assert (20, 30, "sleep") in [(ts, te, state) for _, _, ts, te, state in Tuples(trace).segments()]
+    assert Tuples(trace).wakeups() == []
+
+
+def test_waiting_for_what_comes_from_outside_is_idle_while_the_thread_works_for_nobody(load: Load) -> None:
+    """Also until a time is over, as event loops do. Within an interval it is a wait like others."""
+    descriptor = 11
+    writer = Writer()
+    thread = writer.thread(1)
+    thread.blocked(10, 15, class_=descriptor)
+    thread.blocked(15, 20, class_=descriptor, flags=5)
+    thread.begin(1, 20)
+    thread.blocked(30, 40, class_=descriptor)
+    thread.blocked(50, 55, class_=descriptor, flags=5)
+    thread.end(1, 60)
+    thread.blocked(60, 70, peer=2, woke=65, class_=descriptor)
+    thread.blocked(70, 80)
+    writer.thread(2).on_behalf(0, 90)
+    states = [(ts, te, state) for owner, _, ts, te, state in Tuples(load(writer)).segments() if owner == 0]
+    assert [row for row in states if row[2] != "exec"] == [
+        (10, 15, "idle"),
+        (15, 20, "idle"),
+        (30, 40, "blocked"),
+        (50, 55, "sleep"),
+        (60, 70, "blocked"),
+        (70, 80, "blocked"),
+    ]
+
+
 def test_a_waker_without_a_time_acts_just_before_the_waiter_resumes(load: Load) -> None:
     writer = Writer()
     writer.thread(1).blocked(20, 30, peer=2, woke=30, flags=2)

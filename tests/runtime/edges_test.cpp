@@ -27,7 +27,8 @@ std::vector<std::string> edges_in(const DecodedTrace &trace) {
       EXPECT_EQ(peer.kind, 8u);
       EXPECT_LE(blocked.w1, peer.time);
       EXPECT_LE(peer.time, blocked.time);
-      EXPECT_EQ(peer.aux, peer.w1 == 0 ? 1u : 0u) << "known waker, known time";
+      const unsigned timed_out = peer.w1 == 0 ? 4u : 0u;
+      EXPECT_EQ(peer.aux & ~timed_out, peer.w1 == 0 ? 1u : 0u) << "known waker, known time";
       edges.push_back(std::to_string(blocked.aux) + " " + tids[uid] + " " + tids[peer.w1]);
     }
   std::sort(edges.begin(), edges.end());
@@ -109,6 +110,37 @@ std::vector<std::vector<std::string>> each(const std::vector<Kind> &kinds) {
   for (const Kind &kind : kinds)
     for (const std::string &scenario : kind.scenarios) all.push_back({kind.program, scenario});
   return all;
+}
+
+// How many waits say that a time was over, of those that nobody ended.
+std::pair<size_t, size_t> timed_out(const std::vector<std::string> &argv) {
+  Recording recording;
+  Running running(argv, recording.session());
+  std::string output;
+  EXPECT_EQ(running.wait(&output), 0) << output;
+  size_t said = 0, nobody = 0;
+  for (const auto &[uid, list] : recording.finish().records)
+    for (size_t i = 0; i + 2 < list.size(); ++i)
+      if (list[i].kind == 6) {
+        nobody += (list[i + 2].aux & 1) != 0;
+        said += list[i + 2].aux == 5;
+      }
+  return {said, nobody};
+}
+
+TEST(TimedOut, IsSaidOfWaitsThatATimeEnded) {
+  const std::vector<std::vector<std::string>> scenarios = {
+      {program("edges"), "condition-timeout"},
+      {program("rwlock_edges"), "timeout"},
+      {program("futex_edges"), "timeout"},
+      {program("descriptor_edges"), "poll-timeout", "threads"},
+      {program("descriptor_edges"), "socketpair-timeout", "threads"}};
+  for (const auto &argv : scenarios) {
+    const auto [said, nobody] = timed_out(argv);
+    EXPECT_EQ(said, nobody) << argv[0] << " " << argv[1];
+    EXPECT_GT(said, 0u) << argv[0] << " " << argv[1];
+  }
+  EXPECT_EQ(timed_out({program("edges"), "mutex"}).first, 0u);
 }
 
 // The last wait of all: a writer for two readers, of whom one was there before and the other came meanwhile.

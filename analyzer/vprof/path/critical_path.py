@@ -16,8 +16,9 @@ starts before e. That segment decides what the time before e was:
   Without a usable waker the wait is `blocked_unknown`. (A `queue` segment, which JSON traces have, is a wait
   that the creator of the task ends.)
 - The segment ended before e, or the thread worked there for another interval or for none. The walk jumps to the
-  latest earlier segment of this interval on the thread, and the time between is `gap`. If there is none, all
-  that is left is `unknown`. (A wait without a label counts as a wait of the interval that falls into it.)
+  latest earlier segment of this interval on the thread; the time between becomes a row of `Waits` (BUSY), in which
+  the thread itself is walked like a waker. If there is none, all that is left is `unknown`. (A wait without a label
+  counts as a wait of the interval that falls into it.)
 
 Then e becomes the start of the piece, and the next step begins.
 
@@ -29,7 +30,9 @@ recursion, however deeply waits are nested. `parent` is the window in which a wi
 names the window in which it lies, NONE for the interval's own threads (*home*).
 
 A waker's walk does not look at labels: whatever the waker did, and for whomever, it delayed us. It stays on the
-waker's thread, also where that took up a task. Where nothing is recorded of the waker, the time is `unknown`.
+waker's thread, also where that took up a task. Where nothing is recorded of the waker, the time is `unknown`. While
+the interval's own thread was busy, that is `gap`, and so is what it waited for while it worked for nobody, if nobody is
+known to have ended it.
 
 A lock may have had several holders during one wait. Each wake-up says since when its thread is to blame
 (`Wakeups.since`). `_expand` charges the latest of them for the time since then, and returns that time; so the
