@@ -24,6 +24,7 @@ from vprof.session.control import Note
 from vprof.session.owned import Arena, Limit, Session, usual_arena
 from vprof.session.plan import Plan
 from vprof.target.server import Server, check_server_options
+from vprof.target.shell import not_found
 from vprof.target.target import Target
 from vprof.trace.kernel_check import check, render
 from vprof.trace.kernel_sched import kernel_events
@@ -228,7 +229,7 @@ def _start(session: Session, arguments: list[str]) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(arguments, env=session.environment(), preexec_fn=_unblock_signals)
     except FileNotFoundError:
-        raise UsageError(f"{arguments[0]}: not found") from None
+        raise not_found(arguments[0]) from None
     except PermissionError:
         raise UsageError(f"{arguments[0]}: not executable") from None
 

@@ -22,6 +22,7 @@ from vprof.session.plan import Plan
 from vprof.session.running import find
 from vprof.tables.naming import without_place
 from vprof.target.server import LONG_SECONDS, Server
+from vprof.target.shell import not_found
 from vprof.target.target import Target
 from vprof.variance.analysis import Analysis, AnalysisOptions
 
@@ -196,6 +197,6 @@ def _popen(command: list[str], session: Session, log: IO[bytes]) -> subprocess.P
             preexec_fn=end_with_parent,
         )
     except FileNotFoundError:
-        raise UsageError(f"{command[0]}: not found") from None
+        raise not_found(command[0]) from None
     except PermissionError:
         raise UsageError(f"{command[0]}: not executable") from None

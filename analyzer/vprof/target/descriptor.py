@@ -15,7 +15,7 @@ from typing import Any
 
 from vprof.errors import UsageError
 from vprof.installed import annotation_file
-from vprof.target import entries
+from vprof.target import entries, shell
 from vprof.target.build_choices import BuildChoices
 from vprof.target.entries import Entry
 from vprof.target.fetch import Fetched
@@ -39,6 +39,8 @@ _SOURCES = {"tree": ("path",), "debian": ("package", "version")}
 """Kinds of source, each with the keys it must have."""
 _SOURCES_MAY = {"tree": ("version",), "debian": ()}
 """Kinds of source, each with further keys."""
+_COMMANDS = ("steps", "command", "setup", "start", "ready", "stop")
+"""Keys of these tables that hold commands, or lists of them."""
 _FREE = ("demo",)
 """Tables for other readers (the demo and its tests); kept as they are."""
 
@@ -210,10 +212,22 @@ def _check_table(table: str, value: Any, file: Path) -> None:
         kind = _TABLES[table].get(key)
         if kind is None:
             raise UsageError(f"{file}: [{table}] has no key '{key}'; known: {', '.join(_TABLES[table])}")
-        _check_value(f"{file}: [{table}] {key}", item, kind)
+        where = f"{file}: [{table}] {key}"
+        _check_value(where, item, kind)
+        if key in _COMMANDS:
+            _check_commands(where, item)
     for key in _required(table, value, file):
         if key not in value:
             raise UsageError(f"{file}: [{table}] '{key}' is missing")
+
+
+def _check_commands(where: str, item: str | list[str]) -> None:
+    """No shell reads them: none may need one."""
+    if isinstance(item, str):
+        shell.check(item, where)
+        return
+    for number, step in enumerate(item, 1):
+        shell.check(step, f"{where} number {number}")
 
 
 def _required(table: str, value: dict[str, Any], file: Path) -> tuple[str, ...]:

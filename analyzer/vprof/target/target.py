@@ -24,6 +24,7 @@ from vprof.target import descriptor as descriptors
 from vprof.target.build_choices import BuildChoices
 from vprof.target.descriptor import Descriptor
 from vprof.target.fetch import fetch, fetched
+from vprof.target.shell import not_found
 
 _SOURCE = "source"
 """Where a fetched source lies in the work folder."""
@@ -266,7 +267,9 @@ def _run(command: list[str], folder: Path, environment: dict[str, str], log: IO[
     log.flush()
     try:
         done = subprocess.run(command, cwd=folder, stdout=log, stderr=subprocess.STDOUT, env=environment, check=False)
-    except (FileNotFoundError, PermissionError) as error:
+    except FileNotFoundError as error:
+        raise not_found(command[0], str(error.strerror)) from None
+    except PermissionError as error:
         raise UsageError(f"{command[0]}: {error.strerror}") from None
     return done.returncode == 0
 
