@@ -1,4 +1,4 @@
-"""Commands that no shell reads: what would need one is named with its mend, what programs are given as it stands is not."""
+"""Commands that no shell reads: what would need one is named with its mend; what programs take as it stands is not."""
 
 import subprocess
 import sys

@@ -5,6 +5,7 @@ The schema is annotations/README.md. Mistakes are UsageErrors of one line that b
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
@@ -28,6 +29,9 @@ _NAMES = ("function", "call")
 _AT_FUNCTION = ("entry", "exit")
 _AT_CALL = ("before call", "after call")
 _TYPED_EVENTS = ("begin", "end")
+_NEAR = 3
+_NAMELESS = re.compile(r"\(anonymous(?: namespace)?\)::|\(\)::")
+"""Scopes without a name, and the end of a function's name that is a scope."""
 CLOCKS = ("CLOCK_REALTIME", "CLOCK_MONOTONIC")
 """What `created_at` may be measured by."""
 
@@ -90,9 +94,18 @@ def is_name(wanted: str, name: str) -> bool:
 
 
 def near_misses(wanted: list[str], known: Mapping[str, object] | set[str]) -> str:
-    """ "; near misses: a, b" or "", for names that are not known."""
-    near = dict.fromkeys(miss for name in wanted for miss in get_close_matches(name, known, n=3))
+    """ "; near misses: a, b" or "", for names that are not known: first those that differ in their scopes alone, as
+    `db::(anonymous namespace)::take` does from `db::take`."""
+    near: dict[str, None] = {}
+    for name in wanted:
+        same = sorted(other for other in known if "::" in other and last_name(other) == last_name(name))
+        near |= dict.fromkeys([*same[:_NEAR], *get_close_matches(name, known, n=_NEAR)][:_NEAR])
     return f"; near misses: {', '.join(near)}" if near else ""
+
+
+def last_name(name: str) -> str:
+    """The name without scopes and parameters: `ns::(anonymous namespace)::Class::method(int)` is `method`."""
+    return _NAMELESS.sub("", name).partition("(")[0].rpartition("::")[2]
 
 
 def _missing(what: str, wanted: list[str], known: Mapping[str, object] | set[str]) -> str:

@@ -20,24 +20,28 @@ _EXPANDED = re.compile(r"\$(?!\([A-Z0-9_]+\)|ORIGIN\b|LIB\b|PLATFORM\b)(?:\w*[A-
 _AFTER_DOLLARS = re.compile(r"\$\$")
 _GLOB = re.compile(r"[*?]|\[[^\]]+\]")
 _OF_FILES = {
-    "ar",
-    "cat",
-    "cc",
-    "chmod",
-    "chown",
-    "clang",
-    "clang++",
-    "cp",
-    "g++",
-    "gcc",
-    "install",
-    "ln",
-    "mv",
-    "rm",
-} | {*("tar", "touch", "{cc}", "{cxx}")}
+    *("ar", "cat", "cc", "chmod", "chown", "clang", "clang++", "cp", "g++", "gcc", "install", "ln", "mv", "rm", "tar"),
+    *("touch", "{cc}", "{cxx}"),
+}
 """Programs whose words, but for options, are files: a pattern among them was meant for a shell."""
-_BUILTINS = {"cd", "export", "source", ".", "set", "unset", "alias", "ulimit", "umask", "eval", "exec", "trap"} | {
-    *("if", "for", "while", "case", "until", "pushd", "popd", "(")
+_BUILTINS = {
+    *(
+        "cd",
+        "export",
+        "source",
+        ".",
+        "set",
+        "unset",
+        "alias",
+        "ulimit",
+        "umask",
+        "eval",
+        "exec",
+        "trap",
+        "pushd",
+        "popd",
+    ),
+    *("if", "for", "while", "case", "until", "("),
 }
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 

@@ -41,7 +41,7 @@ _MARGIN = 4096
 
 def read_tree(tree: Path, descriptor: Descriptor) -> list[Unit]:
     """The files that name one of the descriptor's functions, each as a unit. Raises UsageError if there is no file."""
-    wanted = {_last(name) for name in _functions(descriptor)}
+    wanted = {entries.last_name(name) for name in _functions(descriptor)}
     calls = {name for rows in descriptor.entries.values() for row in rows for name in entries.names(row, "call")}
     named = re.compile(rb"\b(?:" + b"|".join(re.escape(name).encode() for name in sorted(wanted)) + rb")\b")
     files = [path for path in sorted(tree.rglob("*")) if path.suffix.lower() in _SUFFIXES and path.is_file()]
@@ -127,21 +127,42 @@ def _called_between(called: list[Node], begin: int, end: int, wanted: set[str]) 
     for node in called:
         if begin <= node.start_byte < end:
             name = _plain(node)
-            same = [full for full in wanted if _last(full) == _last(name)]
+            same = [full for full in wanted if entries.last_name(full) == entries.last_name(name)]
             found += [(full, node.start_point.row + 1) for full in same or [name]]
     return found
 
 
 def _qualified(node: Node) -> str:
-    """The name of a function_declarator with the namespaces and classes around it."""
+    """The name of a function_declarator with the scopes around it, as the rewriter writes it: what has no name is
+    `(anonymous namespace)` or `(anonymous)`, an inline namespace is left out, a function around it is `outer()`."""
     inner = node.child_by_field_name("declarator") or node
-    scopes = []
+    scopes = [_plain(inner)]
     above = node.parent
     while above is not None:
-        named = above.child_by_field_name("name") if above.type in _SCOPES else None
-        scopes += [_plain(named)] if named else []
+        if above.type in _SCOPES and above.child_by_field_name("body"):
+            scopes.append(_scope(above))
+        outer = _declarator(above) if above.type == "function_definition" else None
+        if outer and outer != node:
+            scopes.append(f"{_qualified(outer)}()")
+            break
         above = above.parent
-    return "::".join([*reversed(scopes), _plain(inner)])
+    return "::".join(scope for scope in reversed(scopes) if scope)
+
+
+def _scope(node: Node) -> str:
+    """The name of a namespace or class; "" for what names leave out."""
+    if node.type == "namespace_definition" and any(child.type == "inline" for child in node.children):
+        return ""
+    named = node.child_by_field_name("name")
+    return _plain(named) if named else "(anonymous namespace)" if node.type == "namespace_definition" else "(anonymous)"
+
+
+def _declarator(definition: Node) -> Node | None:
+    """The function_declarator of a definition, below those of what it returns."""
+    node = definition.child_by_field_name("declarator")
+    while node is not None and node.type != "function_declarator":
+        node = node.child_by_field_name("declarator") or next(iter(node.named_children), None)
+    return node
 
 
 def _plain(node: Node) -> str:
@@ -152,11 +173,6 @@ def _plain(node: Node) -> str:
     while (shorter := _ARGUMENTS.sub("", text)) != text:
         text = shorter
     return "".join(text.split()).removeprefix("::")
-
-
-def _last(name: str) -> str:
-    """ns::Class::method(int) -> method"""
-    return name.partition("(")[0].rpartition("::")[2]
 
 
 def _unit(path: Path, functions: list[Function], descriptor: Descriptor) -> Unit:
