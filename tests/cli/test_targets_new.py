@@ -75,10 +75,10 @@ clean:
 GUESSES = """\
   # "serve",  # server.c:31: receives (recv in read_request) and answers (send in answer)
 #   main (server.c:46): waits for clients or readiness: accept
-#   worker_main (server.c:42): taken as void *(void *); threads are created in main
+#   worker_main (server.c:42): begins a thread: given to pthread_create in main
 # [[queue]]  # server.c:16: waits for another thread: pthread_cond_wait
 # [[queue]]  # server.c:10: tells another thread: pthread_cond_signal
-# [[sync]]  # server.c:25: waits by means of its own, perhaps: sched_yield
+# [[sync]]  # server.c:25: waits by means of its own: sched_yield
 #   table_lock (server.c:23): takes a mutex and leaves it taken: pthread_mutex_lock
 #   table_unlock (server.c:24): gives a mutex back: pthread_mutex_unlock
 #   fgets (server.c:49): of the C library, called by main
@@ -198,7 +198,7 @@ def test_a_cxx_program(tmp_path: Path) -> None:
     assert [line for line in text.splitlines() if re.search(r"app\.cpp:\d+", line)] == [
         '  # "app::Session::serve",  # app.cpp:17: receives (recv in app::Session::receive) and answers (send in '
         "app::Session::answer)",
-        "#   main()::lambda@22 (app.cpp:22): handed to other code and called by none; std::thread is used",
+        "#   main()::lambda@22 (app.cpp:22): begins a thread: given to std::thread in main",
         "# [[queue]]  # app.cpp:12: by its name the counterpart of an enqueue",
         "# [[queue]]  # app.cpp:11: tells another thread: std::condition_variable::notify_one",
     ]

@@ -6,7 +6,6 @@ programs -> units -> Suggestions -> target.toml
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ from pathlib import Path
 from vprof.errors import UsageError, VprofError
 from vprof.installed import target_names
 from vprof.program.metadata import read_program
+from vprof.target.source_root import in_build, source_root
 from vprof.target.suggestions import Suggestion, Suggestions
 
 MOST = 20
@@ -35,13 +35,13 @@ include = ["pthread", "futex", "io"]  # whose waits vprof sees by itself
 # Where the drill-down starts: the functions that one request executes; it finds those that they call."""
 
 _BUILD = """
-# How it is built: in a copy, by vprof's compilers. Add what your build needs, as `./configure CC={{cc}}`.
+# How it is built: in a copy, by vprof's compilers. Add what your build needs.{doubt}
 [source]
 kind = "tree"
 path = {source}
 
 [build]
-steps = ["cp -r {{source}}/. .", "make clean", "make -j{{jobs}} CC={{cc}} CXX={{cxx}}"]
+steps = [{steps}]
 programs = [{programs}]
 
 # How it runs: one command that makes its own load and ends.
@@ -86,8 +86,9 @@ def scaffold(name: str, programs: Sequence[Path]) -> str:
     units = [unit for program in programs for unit in read_program(program)]
     if not any(unit.functions for unit in units):
         raise VprofError(f"{programs[0]}: none of its units could be rewritten; `vprof sites {programs[0]}` says why")
-    source = Path(os.path.commonpath([Path(unit.unit).parent for unit in units if unit.functions]))
-    built = [_in_build(program.resolve(), source) for program in programs]
+    root = source_root(units)
+    source = root.folder
+    built = [in_build(program, source) for program in programs]
     found = Suggestions(units, programs)
 
     def shown(rows: list[Suggestion]) -> list[Suggestion]:
@@ -100,9 +101,12 @@ def scaffold(name: str, programs: Sequence[Path]) -> str:
         *_cut([[f"  # {_quoted(row.function)},  # {row.place}: {row.reason}"] for row in roots]),
         "]",
         *_listed("Accept and dispatch loops; a root may be what they call.", shown(found.loops())),
-        *_listed("Threads may start in these; a root may be what they call.", shown(found.threads())),
+        *_listed("Threads and processes begin in these; a root may be what they call.", shown(found.threads())),
+        *(f"# {line}" for line in found.untold_threads()),
         _BUILD.format(
             source=_quoted(str(source)),
+            steps=", ".join(map(_quoted, root.steps)),
+            doubt=f"\n# To check: {root.doubt}." if root.doubt else "",
             programs=", ".join(map(_quoted, built)),
             command=_quoted(f"{{build}}/{built[0]}"),
             function=_quoted(roots[0].function if roots else "FUNCTION"),
@@ -156,13 +160,11 @@ def _others(rows: Sequence[Suggestion]) -> list[Suggestion]:
     return [row for row in rows if not row.likely]
 
 
-def _in_build(program: Path, source: Path) -> str:
-    """Where a program will lie in a build that is a copy of the source."""
-    return str(program.relative_to(source)) if program.is_relative_to(source) else program.name
-
-
 def _below(source: Path, place: str) -> str:
-    return place.removeprefix(f"{source}/")
+    """A place as seen from the source; other files stay as they are."""
+    file, _, line = place.rpartition(":")
+    path = Path(file).resolve()
+    return f"{path.relative_to(source)}:{line}" if path.is_relative_to(source) else place
 
 
 def _quoted(text: str) -> str:

@@ -68,7 +68,7 @@ def _functions(descriptor: Descriptor) -> Iterator[str]:
 
 def _functions_of(parser: Parser, text: bytes, path: Path, calls: set[str]) -> list[Function]:
     """The functions that a file defines."""
-    text = _without_directives(text)
+    text = without_directives(text)
     root = parser.parse(text).root_node
     defined = [
         node
@@ -86,7 +86,7 @@ def _functions_of(parser: Parser, text: bytes, path: Path, calls: set[str]) -> l
     ]
 
 
-def _without_directives(text: bytes) -> bytes:
+def without_directives(text: bytes) -> bytes:
     """Directives are blanked: between the halves of an `if` they end all parsing. So are the other sides of a condition
     whose first side opens more braces than it closes, or closes more."""
     parts: list[bytes] = []
@@ -126,7 +126,7 @@ def _called_between(called: list[Node], begin: int, end: int, wanted: set[str]) 
     found = []
     for node in called:
         if begin <= node.start_byte < end:
-            name = _plain(node)
+            name = plain_name(node)
             same = [full for full in wanted if entries.last_name(full) == entries.last_name(name)]
             found += [(full, node.start_point.row + 1) for full in same or [name]]
     return found
@@ -136,12 +136,12 @@ def _qualified(node: Node) -> str:
     """The name of a function_declarator with the scopes around it, as the rewriter writes it: what has no name is
     `(anonymous namespace)` or `(anonymous)`, an inline namespace is left out, a function around it is `outer()`."""
     inner = node.child_by_field_name("declarator") or node
-    scopes = [_plain(inner)]
+    scopes = [plain_name(inner)]
     above = node.parent
     while above is not None:
         if above.type in _SCOPES and above.child_by_field_name("body"):
             scopes.append(_scope(above))
-        outer = _declarator(above) if above.type == "function_definition" else None
+        outer = declarator_of(above) if above.type == "function_definition" else None
         if outer and outer != node:
             scopes.append(f"{_qualified(outer)}()")
             break
@@ -154,10 +154,12 @@ def _scope(node: Node) -> str:
     if node.type == "namespace_definition" and any(child.type == "inline" for child in node.children):
         return ""
     named = node.child_by_field_name("name")
-    return _plain(named) if named else "(anonymous namespace)" if node.type == "namespace_definition" else "(anonymous)"
+    if named:
+        return plain_name(named)
+    return "(anonymous namespace)" if node.type == "namespace_definition" else "(anonymous)"
 
 
-def _declarator(definition: Node) -> Node | None:
+def declarator_of(definition: Node) -> Node | None:
     """The function_declarator of a definition, below those of what it returns."""
     node = definition.child_by_field_name("declarator")
     while node is not None and node.type != "function_declarator":
@@ -165,7 +167,7 @@ def _declarator(definition: Node) -> Node | None:
     return node
 
 
-def _plain(node: Node) -> str:
+def plain_name(node: Node) -> str:
     """A name without template arguments and blanks; of a member its last part."""
     if node.type == "field_expression":
         node = node.child_by_field_name("field") or node

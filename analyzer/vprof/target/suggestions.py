@@ -19,7 +19,9 @@ from pathlib import Path
 from vprof.installed import annotation_file, native
 from vprof.program import callgraph
 from vprof.program.libraries import exports, imports
-from vprof.program.metadata import Unit
+from vprof.program.metadata import Unit, distinct
+from vprof.target.thread_starts import FORKS, ThreadStarts
+from vprof.target.written_calls import Texts
 
 RECEIVE = {"read", "readv", "recv", "recvfrom", "recvmsg", "recvmmsg"}
 ANSWER = {"write", "writev", "send", "sendto", "sendmsg", "sendmmsg", "sendfile"}
@@ -38,15 +40,22 @@ CXX_EVENTS = {
     "acquire": {"std::condition_variable::wait"},
     "release": {"std::condition_variable::notify_one", "std::condition_variable::notify_all"},
 }
-OWN_WAITS = {"sched_yield", "syscall"}
-"""Called between two tries for a lock that the program built itself; or a futex."""
+_ATOMICS = re.compile(
+    r"\b(?:__sync_|__atomic_|atomic_|\w*(?:cmp_?set|cmp_?xchg|compare_exchange|compare_and_swap|test_and_set|xchg|trylock))"
+    r"|\.(?:exchange|load|compare_exchange_\w+|fetch_\w+)\("
+)
+OWN_WAITS = {"sched_yield": _ATOMICS, "syscall": re.compile(r"\bsyscall\s*\(\s*\w*futex")}
+"""Called between two tries for a lock that the program built itself; or a futex. Each with what else the function then
+writes: other system calls are no waits, and who only yields takes nothing."""
+_CXX_LOCKS = re.compile(r"\b(?:lock_guard|unique_lock|scoped_lock|shared_lock|condition_variable)\b|\.(?:lock|wait)\(")
+"""What the call graph lacks: locks of system headers."""
+_DEEP = 3
+"""Calls down to which a function that synchronises is looked for."""
 BLOCKING = {
     *("fread", "fgets", "getline", "fwrite", "fputs", "fflush", "system", "popen", "pclose", "lockf", "sync"),
     *("gethostbyname", "getnameinfo", "getpwnam", "syslog", "vsyslog", "dlopen", "aio_suspend", "io_getevents"),
 }
 """Functions of the C library that may block in calls of its own, which the runtime does not see."""
-THREAD_STARTS = ("void *(void *)", "int (void *)")
-_CXX_THREAD = "_ZNSt6thread15_M_start_thread"
 _PUTS = {"push", "enqueue", "enq", "submit", "post"}
 _TAKES = {"pop", "dequeue", "deq", "take"}
 MANY = 20
@@ -77,6 +86,11 @@ class Suggestions:
         self._graph = callgraph.build(self._units)
         self._names = self._graph.names
         self._taken = [pair for unit in self._units for pair in unit.taken]
+        functions = list(distinct(self._units))
+        self._texts = Texts(function.file for function in functions)
+        self._files: dict[str, tuple[list[str], list[int]]] = {}
+        foreign = {name for name, place in zip(self._graph.names, self._graph.definitions, strict=True) if not place}
+        self._starts = ThreadStarts(functions, foreign, self._texts)
         self._own = [f for f, place in enumerate(self._graph.definitions) if place]
         self._sited = {f for f in self._own if self._graph.sited[f] and self._names[f] != "main"}
         self._imports = {name for program in programs for name in imports(program)}
@@ -116,21 +130,20 @@ class Suggestions:
         )
 
     def threads(self) -> list[Suggestion]:
-        """Functions that the program itself never calls, and that may be what a thread starts with."""
-        taken = dict(self._taken)
-        creators = [self._names[f] for f in self._own if self._called(f) & self._primitives["thread", "create"]]
-        cxx = any(name.startswith(_CXX_THREAD) for name in self._imports)
-        ids = list(self._graph.number)
+        """Functions that a thread or process begins with: those handed to what makes one."""
+        found = self._starts.found
+        return self._most_called((f, found[place]) for f, place in enumerate(self._graph.definitions) if place in found)
 
-        def reason(f: int) -> str:
-            type_ = taken.get(ids[f])
-            if creators and type_ in THREAD_STARTS:
-                return f"taken as {type_}; threads are created in {_few(creators)}"
-            if cxx and (type_ or "::lambda@" in self._names[f]):
-                return "handed to other code and called by none; std::thread is used"
-            return ""
-
-        return self._most_called((f, why) for f in self._own if not self._direct[f] and (why := reason(f)))
+    def untold_threads(self) -> list[str]:
+        """A line of what makes threads of functions that cannot be told; none if there is none."""
+        untold = sorted(self._starts.untold)
+        lines = [f"Of what a variable names there, threads are also made in {_few(untold)}."] if untold else []
+        forks = sorted(
+            self._names[f] for f in self._own if self._called(f) & FORKS and self._names[f] not in self._starts.wrap
+        )
+        return lines + (
+            [f"Processes are forked in {_few(forks)}: what they begin with is called there."] if forks else []
+        )
 
     def queues(self) -> list[Suggestion]:
         """Functions that tell or wait for somebody (condition variable, semaphore), or lock and are named as a queue's.
@@ -142,9 +155,10 @@ class Suggestions:
         for f in set(self._own) - set(found):
             role = _queue_role(self._names[f])
             other = "dequeue" if role == "enqueue" else "enqueue"
-            if role and (_family(self._names[f]), other) in families:
+            if role and (_family(self._names[f]), other) in families and self._synchronises(f):
                 found[f] = (f"by its name the counterpart of an {other}", role)
-        rows = self._most_called((f, *hint) for f, hint in found.items())
+        locks = {f for f in self._own if (lock := self._lock(f)) and lock[2]}
+        rows = self._most_called((f, *hint) for f, hint in found.items() if f not in locks)
         return [replace(row, likely=bool(_queue_role(row.function))) for row in rows]
 
     def locks(self) -> list[Suggestion]:
@@ -179,8 +193,8 @@ class Suggestions:
 
     def _lock(self, f: int) -> tuple[str, str, bool] | None:
         called = self._called(f)
-        if own := called & OWN_WAITS:
-            return f"waits by means of its own, perhaps: {', '.join(sorted(own))}", "acquire", True
+        if own := [name for name in sorted(called & OWN_WAITS.keys()) if OWN_WAITS[name].search(self._text(f))]:
+            return f"waits by means of its own: {', '.join(own)}", "acquire", True
         for kind in LOCKS:
             taken = called & (self._primitives[kind, "acquire"] | TRIES[kind])
             given = called & self._primitives[kind, "release"]
@@ -196,18 +210,41 @@ class Suggestions:
         wrapped = (g for g in self._graph.calls[f] if len(self._graph.calls[g]) == 1)
         return (self._called(f) | {name for g in wrapped for name in self._called(g)}) & wanted
 
+    def _synchronises(self, f: int) -> bool:
+        """Whether a function, or what it calls, locks, waits for or tells somebody."""
+        known = {name for names in self._primitives.values() for name in names} | {"syscall"}
+        below = {f}
+        for _ in range(_DEEP):
+            below |= {g for h in below for g in self._graph.calls[h]}
+        return any(self._names[g] in known for g in below) or any(
+            _CXX_LOCKS.search(text) or _ATOMICS.search(text) for g in below if (text := self._text(g))
+        )
+
+    def _text(self, f: int) -> str:
+        """What the file says from a function's name to the next function; "" if it cannot be read."""
+        file, _, line = self._graph.definitions[f].rpartition(":")
+        if not file:
+            return ""
+        lines, begins = self._file(file)
+        end = next((begin for begin in begins if begin > int(line)), len(lines) + 1)
+        return "\n".join(lines[int(line) - 1 : end - 1])
+
+    def _file(self, file: str) -> tuple[list[str], list[int]]:
+        """The lines of a file, and those in which functions begin."""
+        if file not in self._files:
+            text = self._texts.texts.get(file, b"").decode("utf-8", "replace")
+            begins = {
+                int(line) for place in self._graph.definitions for f, _, line in [place.rpartition(":")] if f == file
+            }
+            self._files[file] = text.splitlines(), sorted(begins)
+        return self._files[file]
+
     def _foreign(self, name: str) -> str:
         """Why a thread may block in a function of somebody else."""
         if name in BLOCKING:
             return "of the C library"
         foreign = name in self._imports or "::" in name
         return "of another library" if foreign and not name.startswith(_SYSTEM) else ""
-
-    @cached_property
-    def _direct(self) -> list[bool]:
-        """Whether each function is called by name."""
-        called = {g for f in self._own for g in self._graph.calls[f]}
-        return [f in called for f in range(len(self._names))]
 
     @cached_property
     def _primitives(self) -> dict[tuple[str, str], set[str]]:
