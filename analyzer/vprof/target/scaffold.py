@@ -57,7 +57,9 @@ command = {command}
 # command = "CLIENT {{clients}} {{seconds}}"
 
 # A request: where it begins, where it ends, and an ID, which is the same in all threads (C, over the function's
-# parameters; 0: there is none). Where another thread goes on with it, or a thread with none (id = "0"): on_behalf.
+# parameters; 0: there is none). Where another thread goes on with it, or a thread with none (id = "0"): on_behalf."""
+
+_INTERVAL = """\
 # [[interval]]
 # event = "begin"
 # function = {function}
@@ -95,6 +97,7 @@ def scaffold(name: str, programs: Sequence[Path]) -> str:
         return [replace(row, place=_below(source, row.place)) for row in rows]
 
     roots, queues, locks = (shown(rows) for rows in (found.roots(), found.queues(), found.locks()))
+    candidates, why_not = found.requests()
     lines = [
         _HEAD.format(command=shlex.join([name, *map(str, programs)]), name=name, quoted=_quoted(name)),
         "roots = [",
@@ -109,8 +112,8 @@ def scaffold(name: str, programs: Sequence[Path]) -> str:
             doubt=f"\n# To check: {root.doubt}." if root.doubt else "",
             programs=", ".join(map(_quoted, built)),
             command=_quoted(f"{{build}}/{built[0]}"),
-            function=_quoted(roots[0].function if roots else "FUNCTION"),
         ),
+        *_intervals(shown(candidates), why_not, roots[0].function if roots else "FUNCTION"),
         "",
         "# Queues: where a TASK, by its address or a number, is put for another thread, and where it is taken.",
         *_entries("queue", [row for row in queues if row.likely]),
@@ -125,6 +128,28 @@ def scaffold(name: str, programs: Sequence[Path]) -> str:
         ),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _intervals(candidates: Sequence[Suggestion], why_not: str, root: str) -> list[str]:
+    """Of a program that dispatches events the candidates, or why there are none; of others the form of an entry."""
+    if not candidates:
+        lines = [f"# Events are waited for here, and where requests begin and end cannot be told: {why_not}."]
+        return [*(lines if why_not else []), _INTERVAL.format(function=_quoted(root))]
+    head = [
+        "# Events are waited for here, so no function is a request: choose one begin, the likeliest stand first, and the",
+        '# end of the same object. A request that is broken off (a client that leaves) must end, too: event = "abort".',
+    ]
+    blocks = [
+        [
+            f"# [[interval]]  # {row.place}: {row.reason}",
+            f'# event = "{row.role}"',
+            f"# function = {_quoted(row.function)}",
+            f"# id = {_quoted(row.id)}",
+            "#",
+        ]
+        for row in candidates
+    ]
+    return head + [line for block in blocks for line in block][:-1]
 
 
 def _entries(table: str, rows: Sequence[Suggestion]) -> list[str]:

@@ -20,6 +20,7 @@ from vprof.installed import annotation_file, native
 from vprof.program import callgraph
 from vprof.program.libraries import exports, imports
 from vprof.program.metadata import Unit, distinct
+from vprof.target.event_loops import requests
 from vprof.target.thread_starts import FORKS, ThreadStarts
 from vprof.target.written_calls import Texts
 
@@ -27,6 +28,16 @@ RECEIVE = {"read", "readv", "recv", "recvfrom", "recvmsg", "recvmmsg"}
 ANSWER = {"write", "writev", "send", "sendto", "sendmsg", "sendmmsg", "sendfile"}
 LOOPS = {"accept", "accept4", "poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait", "epoll_pwait2"}
 """Who waits for clients does so in a loop, nearly always."""
+DISPATCHERS = {"epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "select", "pselect", "kevent"} | {
+    *("event_base_loop", "event_base_dispatch", "event_dispatch", "event_loop", "ev_run", "ev_loop", "uv_run"),
+    *("io_uring_wait_cqe", "io_uring_submit_and_wait"),
+}
+"""Wait for events, which the caller or a library hands to functions of the program."""
+LIBRARY = {
+    "in": {"SSL_read", "SSL_read_ex", "gnutls_record_recv", "bufferevent_read", "evbuffer_read", "uv_read_start"},
+    "out": {"SSL_write", "SSL_write_ex", "gnutls_record_send", "bufferevent_write", "evbuffer_write", "uv_write"},
+}
+"""What libraries receive and send by."""
 LOCKS = ("mutex", "read-write lock", "spin lock", "semaphore")
 EVENTS = ("condition variable", "semaphore")
 TRIES = {
@@ -68,7 +79,8 @@ _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 class Suggestion:
     """A function, where it is defined (or called, if the program does not define it), and why it is suggested.
 
-    For queues and locks: the `role` an entry would have, and whether it is likely that there should be one.
+    For queues and locks: the `role` an entry would have, and whether it is likely that there should be one. For
+    requests: the event as `role`, and the `id`.
     """
 
     function: str
@@ -76,6 +88,7 @@ class Suggestion:
     reason: str
     role: str = ""
     likely: bool = False
+    id: str = ""
 
 
 class Suggestions:
@@ -128,6 +141,18 @@ class Suggestions:
             for f in self._own
             if (found := sorted(self._called(f) & LOOPS))
         )
+
+    def requests(self) -> tuple[list[Suggestion], str]:
+        """Where a request may begin and end in a program that dispatches events: candidates with the id as reason,
+        `role` begin or end; and why there are none. Nothing of both for other programs."""
+        if not any(self._called(f) & DISPATCHERS for f in self._own):
+            return [], ""
+        edges = self._with_pointers()
+        ways = [self._steps(edges, {*names, *LIBRARY[role]}) for role, names in (("in", RECEIVE), ("out", ANSWER))]
+        receives, answers = (self._around(edges, steps) for steps in ways)
+        found = requests({f: self._names[f] for f in self._own}, self._text, self._graph.calls, receives, answers)
+        rows = [("begin", place) for place in found.begins] + [("end", place) for place in found.ends]
+        return [replace(self._suggestion(p.function, p.reason, role), id=p.id) for role, p in rows], found.why_not
 
     def threads(self) -> list[Suggestion]:
         """Functions that a thread or process begins with: those handed to what makes one."""
@@ -286,6 +311,18 @@ class Suggestions:
             steps.update(dict.fromkeys(new, g))
             queue += new
         return steps
+
+    def _around(self, edges: callgraph.Graph, steps: dict[int, int]) -> dict[int, int]:
+        """How many calls lead from each function to where the steps end, or else to it from the function there: what
+        reads hands on what it has read."""
+        distance = {f: _length(steps, f) for f in steps}
+        queue = [f for f in self._own if distance.get(f, 0) == 2]
+        seen = dict.fromkeys(queue, 0)
+        for f in queue:
+            new = [g for g in edges[f] if g not in seen]
+            seen.update(dict.fromkeys(new, seen[f] + 1))
+            queue += new
+        return seen | distance
 
     def _end(self, steps: dict[int, int], f: int) -> str:
         """Where a way ends: "read in tcp_read"."""
