@@ -4,8 +4,9 @@
     -> functions that take one up, functions that answer or let go of it -> a few candidates each, the likeliest first
 
 An event loop has no function that is a request. What lives as long as one is an object: `ngx_http_request_t *`, a
-`Stream`. So an entry needs a function that is given the object, a verb and a noun in its name that say what happens, and
-a call graph that leads between such functions and what receives or sends. Where one of these is missing, none is named.
+`Stream`. So an entry needs a function that is given the object, a verb and a noun in its name that say what happens,
+and a call graph that leads between such functions and what receives or sends. Where one of these is missing, none is
+named.
 """
 
 from __future__ import annotations

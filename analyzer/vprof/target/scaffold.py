@@ -136,8 +136,8 @@ def _intervals(candidates: Sequence[Suggestion], why_not: str, root: str) -> lis
         lines = [f"# Events are waited for here, and where requests begin and end cannot be told: {why_not}."]
         return [*(lines if why_not else []), _INTERVAL.format(function=_quoted(root))]
     head = [
-        "# Events are waited for here, so no function is a request: choose one begin, the likeliest stand first, and the",
-        '# end of the same object. A request that is broken off (a client that leaves) must end, too: event = "abort".',
+        "# Events are waited for here, so no function is a request: choose one begin, the likeliest stand first, and",
+        '# the end of the same object. A request that is broken off (a client that leaves) must end, too: event = "abort".',
     ]
     blocks = [
         [
