@@ -137,7 +137,8 @@ def _intervals(candidates: Sequence[Suggestion], why_not: str, root: str) -> lis
         return [*(lines if why_not else []), _INTERVAL.format(function=_quoted(root))]
     head = [
         "# Events are waited for here, so no function is a request: choose one begin, the likeliest stand first, and",
-        '# the end of the same object. A request that is broken off (a client that leaves) must end, too: event = "abort".',
+        "# the end of the same object. A request that is broken off (a client that leaves) must end, too:",
+        '# event = "abort".',
     ]
     blocks = [
         [
