@@ -11,6 +11,7 @@ from hand import hand_trace
 
 from vprof.commands.report import command
 from vprof.errors import VprofError
+from vprof.report.page import data as page
 from vprof.report.page import latency, trees
 from vprof.report.page.data import PageSource, page_data
 from vprof.report.page.headline import headline
@@ -82,6 +83,20 @@ def test_beside_an_answer_that_is_no_function_the_first_function_is_named() -> N
     assert answer.endswith("Of functions, serve holds most: 25.0 %.")
     apart = headline(analyze(trace, replace(counted, client_apart=True)))["answer"]
     assert apart.startswith("75.0 % of the variance is the client's time ([gap]), apart from the functions. serve ")
+
+
+def test_a_factor_has_a_link_to_its_definition_and_the_lines_there(tmp_path: Path) -> None:
+    source = tmp_path / "serve.c"
+    source.write_text("\nvoid serve(void) {\n}\n")
+    trace = hand_trace(
+        {"a": (1, 0, 1, 12), "b": (1, 100, 1, 132)}, "1 a 0 12 exec\n1 b 100 132 exec", "1 serve 0 12\n1 serve 100 132"
+    )
+    program = replace(trace.program, definitions=[f"{source}:2"])
+    analysis = analyze(replace(trace, program=program))
+    [factor] = page._analysis(analysis, "https://git.example.org/{file}#L{line}")["factors"]
+    assert factor["links"] == [f"https://git.example.org/{source}#L2"]
+    assert factor["source"][0]["lines"] == ["void serve(void) {", "}"]
+    assert page._analysis(analysis, "")["factors"][0]["links"] == [""]
 
 
 def test_what_it_is_asked_for_wrongly_is_said(tmp_path: Path) -> None:

@@ -88,6 +88,45 @@ def test_the_keyboard_is_enough(opened: Browser) -> None:
     assert opened.all(box("compute"))
 
 
+def test_the_address_of_a_view_opens_it_again(browser: Browser, page: Path) -> None:
+    browser.open(page)
+    whole = width(browser, box("<interval>"))
+    browser.click(box("lock_wait"))
+    browser.one("#search").send_keys("wait")
+    browser.click("#metric label:last-child")
+    address = browser.driver.current_url
+    browser.driver.get("about:blank")
+    browser.driver.get(address)
+    assert width(browser, box("lock_wait")) == pytest.approx(whole)
+    assert browser.one("#search").get_attribute("value") == "wait"
+    assert "boxes, together" in browser.one("#matches").text
+    assert browser.run("document.querySelector('#metric input:checked').value") == "mean_share"
+
+
+def test_back_returns_to_the_view_before(opened: Browser) -> None:
+    before = width(opened, box("lock_wait"))
+    opened.click(box("lock_wait"))
+    assert width(opened, box("lock_wait")) > before
+    opened.driver.back()
+    assert width(opened, box("lock_wait")) == pytest.approx(before)
+
+
+@pytest.mark.parametrize(
+    "fragment", ["zoom=%5B1%2C%22x%22%5D", "zoom={&metric=no&type=<b>&interval=..", "%ff&&==", "zoom=%7B%22a%22:1%7D"]
+)
+def test_an_address_that_names_no_view_opens_the_whole(browser: Browser, page: Path, fragment: str) -> None:
+    browser.driver.get("about:blank")
+    browser.driver.get(f"{page.as_uri()}#{fragment}")
+    assert browser.all(box("compute"))
+    assert len(browser.all("#path-panels .lanes svg")) == 2
+    assert browser.run("document.querySelector('#metric input:checked').value") == "share"
+
+
+def test_a_path_says_where_most_of_it_went(opened: Browser) -> None:
+    first = opened.texts("#path-panels .most")[0]
+    assert " of it in " in first
+
+
 def test_searching_adds_up_the_shares(opened: Browser) -> None:
     share = next(
         child for child in data_of(opened)["analysis"]["tree"]["children"][0]["children"] if child["node"] == COMPUTE

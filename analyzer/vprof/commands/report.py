@@ -28,6 +28,12 @@ from vprof.options import client_time_option, cpu_wait_option, force_option, own
 @client_time_option
 @tail_option
 @click.option("--drill", metavar="FILE", type=click.Path(path_type=Path), help="Add the history of a drill-down.")
+@click.option(
+    "--source-link",
+    default="",
+    metavar="TEMPLATE",
+    help="Make places of functions links: a URL with {file}, {line} and {function} in it.",
+)
 @click.option("--title", default="", help="Heading of the page. [default: the names of the traces]")
 @force_option
 @click.option(
@@ -43,6 +49,7 @@ def command(
     client_time: str,
     tail: float,
     drill: Path | None,
+    source_link: str,
     title: str,
     force: bool,
     output: Path,
@@ -51,17 +58,20 @@ def command(
 
     One HTML file that needs no network: the answer, latencies, the variance as a flame graph and as a tree, factors,
     critical paths of slow and median intervals, what was waited for. It holds names of functions and threads, types and
-    ids of intervals, the command that recorded them and the machine, and no other data of the program. Several traces
-    of the same program and plan are shown as one.
+    ids of intervals, the command that recorded them and the machine, of each factor the first lines of its source if
+    that can be read here, and no other data of the program. Several traces of the same program and plan are shown as
+    one.
 
     \b
     Examples:
       vprof report run.trace
       vprof report run.trace --root handle_request -o handle_request.html
       vprof report run.trace --drill .vprof/minidb/drill/session.json
+      vprof report run.trace --source-link 'vscode://file/{file}:{line}'
     """
     from vprof.report.page.data import PageSource, page_data
     from vprof.report.page.html import render
+    from vprof.report.page.sources import check_template
     from vprof.variance.analysis import AnalysisOptions
 
     options = AnalysisOptions(
@@ -73,7 +83,8 @@ def command(
         cpu_apart=cpu_wait == "apart",
         client_apart=client_time == "apart",
     )
-    page = render(page_data(PageSource(list(traces), root, _history(drill), title), options))
+    links = check_template(source_link) if source_link else ""
+    page = render(page_data(PageSource(list(traces), root, _history(drill), title, links), options))
     try:
         output.write_text(page, encoding="utf-8")
     except OSError as e:

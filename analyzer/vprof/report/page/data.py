@@ -31,7 +31,7 @@ from vprof.path.interval_path import IntervalPath
 from vprof.report import recorded
 from vprof.report.explain import explanation_json
 from vprof.report.json import analysis_json
-from vprof.report.page import latency, trees
+from vprof.report.page import latency, sources, trees
 from vprof.report.page.headline import headline
 from vprof.report.page.plain import all_plain
 from vprof.report.path import path_json
@@ -49,12 +49,14 @@ _STEPS = 3000
 
 @dataclass(frozen=True)
 class PageSource:
-    """What the page is made of: traces of one program and plan, and the file of a drill-down, if there is one."""
+    """What the page is made of: traces of one program and plan, and the file of a drill-down, if there is one.
+    `source_link`: a template of links to places of functions (sources.py), "" for none."""
 
     traces: list[Path]
     root: str | None = None
     drill: dict[str, Any] | None = None
     title: str = ""
+    source_link: str = ""
 
 
 @dataclass
@@ -77,7 +79,7 @@ def page_data(source: PageSource, options: AnalysisOptions) -> dict[str, Any]:
         "headline": headline(analysis),
         "meanings": MEANINGS,
         "lanes": LANES,
-        "analysis": _analysis(analysis),
+        "analysis": _analysis(analysis, source.source_link),
         "latency": {
             "histogram": latency.histogram(analysis.tree.latency_ns),
             "points": latency.points(analysis.trace),
@@ -100,7 +102,7 @@ def _size(path: Path) -> int:
         return 0  # reading it says what is wrong
 
 
-def _analysis(analysis: Analysis) -> dict[str, Any]:
+def _analysis(analysis: Analysis, source_link: str) -> dict[str, Any]:
     report = analysis_json(analysis)
     report["tree"] = trees.pruned(report["tree"])
     for row in report.get("by_type", {}).get("types", ()):
@@ -109,8 +111,16 @@ def _analysis(analysis: Analysis) -> dict[str, Any]:
     program = analysis.trace.program
     place = dict(zip(program.functions, program.definitions, strict=True))
     for factor in report["factors"]:
-        factor["places"] = [place.get(name, "") for name in factor["functions"]]
+        places = [(name, place.get(name, "")) for name in factor["functions"]]
+        factor["places"] = [at for _, at in places]
+        factor["links"] = [sources.link(source_link, at, name) for name, at in places]
+        factor["source"] = [sources.first_lines(at, _begun(analysis)) for _, at in places]
     return report
+
+
+def _begun(analysis: Analysis) -> int | None:
+    """When the first recording began, in ns since 1970; None: the traces do not say."""
+    return min((one.begun_ns for one in analysis.trace.recorded if one.begun_ns is not None), default=None)
 
 
 def _single_times(analysis: Analysis) -> _Found:

@@ -23,6 +23,7 @@ SCRIPTS = (
     "basics.js",
     "tooltip.js",
     "tables.js",
+    "permalink.js",
     "latency.js",
     "flame.js",
     "factors.js",

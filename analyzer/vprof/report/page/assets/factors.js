@@ -38,15 +38,32 @@ function factorName(row) {
   const parts = row.functions.flatMap((name, i) => (i ? [" with ", named(name)] : [named(name)]));
   const kind = row.kind === "covariance" ? " (covariance)" : "";
   const lines = [["defined in", row.places], ["called at", row.sites]].filter(([, places]) => places.some(Boolean));
-  return [el("span", {}, ...parts, kind), ...lines.map(([what, places]) => sourceLines(what, places))];
+  const definitions = row.source.map((source, i) => definition(source, row.functions[i])).filter(Boolean);
+  const links = { "defined in": row.links };
+  return [el("span", {}, ...parts, kind), ...lines.map(([what, places]) => sourceLines(what, places, links[what])), ...definitions];
+}
+
+// The first lines of a definition, behind a click.
+function definition(source, name) {
+  if (!source) return null;
+  const lines = source.lines.map((text, i) => `${String(source.first + i).padStart(5)}  ${text}\n`);
+  const remark = source.remark ? el("span", { class: "where" }, ` (${source.remark})`) : null;
+  return el("details", { class: "definition" }, el("summary", {}, "source of ", named(name), remark), el("pre", {}, ...lines));
 }
 
 // A path's last two parts; all of it where the pointer rests.
-function sourceLines(what, places) {
+// With `links` (of the same length) to them.
+function sourceLines(what, places, links) {
   const known = [...new Set(places.filter(Boolean))];
   const shown = known.slice(0, 4).map((place) => place.replace(/:0$/, "").split("/").slice(-2).join("/"));
   const more = known.length > shown.length ? ` and ${known.length - shown.length} more` : "";
-  return el("div", { class: "where", title: known.join("\n") }, `${what} `, named(shown.join(", ") + more));
+  const linked = links && links.find(Boolean) ? shown.map((text, i) => placeLink(text, links[places.indexOf(known[i])])) : null;
+  const text = linked ? linked.flatMap((one, i) => (i ? [", ", one] : [one])) : [named(shown.join(", ") + more)];
+  return el("div", { class: "where", title: known.join("\n") }, `${what} `, ...text);
+}
+
+function placeLink(text, link) {
+  return link ? el("a", { href: link, rel: "noreferrer" }, named(text)) : named(text);
 }
 
 function shareBar(row, scale) {

@@ -53,6 +53,18 @@ class FlameGraph {
     return path;
   }
 
+  // Zooms to the innermost box that has these names from below the root on.
+  open(names) {
+    this.zoomed = this.boxes[0];
+    for (const name of names) {
+      const child = this.zoomed.children.find((one) => one.node.node === name);
+      if (!child) break;
+      this.zoomed = child;
+    }
+    this.current = this.zoomed;
+    this.draw();
+  }
+
   search(pattern) {
     this.pattern = pattern.toLowerCase();
     this.draw();

@@ -19,13 +19,28 @@ function flattened(steps) {
   return flat;
 }
 
+// Where the most of a path's time went: in which innermost function, and as what.
+function whereMost(path) {
+  const sums = new Map();
+  for (const { step, explained } of flattened(path.steps)) {
+    if (explained || step.kind === "short") continue;
+    const key = JSON.stringify([step.stack[step.stack.length - 1] || "code outside probed functions", step.kind]);
+    sums.set(key, (sums.get(key) || 0) + step.duration_ns);
+  }
+  const most = d3.greatest(sums, ([, ns]) => ns);
+  if (!most) return null;
+  const [name, kind] = JSON.parse(most[0]);
+  return el("p", { class: "note most" }, `${duration(most[1])} of it in `, named(name), kind === "exec" ? "." : ` (${KIND_NAMES[kind] || kind}).`);
+}
+
 class PathPanel {
   constructor(first) {
     this.select = el("select", { "aria-label": "Interval" }, ...data.paths.map(({ label, path }, i) =>
       el("option", { value: i, selected: i === first }, `${label}: ${duration(path.latency_ns)} (${path.interval}${path.type ? `, ${path.type}` : ""})`)));
     this.lanes = el("div", { class: "lanes" });
+    this.most = el("div");
     this.table = el("details", {}, el("summary", {}, "Steps as a table"));
-    this.element = el("div", {}, this.select, this.lanes, this.table);
+    this.element = el("div", {}, this.select, this.most, this.lanes, this.table);
     this.select.addEventListener("change", () => this.show());
   }
 
@@ -35,6 +50,7 @@ class PathPanel {
 
   show() {
     this.changed();
+    this.most.replaceChildren(...[whereMost(this.path)].filter(Boolean));
     const rows = flattened(this.path.steps).map(({ step, depth }) => {
       const name = el("td", { class: "name" }, KIND_NAMES[step.kind] || step.kind);
       name.style.paddingLeft = `${depth * 0.8}rem`;
@@ -132,7 +148,16 @@ function pathSection() {
     const longest = same.checked ? d3.max(panels, (panel) => panel.path.latency_ns) : 0;
     panels.forEach((panel) => panel.draw(Math.floor(panel.lanes.clientWidth), longest));
   };
+  // The first panel's interval is in the address.
+  const open = () => {
+    const wanted = data.paths.findIndex(({ path }) => path.interval === permalinkState().interval);
+    panels[0].select.value = Math.max(0, wanted);
+    panels[0].show();
+  };
   panels.forEach((panel) => ((panel.changed = drawAll), panel.show()));
+  open();
+  window.addEventListener("popstate", open);
+  panels[0].select.addEventListener("change", () => setPermalink({ interval: panels[0].select.value === "0" ? "" : panels[0].path.interval }, true));
   same.addEventListener("change", drawAll);
   drawn(place, drawAll);
 }
