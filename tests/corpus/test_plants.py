@@ -1,0 +1,64 @@
+"""The plants of plant_study.py: how they get into a source, and how an answer is judged."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from planted import FIXED, Plant, judged
+
+sys.path.append(str(Path(__file__).parent / "plants"))
+
+from patch import body_begin, edited
+
+SOURCE = """\
+int f(int x);
+int g(void) { return f(1); }
+int
+f(int x)
+{
+  return x;
+}
+"""
+
+
+def test_a_plant_stands_at_the_begin_of_the_definition() -> None:
+    planted = edited(SOURCE, {"file": "a.c", "function": "f", "insert": "plant_here(1);"})
+    assert planted == SOURCE.replace("{\n  return x", "{ plant_here(1);\n  return x")
+    assert planted.count("\n") == SOURCE.count("\n")
+    assert body_begin(SOURCE, "none") is None
+
+
+def test_lines_that_are_there_twice_are_no_place() -> None:
+    with pytest.raises(SystemExit, match=r"a\.c: 2 times"):
+        edited("x;\nx;\n", {"file": "a.c", "before": "x;", "insert": "y;"})
+
+
+def tree(**shares: float) -> dict[str, Any]:
+    children = [{"node": name, "share": share} for name, share in shares.items()]
+    return {"node": "<interval>", "share": 1.0, "children": children}
+
+
+def factor(name: str, *explains: str) -> dict[str, Any]:
+    return {"functions": [name], "explains": list(explains)}
+
+
+@pytest.mark.parametrize(
+    ("factors", "verdict"),
+    [
+        ([factor("f")], "right"),
+        ([factor("body(f)")], "right"),
+        ([factor("usleep", "f")], "right"),
+        ([factor("g"), factor("f")], "listed"),
+        ([factor("g")], "wrong"),
+        ([], "abstains"),
+    ],
+)
+def test_an_answer_is_right_if_it_begins_with_the_plant(factors: list[dict[str, Any]], verdict: str) -> None:
+    answer = judged(tree(f=0.6, g=0.4), factors, factors, Plant("spin", "f", 1, "spin"), "")
+    assert (answer.verdict, answer.found) == (verdict, 0.6)
+
+
+@pytest.mark.parametrize("program", ["nginx", "nghttpd"])
+def test_each_program_has_a_plant_of_each_kind(program: str) -> None:
+    assert [plant.kind for plant in FIXED[program]] == ["spin", "held"]
