@@ -1,4 +1,4 @@
-"""Writes the page: template, styles and scripts of assets/ in one file, the data as JSON between them.
+"""Writes a page: template, styles and scripts of assets/ in one file, the data as JSON between them.
 
 Guaranteed: the file asks for nothing (its content security policy forbids it), and runs no script but those of
 assets/, whose digests the policy names. Texts of the traced program reach the page as JSON, in which `<`, `>` and `&`
@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
@@ -19,31 +20,32 @@ from markupsafe import Markup
 from vprof.report.units import duration
 
 LIBRARY, LICENCE = "vendor/d3-7.9.2.min.js", "vendor/d3-LICENSE"
-SCRIPTS = (
-    "basics.js",
-    "tooltip.js",
-    "tables.js",
-    "permalink.js",
-    "latency.js",
-    "flame.js",
-    "factors.js",
-    "tree.js",
-    "paths.js",
-    "page.js",
-)
+_SHARED = ("basics.js", "tooltip.js", "theme.js", "tables.js", "latency.js", "flame.js")
+
+
+@dataclass(frozen=True)
+class Page:
+    """The files of assets/ that make it."""
+
+    template: str
+    styles: tuple[str, ...]
+    scripts: tuple[str, ...]
+
+
+REPORT = Page("page.html.jinja", ("page.css",), (*_SHARED, "permalink.js", "factors.js", "tree.js", "paths.js", "page.js"))
 _UNSAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
-def render(data: dict[str, Any]) -> str:
+def render(data: dict[str, Any], page: Page = REPORT) -> str:
     """`data` of `page_data`."""
     library = f"\n/* {_asset(LICENCE).strip()} */{_asset(LIBRARY)}"
-    scripts = [library, *(_asset(name) for name in SCRIPTS)]
-    style = _asset("page.css")
+    scripts = [library, *(_asset(name) for name in page.scripts)]
+    style = "".join(map(_asset, page.styles))
     environment = Environment(
         loader=PackageLoader("vprof.report.page", "assets"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["duration"] = lambda ns: duration(ns).replace(" us", " µs")
-    return environment.get_template("page.html.jinja").render(
+    return environment.get_template(page.template).render(
         data=data,
         json=Markup(json.dumps(data, allow_nan=False, separators=(",", ":")).translate(_UNSAFE)),
         style=Markup(style),

@@ -7,13 +7,13 @@ from typing import Any
 
 MOST_NODES = 2500
 SMALLEST = 0.0002
-"""Nodes whose shares of the variance, the tail and the mean are all below this are left out."""
+"""Nodes whose shares are all below this are left out."""
 MOST_PAIRS = 12
-_SHARES = ("share", "tail_share", "mean_share")
+SHARES = ("share", "tail_share", "mean_share")
 
 
-def pruned(tree: dict[str, Any]) -> dict[str, Any]:
-    """A copy with the heaviest nodes, connected to the root, each with its largest covariances.
+def pruned(tree: dict[str, Any], shares: tuple[str, ...] = SHARES) -> dict[str, Any]:
+    """A copy with the heaviest nodes by these shares, connected to the root, each with its largest covariances.
 
     `left_out` of a node counts the nodes below it that are gone, `left_out_pairs` its covariances that are.
     """
@@ -25,7 +25,7 @@ def pruned(tree: dict[str, Any]) -> dict[str, Any]:
         node, copy = parents.pop()
         for child in node.get("children", ()):
             order += 1
-            heapq.heappush(waiting, (-_weight(child), order, child, copy))
+            heapq.heappush(waiting, (-_weight(child, shares), order, child, copy))
         if waiting and count < MOST_NODES and -waiting[0][0] >= SMALLEST:
             _, _, child, into = heapq.heappop(waiting)
             mine = _without_children(child)
@@ -49,8 +49,8 @@ def _without_children(node: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _weight(node: dict[str, Any]) -> float:
-    return max(abs(float(node[share] or 0.0)) for share in _SHARES)
+def _weight(node: dict[str, Any], shares: tuple[str, ...]) -> float:
+    return max(abs(float(node[share] or 0.0)) for share in shares)
 
 
 def _size(node: dict[str, Any]) -> int:

@@ -9,7 +9,6 @@ const PARTS = [
 ];
 const SHOWN_PARTS = 8;
 const SMALLEST_PART = 0.001;
-const BAR = { width: 150, height: 14 };
 
 function factorSection() {
   const place = document.getElementById("factor-table");
@@ -67,16 +66,8 @@ function placeLink(text, link) {
 }
 
 function shareBar(row, scale) {
-  const svg = d3.create("svg").attr("class", "share-bar").attr("width", BAR.width).attr("height", BAR.height).attr("role", "img");
   const text = row.ci95 ? `${percent(row.ci95[0])} to ${percent(row.ci95[1])}` : "no interval";
-  svg.attr("aria-label", text).append("title").text(text);
-  const [from, to] = [scale(0), scale(row.share)].sort((a, b) => a - b);
-  svg.append("rect").attr("class", "value").attr("x", from).attr("y", 3).attr("width", to - from).attr("height", 8);
-  if (row.ci95) {
-    const [low, high] = row.ci95.map(scale);
-    svg.append("path").attr("class", "error").attr("d", `M${low},7H${high}M${low},3V11M${high},3V11`);
-  }
-  return [svg.node(), el("span", { class: "where" }, row.ci95 ? text : "")];
+  return [errorBar(scale, 0, row.share, row.ci95, text), el("span", { class: "where" }, row.ci95 ? text : "")];
 }
 
 function explanation(one) {

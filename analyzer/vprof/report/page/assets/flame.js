@@ -4,6 +4,7 @@
 const METRICS = [["share", "variance"], ["tail_share", "tail"], ["mean_share", "mean time"]];
 const ROW = 20;
 const NARROWEST = 0.7; // pixels; what is narrower is not drawn
+const LEAST_NEGATIVE = -0.0005;
 
 // Boxes of a tree, parents first: {node, parent, depth, kind, x0, x1, children}; x is a fraction of the root's width.
 // Negative shares have no width: where they are, the positive siblings are scaled down to their parent's.
@@ -24,6 +25,20 @@ function flameBoxes(root, metric) {
     }
   }
   return boxes;
+}
+
+// What is not drawn because it has no width, in a sentence; "" if that is nothing.
+function negativeShares(tree, metric) {
+  const below = [];
+  const work = [tree];
+  while (work.length) {
+    const node = work.pop();
+    below.push(...node.children.filter((child) => child[metric] <= LEAST_NEGATIVE));
+    work.push(...node.children);
+  }
+  if (!below.length) return "";
+  const least = d3.least(below, (node) => node[metric]);
+  return `Negative shares have no width: ${count(below.length)} of them, the largest is ${least.node} with ${percent(least[metric])}.`;
 }
 
 class FlameGraph {
@@ -107,7 +122,7 @@ class FlameGraph {
       return group;
     });
     made.attr("class", (box) => `box ${box.kind}${this.matches(box) ? " match" : ""}`);
-    made.attr("aria-label", (box) => `${box.node.node}, ${percent(box.node[this.metric])}`);
+    made.attr("aria-label", (box) => `${box.node.node}, ${this.figure(box.node)}`);
     made.attr("tabindex", (box) => (box === this.current ? 0 : -1));
     made.attr("transform", (box) => `translate(${box.left.toFixed(2)},${box.depth * ROW})`);
     made.select("rect").attr("width", (box) => (box.right - box.left).toFixed(2));
@@ -115,9 +130,13 @@ class FlameGraph {
     this.report();
   }
 
+  figure(node) {
+    return percent(node[this.metric]);
+  }
+
   fitted({ node, left, right }) {
     const room = Math.floor((right - left - 8) / 7);
-    const text = `${node.node} ${percent(node[this.metric])}`;
+    const text = `${node.node} ${this.figure(node)}`;
     if (room < 3) return "";
     if (text.length <= room) return text;
     return node.node.length <= room ? node.node : `${node.node.slice(0, room - 1)}…`;

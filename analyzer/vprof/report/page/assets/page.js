@@ -63,25 +63,13 @@ function treeSections() {
   drawn(document.getElementById("flame-chart"), () => flame.draw());
 }
 
-const LEAST_NEGATIVE = -0.0005;
-
 function flameNote({ tree, tail }, metric) {
   const notes = [];
   if (tree.share === null) notes.push("There is no variance to show: boxes are shares of mean time.");
   if (metric === "tail_share") notes.push(`The tail: what makes intervals beyond p${100 * tail} slower than the mean.`);
   else if (tail === null) notes.push("No share of the tail: it needs 100 intervals beyond a quantile.");
-  const below = [];
-  const work = [tree];
-  while (work.length) {
-    const node = work.pop();
-    below.push(...node.children.filter((child) => child[metric] <= LEAST_NEGATIVE));
-    work.push(...node.children);
-  }
-  if (below.length) {
-    const least = d3.least(below, (node) => node[metric]);
-    notes.push(`Negative shares have no width: ${count(below.length)} of them, the largest is ${least.node} with ${percent(least[metric])}.`);
-  }
-  return notes.join(" ");
+  notes.push(negativeShares(tree, metric));
+  return notes.filter(Boolean).join(" ");
 }
 
 function waitSection() {
@@ -177,24 +165,6 @@ function runSection() {
   }
   const remarks = [...analysis.warnings, ...analysis.notes];
   if (remarks.length) place.append(el("h3", {}, "Remarks"), el("ul", {}, ...remarks.map((remark) => el("li", {}, remark))));
-}
-
-// auto follows the system; the choice is kept where the browser lets a file keep something.
-function theme() {
-  const button = document.getElementById("theme");
-  const kept = (() => { try { return localStorage.getItem("vprof-theme"); } catch { return null; } })();
-  let choice = ["light", "dark"].includes(kept) ? kept : "auto";
-  const apply = () => {
-    document.documentElement.dataset.theme = choice;
-    button.textContent = `Theme: ${choice}`;
-    button.setAttribute("aria-label", `Colours: ${choice === "auto" ? "as the system has them" : choice}`);
-  };
-  button.addEventListener("click", () => {
-    choice = { auto: "dark", dark: "light", light: "auto" }[choice];
-    try { localStorage.setItem("vprof-theme", choice); } catch { /* not kept then */ }
-    apply();
-  });
-  apply();
 }
 
 theme();

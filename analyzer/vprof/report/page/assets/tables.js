@@ -67,6 +67,21 @@ function plainTable(header, rows) {
   return sortableTable(columns, rows);
 }
 
+const BAR = { width: 150, height: 14 };
+
+// A bar from `zero` to `value` on a scale of BAR.width pixels, with its error bar; `text` says what it shows.
+function errorBar(scale, zero, value, ci95, text) {
+  const svg = d3.create("svg").attr("class", "share-bar").attr("width", BAR.width).attr("height", BAR.height).attr("role", "img");
+  svg.attr("aria-label", text).append("title").text(text);
+  const [from, to] = [scale(zero), scale(value)].sort((a, b) => a - b);
+  svg.append("rect").attr("class", "value").attr("x", from).attr("y", 3).attr("width", to - from).attr("height", 8);
+  if (ci95) {
+    const [low, high] = ci95.map(scale);
+    svg.append("path").attr("class", "error").attr("d", `M${low},7H${high}M${low},3V11M${high},3V11`);
+  }
+  return svg.node();
+}
+
 function meter(share, greatest = 1, width = 90) {
   if (share === null || share === undefined) return null;
   const bar = el("i", { class: share < 0 ? "below" : "" });
