@@ -17,7 +17,9 @@ import numpy as np
 
 from vprof.compare.across_runs import ALPHA, LEAST_RUNS, difference, holm
 from vprof.compare.diff_factors import FactorChange, compare_factors
+from vprof.compare.diff_trees import TreeChange, compare_trees
 from vprof.compare.run_metrics import METRICS, MeasuredRun, Metric, measure, of_equal_length
+from vprof.tables.model import Int64, Recorded
 
 BETTER, WORSE, TRADED, NO_DIFFERENCE, NO_VERDICT = "better", "worse", "traded", "no-difference", "no-verdict"
 VERDICTS = (BETTER, WORSE, TRADED, NO_DIFFERENCE, NO_VERDICT)
@@ -52,18 +54,22 @@ class Change:
 
 @dataclass(frozen=True)
 class Side:
-    """The runs of one side, and the metrics of each."""
+    """The runs of one side, and what each was: its metrics are those of its `latencies_ns`."""
 
     paths: list[Path]
     counts: list[int]
     excluded: list[dict[str, int]]
     metrics: list[dict[str, float | None]]
+    latencies_ns: list[Int64]
+    recorded: list[list[Recorded]]
+    built_from: list[list[str]]
 
 
 @dataclass(frozen=True)
 class Diff:
     """`decides`: the change that gave the verdict; `others`: those of the other metrics. `guards`: mean or throughput
-    that got worse, each by its own 95 % interval. `no_factors`: why there are none."""
+    that got worse, each by its own 95 % interval. `no_factors`: why there are no factors. `tree`: None if it was not
+    asked for."""
 
     verdict: str
     decides: Change
@@ -73,6 +79,7 @@ class Diff:
     after: Side
     factors: list[FactorChange]
     no_factors: str
+    tree: TreeChange | None
     remarks: list[str]
 
 
@@ -86,6 +93,7 @@ def diff(
     decides = changes.pop(metric)
     others = _corrected(list(changes.values()))
     guards = [c for c in changes.values() if c.metric.name in GUARDED and c.found == WORSE]
+    circumstances = [cut, _order(before, after), _machines(before, after), *_losses(runs)]
     contributions = [[r.contributions for r in side if r.contributions] for side in (before, after)]
     if [len(c) for c in contributions] == [len(before), len(after)]:
         factors, no_factors, remarks = compare_factors(contributions[0], contributions[1], min_share)
@@ -99,12 +107,26 @@ def diff(
         *sides,
         factors,
         no_factors,
-        [remark for remark in (cut, _order(before, after), *_losses(runs), *remarks) if remark],
+        _tree_change(before, after),
+        [remark for remark in (*circumstances, *remarks) if remark],
     )
 
 
 def _side(runs: Sequence[MeasuredRun]) -> Side:
-    return Side([r.path for r in runs], [r.count for r in runs], [r.excluded for r in runs], [measure(r) for r in runs])
+    return Side(
+        [r.path for r in runs],
+        [r.count for r in runs],
+        [r.excluded for r in runs],
+        [measure(r) for r in runs],
+        [r.all_ns for r in runs],
+        [r.recorded for r in runs],
+        [r.built_from for r in runs],
+    )
+
+
+def _tree_change(before: Sequence[MeasuredRun], after: Sequence[MeasuredRun]) -> TreeChange | None:
+    trees = [[r.tree for r in side if r.tree] for side in (before, after)]
+    return compare_trees(*trees) if [len(t) for t in trees] == [len(before), len(after)] else None
 
 
 def _change(metric: Metric, before: Side, after: Side) -> Change:
@@ -199,6 +221,17 @@ def _order(before: Sequence[MeasuredRun], after: Sequence[MeasuredRun]) -> str:
         "all runs of one side were made before those of the other: a drift of the machine would look like a change; "
         "alternate them"
     )
+
+
+def _machines(before: Sequence[MeasuredRun], after: Sequence[MeasuredRun]) -> str:
+    """Of the runs that say what they ran on. Names of hosts do not count: each container may have its own."""
+    sides = [
+        {(one.cpu, one.cpus, one.kernel) for run in side for one in run.recorded if one.kernel}
+        for side in (before, after)
+    ]
+    if not all(sides) or sides[0] == sides[1]:
+        return ""
+    return "the CPUs or kernels of the two sides differ: that alone may change latencies"
 
 
 def _losses(runs: Sequence[MeasuredRun]) -> list[str]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vprof.compare.across_runs import ALPHA, difference, holm
-from vprof.tables.model import Float
+from vprof.tables.model import Float, Program
 from vprof.tables.naming import without_place
 from vprof.variance.analysis import Analysis
 
@@ -55,9 +55,13 @@ def contributions_of(analysis: Analysis) -> Contributions:
     for factor in analysis.ranking:
         key = factor.kind, tuple(sorted(map(without_place, factor.functions)))
         found[key] = found.get(key, 0.0) + factor.contribution_ns2
-    program = analysis.trace.program
-    off = frozenset(without_place(n) for n, on in zip(program.functions, program.on, strict=True) if not on)
+    off = switched_off(analysis.trace.program)
     return Contributions(analysis.summary.variance_ns2, found, off, analysis.no_ranking)
+
+
+def switched_off(program: Program) -> frozenset[str]:
+    """The names of functions whose probes were off."""
+    return frozenset(without_place(n) for n, on in zip(program.functions, program.on, strict=True) if not on)
 
 
 def compare_factors(

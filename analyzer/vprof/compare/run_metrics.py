@@ -15,8 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from vprof.compare.diff_factors import Contributions
+from vprof.compare.diff_trees import RunTree
 from vprof.errors import VprofError
-from vprof.tables.model import Int64, Trace
+from vprof.tables.model import Int64, Recorded, Trace
 from vprof.trace.usable import diagnose
 
 UNEQUAL = 1.25
@@ -49,14 +50,22 @@ METRICS = (
 @dataclass(frozen=True)
 class MeasuredRun:
     """The latencies of one trace, by begin; `lost_ns`: of intervals whose begin is not kept. `contributions`: of its
-    factors, if they are to be compared."""
+    factors, and `tree`, if they are to be compared. `recorded`, `built_from`: what ran, as in `Trace`."""
 
     path: Path
     begin_ns: Int64
     latency_ns: Int64
     lost_ns: Int64
     excluded: dict[str, int]
+    recorded: list[Recorded]
+    built_from: list[str]
     contributions: Contributions | None = None
+    tree: RunTree | None = None
+
+    @property
+    def all_ns(self) -> Int64:
+        """Every latency."""
+        return np.concatenate((self.latency_ns, self.lost_ns))
 
     @property
     def count(self) -> int:
@@ -72,14 +81,24 @@ class MeasuredRun:
         return int(self.begin_ns[0]) + self.length_ns
 
 
-def run_of(path: Path, trace: Trace, contributions: Contributions | None) -> MeasuredRun:
+def run_of(path: Path, trace: Trace, contributions: Contributions | None, tree: RunTree | None = None) -> MeasuredRun:
     """Raises VprofError with a diagnosis when the trace has no interval."""
     iv = trace.intervals
     rows = np.flatnonzero(~iv.ignore)
     if not len(rows):
         raise VprofError(diagnose(trace))
     begin = iv.begin[rows]
-    return MeasuredRun(path, begin, iv.end[rows] - begin, trace.excluded_latencies, dict(trace.excluded), contributions)
+    return MeasuredRun(
+        path=path,
+        begin_ns=begin,
+        latency_ns=iv.end[rows] - begin,
+        lost_ns=trace.excluded_latencies,
+        excluded=dict(trace.excluded),
+        recorded=trace.recorded,
+        built_from=trace.built_from,
+        contributions=contributions,
+        tree=tree,
+    )
 
 
 def of_equal_length(runs: Sequence[MeasuredRun]) -> tuple[list[MeasuredRun], str]:
@@ -110,7 +129,7 @@ def _first_part(run: MeasuredRun, length_ns: int) -> MeasuredRun:
 
 def measure(run: MeasuredRun) -> dict[str, float | None]:
     """Every metric by name; None where the run has too few intervals for it, or it is not defined."""
-    ns = np.concatenate((run.latency_ns, run.lost_ns)).astype(np.float64)
+    ns = run.all_ns.astype(np.float64)
     mean, variance = float(ns.mean()), float(ns.var())
     p50, p99, p999 = (float(q) for q in np.quantile(ns, [0.5, 0.99, 0.999], method="inverted_cdf"))
     values = {

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
@@ -15,7 +16,7 @@ from vprof.report.tables import PLAIN_WIDTH, Row, heading, line, print_table, to
 from vprof.report.units import duration, percent
 
 SCHEMA = "vprof-diff/1"
-_MOST_FACTORS = 15
+MOST_FACTORS = 15
 
 
 def print_diff(result: Diff) -> None:
@@ -52,13 +53,14 @@ def _metrics(result: Diff, console: Console) -> None:
 
 def _metric_row(change: Change) -> Row:
     p = change.p if change.p_holm is None else change.p_holm
-    values = (_value(change, v) for v in (change.before, change.after))
+    values = (value_text(change, v) for v in (change.before, change.after))
     ratio = "-" if change.ratio is None else f"{change.ratio:.3f}"
     interval = f"{change.ci95[0]:.3f} .. {change.ci95[1]:.3f}" if change.ci95 else "-"
     return (change.metric.name, *values, ratio, interval, "-" if p is None else f"{p:.2g}", change.found)
 
 
-def _value(change: Change, value: float | None) -> str:
+def value_text(change: Change, value: float | None) -> str:
+    """A value of the metric with its unit; "-" where it is not known."""
     if value is None:
         return "-"
     if change.metric.unit == "ns2":
@@ -79,12 +81,12 @@ def _factors(result: Diff, console: Console) -> None:
         line(console, result.no_factors or "none is large enough (--min-share)")
         return
     rows: list[Row] = []
-    for f in result.factors[:_MOST_FACTORS]:
+    for f in result.factors[:MOST_FACTORS]:
         low_high = f"{percent(f.ci95[0])} .. {percent(f.ci95[1])}" if f.ci95 else "-"
         rows.append((_title(f), percent(f.before), percent(f.after), percent(f.change), low_high, f.found))
     print_table(console, ("before", "after", "change", "95 % interval", "found"), rows)
-    if len(result.factors) > _MOST_FACTORS:
-        line(console, f"not shown: {len(result.factors) - _MOST_FACTORS} that changed less (--format json)", "dim")
+    if len(result.factors) > MOST_FACTORS:
+        line(console, f"not shown: {len(result.factors) - MOST_FACTORS} that changed less (--format json)", "dim")
 
 
 def _title(f: FactorChange) -> str:
@@ -92,8 +94,12 @@ def _title(f: FactorChange) -> str:
 
 
 def render_json(result: Diff) -> str:
-    """Schema `vprof-diff/1`."""
-    report = {
+    return json.dumps(diff_json(result), indent=1) + "\n"
+
+
+def diff_json(result: Diff) -> dict[str, Any]:
+    """The report as plain data, schema `vprof-diff/1`."""
+    return {
         "schema": SCHEMA,
         "verdict": result.verdict,
         "sentence": sentence(result),
@@ -106,7 +112,6 @@ def render_json(result: Diff) -> str:
         "no_factors": result.no_factors,
         "remarks": result.remarks,
     }
-    return json.dumps(report, indent=1) + "\n"
 
 
 def _metric(change: Change) -> dict[str, Any]:
@@ -126,8 +131,18 @@ def _metric(change: Change) -> dict[str, Any]:
 
 
 def _side(side: Side) -> list[dict[str, Any]]:
-    rows = zip(side.paths, side.counts, side.excluded, side.metrics, strict=True)
-    return [{"trace": str(p), "intervals": n, "excluded": out, "metrics": m} for p, n, out, m in rows]
+    rows = zip(side.paths, side.counts, side.excluded, side.metrics, side.recorded, side.built_from, strict=True)
+    return [
+        {
+            "trace": str(path),
+            "intervals": count,
+            "excluded": excluded,
+            "metrics": metrics,
+            "recorded": [asdict(one) for one in recorded],
+            "built_from": built_from,
+        }
+        for path, count, excluded, metrics, recorded, built_from in rows
+    ]
 
 
 def _factor(f: FactorChange) -> dict[str, Any]:
