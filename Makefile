@@ -75,7 +75,7 @@ test-quick: setup lint
 	$(BIN)/python -m pytest -n $(shell nproc) -m "not quiet_cpus" $(addprefix --ignore=,$(OF_OTHERS))
 	$(BIN)/python -m pytest -m quiet_cpus $(addprefix --ignore=,$(OF_OTHERS))
 
-# The pages of `vprof report` in a headless Chromium (2 minutes).
+# The pages of `vprof report` and `vprof diff` in a headless Chromium (2 minutes).
 test-browser: setup
 	$(BIN)/python -m pytest tests/browser
 

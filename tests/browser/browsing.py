@@ -13,6 +13,9 @@ _SECONDS = 60
 Report = Callable[..., Path]
 """Writes the page of a JSON trace; more arguments are options of `vprof report`."""
 
+Comparison = Callable[..., Path]
+"""Writes the page of JSON traces before and after; more arguments are options of `vprof diff`."""
+
 
 class Browser:
     """What tests do with a page, and what they see of it."""

@@ -1,4 +1,4 @@
-"""One headless Chromium for all tests of this folder, and pages as `vprof report` writes them."""
+"""One headless Chromium for all tests of this folder, and pages as `vprof report` and `vprof diff` write them."""
 
 import json
 import tempfile
@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import Browser, Report
+from browsing import Browser, Comparison, Report
 from click.testing import CliRunner
 from selenium.webdriver import Chrome
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 
+from vprof.commands.diff import command as diff_command
 from vprof.commands.report import command
 
 _SWITCHES = (
@@ -51,6 +52,26 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
         (folder / "run.json").write_text(json.dumps(trace))
         words = [folder / "run.json", "-o", folder / "page.html", *options]
         done = CliRunner().invoke(command, [str(word) for word in words], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        return folder / "page.html"
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def comparison(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+    """Writes the page of JSON traces before and after; more arguments are options of `vprof diff`."""
+
+    def write(before: list[dict[str, Any]], after: list[dict[str, Any]], *options: object) -> Path:
+        folder = tmp_path_factory.mktemp("diff")
+        sides = []
+        for name, traces in (("before", before), ("after", after)):
+            paths = [folder / f"{name}{i}.json" for i in range(len(traces))]
+            for path, trace in zip(paths, traces, strict=True):
+                path.write_text(json.dumps(trace))
+            sides.append(paths)
+        words = [*sides[0], "--", *sides[1], "-o", folder / "page.html", *options]
+        done = CliRunner().invoke(diff_command, [str(word) for word in words], catch_exceptions=False)
         assert done.exit_code == 0, done.output
         return folder / "page.html"
 

@@ -7,14 +7,14 @@ US = 1000
 NAMES = {"serve": "serve", "lock": "lock_wait", "work": "compute", "hold": "holder", "type": "pay"}
 
 
-def serving(count: int, names: dict[str, str] | None = None, seed: int = 1) -> dict[str, Any]:
+def serving(count: int, names: dict[str, str] | None = None, seed: int = 1, mean_held_us: int = 400) -> dict[str, Any]:
     """`count` requests of two types on thread 1; thread 2 holds the lock for a time that varies most."""
     name = {**NAMES, **(names or {})}
     rng = random.Random(seed)
     data: dict[str, Any] = {"intervals": [], "segments": [], "functions": [], "wakeups": []}
     now = 0
     for i in range(count):
-        held, work, sid = int(rng.expovariate(1 / 400) * US) + 20 * US, rng.randrange(50, 120) * US, f"t{i}"
+        held, work, sid = int(rng.expovariate(1 / mean_held_us) * US) + 20 * US, rng.randrange(50, 120) * US, f"t{i}"
         blocked, woken = now + 50 * US, now + 50 * US + held
         end = woken + 10 * US + work
         type_ = name["type"] if i % 3 else "refund"

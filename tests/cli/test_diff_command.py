@@ -189,6 +189,28 @@ def test_nothing_varies_and_nothing_changes(tmp_path: Path) -> None:
     assert found["no_factors"] == "all 5 intervals took the same time: no variance to explain"
 
 
+def test_a_page_is_written_and_the_verdict_said(runs: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    sides = [*runs("before"), "--", *runs("after", sd=7)]
+    done = vprof(*sides, "-o", "page.html", "--fail-on", "better")
+    sentence = report(*sides)["sentence"]
+    assert (done.exit_code, done.stdout) == (3, f"{sentence}\n")
+    assert done.stderr.startswith("page.html: ")
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>") and "vprof-diff/1" in page
+    assert vprof(*sides, "--format", "html").stderr.startswith("diff.html: ")
+    assert Path("diff.html").read_text(encoding="utf-8") == page
+
+
+def test_text_and_json_are_written_to_a_file_if_one_is_given(runs: Make, tmp_path: Path) -> None:
+    sides = [*runs("before"), "--", *runs("after")]
+    for options in ([], ["--format", "json"]):
+        out = tmp_path / f"out{len(options)}"
+        done = vprof(*sides, *options, "-o", out)
+        assert (done.exit_code, done.output) == (0, "")
+        assert out.read_text(encoding="utf-8").split() == vprof(*sides, *options).output.split()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message", "code"),
     [
@@ -200,6 +222,9 @@ def test_nothing_varies_and_nothing_changes(tmp_path: Path) -> None:
         (["good.json", "--", "broken.json"], "not JSON", 1),
         (["good.json", "--", "empty.json"], "empty.json: no interval began in this trace", 1),
         (["good.json", "--", "other.json", "--root", "lost"], "no function lost in this trace", 2),
+        (["good.json", "--", "other.json", "-o", "no/page.html"], "cannot write no/page.html: No such file", 2),
+        (["good.json", "--", "other.json", "-o", "no/page.json", "--format", "json"], "cannot write no/page.json", 2),
+        (["good.json", "--", "other.json", "--format", "svg"], "'svg' is not one of", 2),
         (["--fail-on", "bad", "good.json", "--", "other.json"], "'bad' is not one of", 2),
     ],
 )

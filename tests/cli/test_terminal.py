@@ -62,6 +62,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "export run.trace --to csv -o tables",
         "diff run.trace -- other\x1b[31m.trace",
         "diff run.trace --no-factors -- other\x1b[31m.trace",
+        "diff run.trace -- other\x1b[31m.trace -o page.html",
     ],
 )
 def test_names_of_a_program_are_shown_as_escapes(folder: Path, arguments: str) -> None:

@@ -49,6 +49,7 @@ _TWICE = (
     ("export", "--to", "csv", "-o", "{}/tables"),
     ("diff", "{}/sound.trace", "--"),
     ("diff", "--no-factors", "{}/sound.trace", "--"),
+    ("diff", "-o", "{}/diff.html", "{}/sound.trace", "--"),
 )
 """Verbs that take --root; the trace goes last."""
 _ONCE = (("sites",), ("sites", "--left"), ("callgraph",), ("callgraph", "-f", "serve"), ("analyze", "--format", "dot"))

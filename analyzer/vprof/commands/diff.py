@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from vprof.errors import UsageError
 from vprof.options import client_time_option, cpu_wait_option, root_option
+from vprof.terminal import printable
+
+if TYPE_CHECKING:
+    from vprof.compare.diff import Diff
 
 METRICS = ("variance", "mean", "cv", "p50", "p99", "p99.9", "max", "l2", "throughput")
 VERDICTS = ("better", "worse", "traded", "no-difference", "no-verdict")
 FAILED = 3
 """Exit code of a verdict that --fail-on names."""
 _BEFORE = "vprof.before"
+_PAGE = Path("diff.html")
 
 
 class _TwoSides(click.Command):
@@ -55,10 +61,15 @@ class _TwoSides(click.Command):
 @click.option(
     "--format",
     "fmt",
-    default="text",
-    show_default=True,
-    type=click.Choice(("text", "json")),
-    help="Form of the report.",
+    type=click.Choice(("text", "json", "html")),
+    help="Form of the report.  [default: html if OUT ends in .html, else text]",
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="OUT",
+    type=click.Path(path_type=Path),
+    help=f"Write the report to a file.  [default for html: {_PAGE}]",
 )
 @click.pass_context
 def command(
@@ -71,7 +82,8 @@ def command(
     no_factors: bool,
     min_share: float,
     fail_on: tuple[str, ...],
-    fmt: str,
+    fmt: str | None,
+    output: Path | None,
 ) -> None:
     """Compare runs before a change with runs after it: did the fix work?
 
@@ -83,15 +95,18 @@ def command(
     number. The verdict is traded instead of better if mean latency or throughput got worse: a change that only pads
     latencies is no fix.
 
+    With --format html the report is a page, one file that needs no network: the verdict, the latencies, flame graphs of
+    both sides and of their difference, the factors, and what ran.
+
     \b
     Examples:
       vprof diff before*.trace -- after*.trace
+      vprof diff before*.trace -- after*.trace -o diff.html
       vprof diff before*.trace -- after*.trace --metric p99 --no-factors
       vprof diff main*.trace -- branch*.trace --fail-on worse --fail-on traded
     """
     from vprof.compare.diff import diff
     from vprof.compare.load_runs import load_runs
-    from vprof.report import diff as report
     from vprof.variance.analysis import AnalysisOptions
 
     count = ctx.meta.get(_BEFORE, 0)
@@ -104,9 +119,43 @@ def command(
     options = None if no_factors else AnalysisOptions(k=1, **apart)
     before, after = load_runs(traces[:count], traces[count:], root, options)
     result = diff(before, after, metric, min_share)
-    if fmt == "json":
-        click.echo(report.render_json(result), nl=False)
+    if fmt is None:
+        fmt = "html" if output and output.suffix == ".html" else "text"
+    if fmt == "html":
+        _write_page(result, cpu_wait == "apart", output or _PAGE)
     else:
-        report.print_diff(result)
+        _report(result, fmt, output)
     if result.verdict in fail_on:
         sys.exit(FAILED)
+
+
+def _report(result: Diff, fmt: str, output: Path | None) -> None:
+    from vprof.report import diff as report
+
+    if fmt == "text" and output is None:
+        report.print_diff(result)
+        return
+    text = report.render_json(result) if fmt == "json" else report.render(result)
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        _write(printable(text), output)
+
+
+def _write_page(result: Diff, cpu_apart: bool, output: Path) -> None:
+    """Prints the verdict, too: it decides on the exit code."""
+    from vprof.compare.diff import sentence
+    from vprof.report.page.diff import diff_data
+    from vprof.report.page.html import DIFF, render
+
+    page = render(diff_data(result, cpu_apart), DIFF)
+    _write(page, output)
+    click.echo(sentence(result))
+    click.echo(f"{output}: {len(page) / 1e6:.1f} MB", err=True)
+
+
+def _write(text: str, output: Path) -> None:
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as e:
+        raise UsageError(f"cannot write {output}: {e.strerror}") from e

@@ -9,13 +9,18 @@ from vprof.tables.model import Recorded
 
 def rows(recorded: list[Recorded]) -> list[list[str]]:
     """(what, said) of all files together; what none says is left out."""
-    said = {
+    return [[what, "; ".join(texts)] for what, texts in said(recorded).items()]
+
+
+def said(recorded: list[Recorded]) -> dict[str, list[str]]:
+    """What the files say, each text once; what none says is left out."""
+    every = {
         "recorded by": [one.command for one in recorded],
         "machine": [machine(one) for one in recorded],
         "recorded at": [when(one) for one in recorded],
     }
-    listed = {what: [text for text in dict.fromkeys(texts) if text] for what, texts in said.items()}
-    return [[what, "; ".join(texts)] for what, texts in listed.items() if texts]
+    listed = {what: [text for text in dict.fromkeys(texts) if text] for what, texts in every.items()}
+    return {what: texts for what, texts in listed.items() if texts}
 
 
 def machine(one: Recorded) -> str:

@@ -1,6 +1,8 @@
-"""The HTML page of `vprof report`: one file that shows a run, needs no network, and computes no figure of its own.
+"""HTML pages, of `vprof report` and `vprof diff`: each is one file that needs no network, and computes no figure of its
+own.
 
 Analysis -> report/json.py, variance/explain.py, path.py ┐
 intervals -> [latency.py]                       ├-> [data.py] -> [plain.py] -> [html.py] + assets/ -> page
 drill/session.json                              ┘
+Diff -> report/diff.py, [latency.py] -> [diff.py] -> [plain.py] -> [html.py] + assets/ -> page
 """

@@ -32,12 +32,14 @@ class Page:
     scripts: tuple[str, ...]
 
 
-REPORT = Page("page.html.jinja", ("page.css",), (*_SHARED, "permalink.js", "factors.js", "tree.js", "paths.js", "page.js"))
+_OF_REPORT = ("permalink.js", "factors.js", "tree.js", "paths.js", "page.js")
+REPORT = Page("page.html.jinja", ("page.css",), (*_SHARED, *_OF_REPORT))
+DIFF = Page("diff.html.jinja", ("page.css", "diff.css"), (*_SHARED, "diff_latency.js", "diff_flame.js", "diff.js"))
 _UNSAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
 def render(data: dict[str, Any], page: Page = REPORT) -> str:
-    """`data` of `page_data`."""
+    """`data` of `page_data`, or of `diff_data` for the page of a diff."""
     library = f"\n/* {_asset(LICENCE).strip()} */{_asset(LIBRARY)}"
     scripts = [library, *(_asset(name) for name in page.scripts)]
     style = "".join(map(_asset, page.styles))

@@ -17,15 +17,26 @@ SLOWEST = 1000
 
 def histogram(latency_ns: Int64) -> dict[str, Any]:
     """`edges_ns` on a log scale, one more than `counts`. Latencies below 1 ns count in the first bar."""
-    latency = np.maximum(latency_ns, 1)
-    low, high = float(latency.min()), float(latency.max())
+    edges, (counts,) = _counted(latency_ns)
+    return {"edges_ns": edges, "counts": counts}
+
+
+def overlaid(before_ns: Int64, after_ns: Int64) -> dict[str, Any]:
+    """Two histograms with the same `edges_ns`: `before`, `after` are their counts."""
+    edges, (before, after) = _counted(before_ns, after_ns)
+    return {"edges_ns": edges, "before": before, "after": after}
+
+
+def _counted(*groups_ns: Int64) -> tuple[list[float], list[list[int]]]:
+    """Edges that fit all groups, and the counts of each; as many bars as the smallest group can fill."""
+    groups = [np.maximum(latency_ns, 1) for latency_ns in groups_ns]
+    low, high = (float(end) for end in (min(g.min() for g in groups), max(g.max() for g in groups)))
     if low == high:
-        return {"edges_ns": [low * 0.9, high * 1.1], "counts": [len(latency)]}
-    bars = int(np.clip(np.ceil(3 * len(latency) ** (1 / 3)), 8, MOST_BARS))
+        return [low * 0.9, high * 1.1], [[len(g)] for g in groups]
+    bars = int(np.clip(np.ceil(3 * min(map(len, groups)) ** (1 / 3)), 8, MOST_BARS))
     edges = np.geomspace(low, high, bars + 1)
     edges[0], edges[-1] = low, high
-    counts, _ = np.histogram(latency, edges)
-    return {"edges_ns": edges.tolist(), "counts": counts.tolist()}
+    return edges.tolist(), [np.histogram(g, edges)[0].tolist() for g in groups]
 
 
 def points(trace: Trace) -> dict[str, Any]:
