@@ -53,7 +53,7 @@ def best_explained(path):
     return found
 
 def compared(path):
-    diff(*load_runs([path], [path], None, True))
+    diff(*load_runs([path], [path], None, AnalysisOptions(k=1)))
     return analyze(warm)
 
 work = {"analyze": analyze, "own": lambda path: analyze(path, own=True), "explain": best_explained, "load": load,

@@ -39,13 +39,13 @@ def compared(*recorded: list[Recorded]) -> Diff:
 
 
 def ran(*recorded: list[Recorded]) -> dict[str, tuple[list[str], list[str], bool]]:
-    rows: list[dict[str, Any]] = diff_data(compared(*recorded), True)["ran"]
+    rows: list[dict[str, Any]] = diff_data(compared(*recorded))["ran"]
     return {row["what"]: (row["before"], row["after"], row["differs"]) for row in rows}
 
 
 def test_the_page_has_the_figures_of_the_json_report() -> None:
     result = compared([MACHINE], [])
-    data, report = diff_data(result, True), diff_json(result)
+    data, report = diff_data(result), diff_json(result)
     assert data["title"] == "before.trace → after.trace"
     assert {key: data["diff"][key] for key in ("sentence", "verdict", "remarks")} == {
         key: report[key] for key in ("sentence", "verdict", "remarks")
@@ -90,10 +90,10 @@ def test_the_json_says_what_ran() -> None:
 
 def test_where_nothing_varies_there_are_no_graphs() -> None:
     same, other = run("a", [10, 10, 10]), run("b", [10, 20, 30])
-    assert diff_data(diff([other], [same]), True)["no_tree"] == "nothing varies after the change"
-    assert diff_data(diff([same], [other]), True)["no_tree"] == "nothing varies before the change"
+    assert diff_data(diff([other], [same]))["no_tree"] == "nothing varies after the change"
+    assert diff_data(diff([same], [other]))["no_tree"] == "nothing varies before the change"
     bare = [replace(side, contributions=None, tree=None) for side in (same, other)]
-    assert diff_data(diff(bare[:1], bare[1:]), True)["no_tree"] == "not asked for (--no-factors)"
+    assert diff_data(diff(bare[:1], bare[1:]))["no_tree"] == "not asked for (--no-factors)"
 
 
 def test_both_histograms_have_the_same_edges() -> None:

@@ -212,7 +212,7 @@ def test_where_another_command_or_kernel_ran_is_marked(browser: Browser, tmp_pat
     now = replace(ran, command=HOSTILE["lock"], begun_ns=2 * 10**18)
     page = tmp_path / "page.html"
     sides = [replace(before[0], recorded=[ran])], [replace(after[0], recorded=[now])]
-    page.write_text(render(diff_data(diff(*sides), True), DIFF), encoding="utf-8")
+    page.write_text(render(diff_data(diff(*sides)), DIFF), encoding="utf-8")
     browser.open(page)
     assert browser.texts("#ran-table tbody th") == ["recorded by\ndiffers", "machine", "recorded at"]
     assert browser.texts("#ran-table tr.differs td") == ["serve", HOSTILE["lock"]]

@@ -122,7 +122,7 @@ def command(
     if fmt is None:
         fmt = "html" if output and output.suffix == ".html" else "text"
     if fmt == "html":
-        _write_page(result, cpu_wait == "apart", output or _PAGE)
+        _write_page(result, apart, output or _PAGE)
     else:
         _report(result, fmt, output)
     if result.verdict in fail_on:
@@ -142,13 +142,13 @@ def _report(result: Diff, fmt: str, output: Path | None) -> None:
         _write(printable(text), output)
 
 
-def _write_page(result: Diff, cpu_apart: bool, output: Path) -> None:
+def _write_page(result: Diff, apart: dict[str, bool], output: Path) -> None:
     """Prints the verdict, too: it decides on the exit code."""
     from vprof.compare.diff import sentence
     from vprof.report.page.diff import diff_data
     from vprof.report.page.html import DIFF, render
 
-    page = render(diff_data(result, cpu_apart), DIFF)
+    page = render(diff_data(result, **apart), DIFF)
     _write(page, output)
     click.echo(sentence(result))
     click.echo(f"{output}: {len(page) / 1e6:.1f} MB", err=True)

@@ -9,7 +9,7 @@
 | `tree` | the root of the nodes below, cut by trees.py, or null |
 | `no_tree` | why it is null |
 | `ran` | [{`what`, `before`: [text], `after`: [text], `differs`}] |
-| `cpu_apart` | whether waits for a CPU are apart from the functions |
+| `cpu_apart`, `client_apart` | whether waits for a CPU, the client's time are apart from the functions |
 | `meanings` | of nodes that are no functions |
 | `vprof` | its version |
 
@@ -38,8 +38,8 @@ _MAY_DIFFER = ("recorded at",)
 """What differs between any two runs."""
 
 
-def diff_data(result: Diff, cpu_apart: bool) -> dict[str, Any]:
-    """`cpu_apart`: as the traces were analyzed."""
+def diff_data(result: Diff, cpu_apart: bool = True, client_apart: bool = True) -> dict[str, Any]:
+    """`cpu_apart`, `client_apart`: as the traces were analyzed."""
     tree, no_tree = _tree(result)
     data: dict[str, Any] = {
         "title": f"{_names(result.before)} → {_names(result.after)}",
@@ -50,6 +50,7 @@ def diff_data(result: Diff, cpu_apart: bool) -> dict[str, Any]:
         "no_tree": no_tree,
         "ran": _ran(result),
         "cpu_apart": cpu_apart,
+        "client_apart": client_apart,
         "meanings": MEANINGS,
         "vprof": __version__,
     }
