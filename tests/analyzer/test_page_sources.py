@@ -27,7 +27,7 @@ def test_templates_of_links(template: str) -> None:
             "https://x/{",
             "https://x/{0}",
         ),
-        *("https://x/{file.__class__}", "data:text/html,{file}", " javascript:{file}"),
+        *("https://x/{line:>99999999}", "https://x/{file!r}", "https://x/{file.__class__}", "data:text/html,{file}", " javascript:{file}"),
     ],
 )
 def test_what_is_no_template_is_refused_in_one_line(template: str) -> None:

@@ -25,13 +25,12 @@ _WIDEST = 200
 def check_template(template: str) -> str:
     """The template itself. Raises UsageError unless it makes links that a browser may follow."""
     try:
-        names = {name for _, name, *_ in string.Formatter().parse(template) if name is not None}
-        filled = template.format(**dict.fromkeys(NAMES, "1"))
-    except (ValueError, LookupError, AttributeError):
-        names, filled = {"?"}, ""
-    if not names <= NAMES:
+        fields = [field[1:] for field in string.Formatter().parse(template) if field[1] is not None]
+    except ValueError:
+        fields = [("?", None, None)]
+    if not {"".join(part for part in field if part) for field in fields} <= NAMES:
         raise UsageError(f"'{template}' is no template: it may have {{file}}, {{line}} and {{function}} in it")
-    scheme = urlsplit(filled).scheme.lower()
+    scheme = urlsplit(template.format(**dict.fromkeys(NAMES, "1"))).scheme.lower()
     if scheme not in SCHEMES or template.partition(":")[0].lower() != scheme:
         known = ", ".join(sorted(SCHEMES))
         raise UsageError(f"'{template}' is no link: it has to begin with one of {known} and a colon")
