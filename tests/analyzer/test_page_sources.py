@@ -19,15 +19,17 @@ def test_templates_of_links(template: str) -> None:
 @pytest.mark.parametrize(
     "template",
     [
-        *(
-            "javascript:alert('{file}')",
-            "{file}",
-            "{file}://{line}",
-            "https://x/{path}",
-            "https://x/{",
-            "https://x/{0}",
-        ),
-        *("https://x/{line:>99999999}", "https://x/{file!r}", "https://x/{file.__class__}", "data:text/html,{file}", " javascript:{file}"),
+        "javascript:alert('{file}')",
+        " javascript:{file}",
+        "data:text/html,{file}",
+        "{file}",
+        "{file}://{line}",
+        "https://x/{path}",
+        "https://x/{",
+        "https://x/{0}",
+        "https://x/{line:>99999999}",
+        "https://x/{file!r}",
+        "https://x/{file.__class__}",
     ],
 )
 def test_what_is_no_template_is_refused_in_one_line(template: str) -> None:
