@@ -346,6 +346,9 @@ class Describer {
         return addUnique(function_->indirect, callee.type, line);
       case Callee::kTaken:
         return addTaken(callee.decl, callee.type);
+      case Callee::kThrough:
+        unit_.through.emplace(callee.type, callee.to);
+        return;
       case Callee::kDependent:
         return;
     }

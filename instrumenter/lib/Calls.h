@@ -26,13 +26,15 @@ struct Callee {
     kPointer,    ///< something of type `type`
     kDependent,  ///< known only in instantiations
     kTaken,      ///< not called: the address of `decl` is taken, as type `type`
+    kThrough,    ///< not called: library code that is called as type `type` calls through pointers of type `to`
   };
   Kind kind = kDirect;
   const clang::FunctionDecl *decl = nullptr;
   std::string type = {};
+  std::string to = {};
 
   bool operator<(const Callee &other) const {
-    return std::tie(kind, decl, type) < std::tie(other.kind, other.decl, other.type);
+    return std::tie(kind, decl, type, to) < std::tie(other.kind, other.decl, other.type, other.to);
   }
 };
 using Callees = llvm::SmallVector<Callee, 2>;

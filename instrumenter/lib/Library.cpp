@@ -19,7 +19,7 @@ namespace {
 bool isBeforeInText(const Callee &a, const Callee &b) {
   const auto key = [](const Callee &callee) {
     return std::make_tuple(callee.kind, callee.decl ? callee.decl->getLocation().getRawEncoding() : 0, callee.type,
-                           callee.decl ? callee.decl->getID() : 0);
+                           callee.to, callee.decl ? callee.decl->getID() : 0);
   };
   return key(a) < key(b);
 }
@@ -93,8 +93,12 @@ const Library::Reach &Library::reach(const clang::FunctionDecl *definition) {
   if (!is_new) return place->second;
   Closure closure = closureOf(definition);
   for (const auto &[taken, type] : closure.taken)
-    for (const Callee &callee : closureOf(taken).callees)
-      if (callee.kind == Callee::kDirect) closure.callees.insert({Callee::kTaken, callee.decl, type});
+    for (const Callee &callee : closureOf(taken).callees) {
+      if (callee.kind == Callee::kDirect || callee.kind == Callee::kVirtual)
+        closure.callees.insert({Callee::kTaken, callee.decl, type});
+      else if (callee.kind == Callee::kPointer && callee.type != type)
+        closure.callees.insert({Callee::kThrough, nullptr, type, callee.type});
+    }
   place->second.takes_long = closure.takes_long;
   place->second.callees.assign(closure.callees.begin(), closure.callees.end());
   std::sort(place->second.callees.begin(), place->second.callees.end(), isBeforeInText);

@@ -20,7 +20,7 @@ class Library {
 
   /// What a call leads to. `takes_long`: into a function that may.
   struct Reach {
-    std::vector<Callee> callees;  ///< of the program, by pointer, virtual, or taken
+    std::vector<Callee> callees;  ///< of the program, by pointer, virtual, taken or through
     bool takes_long = false;
   };
 

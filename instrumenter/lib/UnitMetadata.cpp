@@ -107,6 +107,7 @@ void writePayload(OStream &json, const Unit &unit, Named &named) {
   json.attribute("reason", "");
   const auto overrides = overridesAbove(unit);
   writeList(json, "taken", unit.taken, [&](const auto &one) { return Array{named.add(one.first), utf8(one.second)}; });
+  writeList(json, "through", unit.through, [](const auto &one) { return Array{utf8(one.first), utf8(one.second)}; });
   writeList(json, "overrides", overrides,
             [&](const auto &one) { return Array{named.add(one.first), named.add(one.second)}; });
   writeList(json, "matched", unit.matched, [](const std::string &entry) { return llvm::json::Value(entry); });

@@ -72,3 +72,8 @@ def test_few_events_are_the_reason_why_a_finding_is_not_confirmed(capsys: pytest
     lines = said(capsys, {}, **driven | {"ci95_reason": "83 intervals hold half of the variance"})
     assert lines[1].endswith("80% of the variance, not confirmed: 75% while exploring")
     assert lines[-1].strip() == "no interval: 83 intervals hold half of the variance"
+
+
+def test_calls_that_nobody_can_follow_are_said_of_the_finding(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = said(capsys, {}, unfollowed=["a.c:9"])
+    assert lines[-1].strip() == "part of it is what it calls through pointers at a.c:9: no callee is known there"

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from writer import Writer, function, unit
 
 from vprof.commands.callgraph import command
+from vprof.trace.reading import load_binary
 
 FIRST_SITE = 64
 """The number of site 0 of the writer's unit."""
@@ -56,3 +57,22 @@ def test_a_call_that_the_source_explains_is_not_observed_apart(trace: Path) -> N
 def test_text_says_that_a_call_was_seen(trace: Path) -> None:
     done = CliRunner().invoke(command, [str(trace), "-f", "on_timer"], catch_exceptions=False)
     assert "  callers: 1\n    run (observed)  /src/a.c:1\n" in done.stdout
+
+
+def test_a_call_through_a_pointer_to_nothing_known_is_said_and_what_is_left_is_no_body(tmp_path: Path) -> None:
+    writer = Writer()
+    functions = [
+        function("run", 0, calls=(0,)),
+        function("step", None, indirect=("int (long)",), left="small"),
+        function("tick", 1),
+    ]
+    writer.unit(unit(functions, ("step", "tick")))
+    thread = writer.thread(1)
+    thread.invocation(FIRST_SITE, 10, 60)
+    trace = writer.save(tmp_path / "run.trace")
+    [step] = report(trace, "-f", "step")["functions"]
+    assert step["unfollowed"] == ["/src/a.c:3"]
+    program = load_binary(trace).program
+    named = {name: f for f, name in enumerate(program.functions)}
+    assert program.unfollowed == {named["run"]: ["/src/a.c:3"]}
+    assert not program.complete[named["run"]]

@@ -64,6 +64,13 @@ def test_pointers_propose_candidates_but_are_not_calls() -> None:
     assert [graph.names[f] for f in graph.candidates[run]] == ["one", "two"]
 
 
+def test_pointers_behind_library_code_propose_what_is_taken_with_their_type() -> None:
+    pointed = unit(function("one"), function("two"), taken=(("one", "int ()"), ("two", "int (long)")))
+    kept = replace(unit(), through=[("int (Any)", "int (Any, Any)"), ("int (Any, Any)", "int ()")])
+    graph = build([unit(function("run", indirect="int (Any)")), pointed, kept])
+    assert [graph.names[f] for f in graph.candidates[graph.number["run"]]] == ["one"]
+
+
 def test_an_edge_seen_at_run_time_is_added_only_where_no_call_explains_it() -> None:
     graph: Graph = [[1], [2], [], []]
     assert add_observed(graph, [(0, 1), (0, 2), (1, 3)]) == {(1, 3)}

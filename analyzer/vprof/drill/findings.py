@@ -15,8 +15,8 @@ from vprof.drill.loop import Drill, Step
 from vprof.drill.wakers import unmeasured
 from vprof.path.path_tree import display_names
 from vprof.path.queued import while_queued
-from vprof.tables.kinds import CPU_WAITS, L_BUSY, L_QUEUE, L_UNKNOWN, MEANWHILE, PSEUDO, WAKER
-from vprof.tables.model import Float, Int64
+from vprof.tables.kinds import CPU_WAITS, L_BODY, L_BUSY, L_QUEUE, L_UNKNOWN, MEANWHILE, PSEUDO, WAKER
+from vprof.tables.model import NONE, Float, Int64
 from vprof.trace.usable import rows_of
 from vprof.variance import statistics
 from vprof.variance.analysis import Analysis
@@ -70,6 +70,7 @@ class Finding:
                       the factor has no more of the variance than of the execution; it is shown and not confirmed
     `spread`          the standard deviation of its time by the mean
     `explains`        the other factors that pass their variance on to it (variance/chains.py)
+    `unfollowed`      "file:line" of its calls through pointers of which no callee is known, if nothing below it is on
     """
 
     factor: Factor
@@ -88,6 +89,7 @@ class Finding:
     is_steady: bool = False
     spread: float = 0.0
     explains: list[str] = field(default_factory=list)
+    unfollowed: list[str] = field(default_factory=list)
 
     @property
     def is_waiting(self) -> bool:
@@ -196,9 +198,20 @@ def findings(fresh: Analysis, factors: list[Factor], last: Step, min_share: floa
                 is_small=again and not material,
                 is_steady=sure and steady,
                 spread=nature.spread,
+                unfollowed=_unfollowed(fresh, factor),
             )
         )
     return found
+
+
+def _unfollowed(analysis: Analysis, factor: Factor) -> list[str]:
+    tree, places = analysis.tree, set[str]()
+    for x in {x for pair in factor.instances for x in pair}:
+        if any(tree.paths.function[child] != NONE for child in tree.children[x]):
+            return []
+        frame = int(tree.paths.parent[x]) if tree.paths.pseudo[x] == L_BODY else x
+        places.update(analysis.trace.program.unfollowed.get(int(tree.paths.function[frame]), ()))
+    return sorted(places)
 
 
 def simultaneous(shares: ShareIntervals, factors: list[Factor]) -> list[tuple[float, float]]:

@@ -12,11 +12,13 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from typing import TypeVar
 
 from vprof.errors import VprofError
 from vprof.program.metadata import Unit, distinct, uncollected
 
 Graph = list[list[int]]
+T = TypeVar("T", int, str)
 
 
 UNPLANNED = "unplanned"
@@ -34,7 +36,8 @@ class CallGraph:
     f do not count for heights, because it does not return or a descriptor's `ignore_for_height` names it.
     `definitions[f]` is "file:line", or "" if no unit defines f. `numbered[f]`: call number -> (function named there,
     line), for the calls that f tells apart; none if its copies do so differently. `meant[m]`: the methods that a
-    virtual call of m may mean, for methods that are called so.
+    virtual call of m may mean, for methods that are called so. `unfollowed[f]`: "file:line" of the calls through
+    pointers for which no unit takes an address of that type.
     """
 
     number: dict[str, int] = field(default_factory=dict)
@@ -47,6 +50,7 @@ class CallGraph:
     virtual: Graph = field(default_factory=list)
     numbered: list[dict[int, tuple[int, int]]] = field(default_factory=list)
     meant: dict[int, list[int]] = field(default_factory=dict)
+    unfollowed: dict[int, list[str]] = field(default_factory=dict)
 
     def add(self, id_: str, name: str) -> int:
         """The number of a function, new if it is seen for the first time."""
@@ -92,7 +96,8 @@ def build(units: Iterable[Unit]) -> CallGraph:
 def _built(units: Iterable[Unit]) -> CallGraph:
     graph = CallGraph()
     taken: dict[str, set[int]] = defaultdict(set)
-    indirect: dict[int, set[str]] = defaultdict(set)
+    through: dict[str, set[str]] = defaultdict(set)
+    indirect: dict[int, set[tuple[str, str]]] = defaultdict(set)
     virtual: dict[int, set[int]] = defaultdict(set)
     overriding: dict[int, set[int]] = defaultdict(set)
     copies: dict[int, dict[int, tuple[int, int]]] = {}
@@ -110,12 +115,14 @@ def _built(units: Iterable[Unit]) -> CallGraph:
         globs.update(unit.ignore_for_height)
         for id_, type_ in unit.taken:
             taken[type_].add(graph.number[id_])
+        for type_, to in unit.through:
+            through[type_].add(to)
         for method, overridden in unit.overrides:
             overriding[graph.number[overridden]].add(graph.number[method])
     for function in functions:
         f = graph.number[function.id]
         graph.calls[f] += [graph.number[callee] for callee, _ in function.calls]
-        indirect[f].update(type_ for type_, _ in function.indirect)
+        indirect[f].update((type_, f"{function.file}:{line}") for type_, line in function.indirect)
         virtual[f].update(graph.number[method] for method, _ in function.virtual)
         numbered = {number: (graph.number[callee], line) for number, callee, line in function.numbered}
         if copies.setdefault(f, numbered) != numbered:
@@ -126,32 +133,55 @@ def _built(units: Iterable[Unit]) -> CallGraph:
             graph.ignored[f] = True
     _resolve_virtual(graph, virtual, overriding)
     graph.calls = [sorted(set(callees)) for callees in graph.calls]
-    for f, types in indirect.items():
-        by_type = {callee for type_ in types for callee in taken[type_]}
-        graph.candidates[f] = sorted(by_type.union(graph.virtual[f]))
+    _resolve_pointers(graph, indirect, taken, through, overriding)
     return graph
 
 
-def _resolve_virtual(graph: CallGraph, virtual: dict[int, set[int]], overriding: dict[int, set[int]]) -> None:
-    """A virtual call means the method it names or one that overrides it, in any unit, at any remove.
+def _resolve_pointers(
+    graph: CallGraph,
+    indirect: dict[int, set[tuple[str, str]]],
+    taken: dict[str, set[int]],
+    through: dict[str, set[str]],
+    overriding: dict[int, set[int]],
+) -> None:
+    """A call through a pointer may mean what is taken with its type, also behind the library's code. `indirect`: by
+    function, (type, place) of the calls."""
+    candidates: dict[str, set[int]] = {}
+    for f, called in indirect.items():
+        for type_ in {type_ for type_, _ in called} - candidates.keys():
+            types = _reachable_in(through, type_)
+            candidates[type_] = {m for t in types for g in taken[t] for m in _meant(graph, overriding, g)}
+        graph.candidates[f] = sorted(set(graph.virtual[f]).union(*(candidates[type_] for type_, _ in called)))
+        if places := sorted({place for type_, place in called if not candidates[type_]}):
+            graph.unfollowed[f] = places
 
-    What no unit defines (a pure method) is no candidate if anything else is. A single candidate is a direct call.
-    """
-    meant = graph.meant
+
+def _meant(graph: CallGraph, overriding: dict[int, set[int]], method: int) -> list[int]:
+    """The function itself, or what a virtual call of it may mean. What no unit defines (a pure method) is no candidate
+    if anything else is."""
+    if method not in graph.meant:
+        if method not in overriding:
+            return [method]
+        family = _reachable_in(overriding, method)
+        graph.meant[method] = sorted(m for m in family if graph.definitions[m]) or [method]
+    return graph.meant[method]
+
+
+def _resolve_virtual(graph: CallGraph, virtual: dict[int, set[int]], overriding: dict[int, set[int]]) -> None:
+    """A virtual call means the method it names or one that overrides it, in any unit, at any remove. A single candidate
+    is a direct call."""
     for f, methods in virtual.items():
         several: set[int] = set()
         for method in methods:
-            if method not in meant:
-                family = _reachable_in(overriding, method)
-                meant[method] = sorted(m for m in family if graph.definitions[m]) or [method]
-            if len(meant[method]) == 1:
-                graph.calls[f] += meant[method]
+            meant = _meant(graph, overriding, method)
+            if len(meant) == 1:
+                graph.calls[f] += meant
             else:
-                several.update(meant[method])
+                several.update(meant)
         graph.virtual[f] = sorted(several)
 
 
-def _reachable_in(edges: dict[int, set[int]], start: int) -> set[int]:
+def _reachable_in(edges: dict[T, set[T]], start: T) -> set[T]:
     seen = {start}
     todo = [start]
     while todo:
@@ -304,6 +334,16 @@ def probed_children(graph: CallGraph, calls: Graph, f: int) -> dict[int, int]:
     Each with the function that calls it there: f, or one without a site, by as few calls as can be. Functions without
     source have nothing below them and no site: they do not count; error and exit functions (`ignored`) neither.
     """
+    return _entered_next(graph, calls, f)[0]
+
+
+def unfollowed_calls(graph: CallGraph, calls: Graph, f: int) -> list[str]:
+    """Where f, or a function without a site that it enters next, calls through a pointer what nobody knows."""
+    return sorted({place for g in _entered_next(graph, calls, f)[1] for place in graph.unfollowed.get(g, ())})
+
+
+def _entered_next(graph: CallGraph, calls: Graph, f: int) -> tuple[dict[int, int], list[int]]:
+    """What probed_children says, and f with the functions that are looked through."""
     seen: set[int] = set()
     queue = [f]
     children: dict[int, int] = {}
@@ -316,4 +356,4 @@ def probed_children(graph: CallGraph, calls: Graph, f: int) -> dict[int, int]:
                 children[callee] = caller
             else:
                 queue.append(callee)
-    return children
+    return children, queue

@@ -44,6 +44,7 @@ _UNIT = table_of(
     {"unit": TEXT, "language": TEXT, "status": TEXT, "reason": TEXT},
     may={
         "taken": list_of(row_of(whole(0, (1 << 31) - 1), TEXT)),
+        "through": list_of(row_of(TEXT, TEXT)),
         "matched": list_of(TEXT),
         "ignore_for_height": list_of(TEXT),
     },
@@ -88,7 +89,8 @@ class Symbol(NamedTuple):
 class Unit:
     """One translation unit. `switch_addr` is the link-time address of its first switch byte (0: it has none).
 
-    `taken` are (id, canonical type) of functions whose address is taken; `matched` are descriptor entries
+    `taken` are (id, canonical type) of functions whose address is taken; `through` are (canonical type, type of the
+    pointers through which the library's code calls that is called as the former); `matched` are descriptor entries
     ("table/position"); `overrides` are (id of the overriding method, id of the overridden one).
     """
 
@@ -104,6 +106,7 @@ class Unit:
     matched: list[str]
     ignore_for_height: list[str]
     overrides: Sequence[tuple[str, str]] = ()
+    through: Sequence[tuple[str, str]] = ()
 
 
 def read_program(path: Path) -> list[Unit]:
@@ -302,6 +305,7 @@ def _unit(chunk: _Chunk, texts: _Texts, source: str) -> Unit:
             taken=[(ids[index], type_) for index, type_ in raw.get("taken", [])],
             matched=list(raw.get("matched", [])),
             ignore_for_height=list(raw.get("ignore_for_height", [])),
+            through=[(type_, to) for type_, to in raw.get("through", [])],
             overrides=[(ids[method], ids[overridden]) for method, overridden in raw.get("overrides", [])],
         )
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, struct.error) as error:

@@ -61,6 +61,8 @@ def _function(function: dict[str, Any], roots: Sequence[str]) -> list[str]:
         rows.append(("recursion", f"{len(function['group'])} functions call each other: {_some(function['group'])}"))
     if function["comes_back"]:
         rows.append(("", f"calls that come back and do not count: {_some(function['comes_back'])}"))
+    if function["unfollowed"]:
+        rows.append(("pointers", f"no callee is known of the calls at {_some(function['unfollowed'])}"))
     below = f"{big(function['paths_below'])} below"
     if roots:
         rows.append(("paths", f"{big(function['paths_from_root'])} from {_some(roots, _ROOTS)}; {below}"))

@@ -109,6 +109,7 @@ def finding_json(finding: Finding, explained: float = 1.0) -> dict[str, Any]:
         "is_steady": finding.is_steady,
         "spread": finding.spread,
         "explains": finding.explains,
+        "unfollowed": finding.unfollowed,
     }
 
 
@@ -176,6 +177,9 @@ def _details(finding: dict[str, Any]) -> list[str]:
         lines.append(f"waiting: {finding['waiting']:.0%} of it" + (f", meanwhile {on}" if on else ""))
     if (finding["inherent"] or 0) >= 0.05:
         lines.append(f"differs between types of intervals: {finding['inherent']:.0%} of it")
+    if finding.get("unfollowed"):
+        where = _some(finding["unfollowed"])
+        lines.append(f"part of it is what it calls through pointers at {where}: no callee is known there")
     if (finding.get("probes") or 0) >= MOSTLY:
         lines.append(f"mostly the cost of probes: {finding['probes']:.0%} of its time")
     if finding["ci95_reason"] and not finding.get("few_intervals"):

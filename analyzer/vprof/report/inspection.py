@@ -16,7 +16,8 @@ The reports are plain data, schema `vprof-callgraph/1` (report/callgraph.py has 
                 names of its recursive group, itself included, [] if none), comes_back (callees whose calls do not
                 count, since they come back), paths_from_root (null without roots), paths_below,
                 children [{name, place, how, via}]: what a drill switches on; `via` has no site, or is null
-                callees, callers [{name, place, how}]
+                callees, callers [{name, place, how}]; unfollowed ["file:line"]: calls through pointers of which
+                no callee is known
 
 `how` is direct, observed (only seen at run time), virtual (the call may mean it) or pointer (its address is taken with
 the type of the call). Paths are counted with recursive groups as one, as exact integers.
@@ -216,6 +217,7 @@ def _function(inspection: Inspection, f: int) -> dict[str, Any]:
         "paths_below": callgraph.call_paths(calls, [f]),
         "children": [_child(inspection, f, child, entered[child]) for child in children],
         "callees": [_edge(inspection, f, g, g) for g in sorted(callees, key=inspection.keys.__getitem__)],
+        "unfollowed": graph.unfollowed.get(f, []),
         "callers": [_edge(inspection, g, f, g) for g in sorted(inspection.callers[f], key=inspection.keys.__getitem__)],
     }
 

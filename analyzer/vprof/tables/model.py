@@ -137,7 +137,8 @@ class Program:
     `complete[f]`: all children of f were on, so time outside them is body(f), not rest(f). `switchable[f]`: f has a
     site and is no error or exit function (None: true of all), so the planner may propose it. `call_graph`: the direct
     calls and the edges observed at run time alone (None: `calls` holds no others). `group_size[f]`: how many functions
-    call each other with f among them, 1 if none (None: heights were given).
+    call each other with f among them, 1 if none (None: heights were given). `unfollowed[f]`: "file:line" of calls
+    through pointers, of functions that were on and of those without a site below them, of which no callee is known.
     """
 
     functions: list[str]
@@ -150,6 +151,7 @@ class Program:
     switchable: Bool | None = None
     call_graph: list[list[int]] | None = None
     group_size: Int32 | None = None
+    unfollowed: dict[int, list[str]] = field(default_factory=dict)
 
     def in_group(self, f: int) -> int:
         """The size of the recursive group of f, 1 if it has none."""

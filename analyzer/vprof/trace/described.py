@@ -101,9 +101,9 @@ def describe(sites: Sites, on: Int64, observed: list[tuple[int, int]], entries: 
     `on` are site numbers, `observed` (caller, callee) frames that nested, `entries` outermost functions of threads.
 
     A function is *complete* when its probe was on and so were those of all functions with a site that it enters next:
-    by direct calls, by observed ones, by pointers whose type has candidates. Functions without a site (external, small,
-    excluded) are looked through, not asked for. Calls into functions that the graph ignores do not count for heights;
-    those that were observed do first.
+    by direct calls, by observed ones, by pointers; it is not where it calls through a pointer what nobody knows.
+    Functions without a site (external, small, excluded) are looked through, not asked for. Calls into functions that
+    the graph ignores do not count for heights; those that were observed do first.
     The root height is that of the highest function above an outermost one, since the entry function of a thread may
     be off.
     """
@@ -116,6 +116,8 @@ def describe(sites: Sites, on: Int64, observed: list[tuple[int, int]], entries: 
     above = callgraph.ancestors(counted, {int(f) for f in entries})
     is_on = _functions_on(sites, on)
     children = {int(f): callgraph.probed_children(graph, calls, int(f)) for f in np.flatnonzero(is_on)}
+    unfollowed = {f: places for f in children if (places := callgraph.unfollowed_calls(graph, calls, f))}
+    complete = [f in children and f not in unfollowed and all(is_on[c] for c in children[f]) for f in range(len(is_on))]
     program = Program(
         functions=graph.names,
         definitions=graph.definitions,
@@ -123,10 +125,11 @@ def describe(sites: Sites, on: Int64, observed: list[tuple[int, int]], entries: 
         height=height,
         root_height=max((int(height[f]) for f in above), default=0),
         on=is_on,
-        complete=np.array([f in children and all(is_on[c] for c in children[f]) for f in range(len(is_on))], np.bool_),
+        complete=np.array(complete, np.bool_),
         switchable=np.array(graph.sited, np.bool_) & ~np.array(graph.ignored, np.bool_),
         call_graph=calls,
         group_size=group_sizes(with_observed(counted, seen)),
+        unfollowed=unfollowed,
     )
     return program, _recursion(counted, callgraph.reachable(calls, map(int, entries)), program.functions)
 

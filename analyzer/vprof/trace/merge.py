@@ -7,6 +7,7 @@ share a clock.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, TypeVar
@@ -131,6 +132,7 @@ def _programs(programs: list[Program]) -> tuple[Program, list[Int64]]:
     on, complete, switchable = (np.ones(n, np.int8) * NONE for _ in range(3))
     calls: list[set[int]] = [set() for _ in keys]
     graph: list[set[int]] = [set() for _ in keys]
+    unfollowed: dict[int, set[str]] = defaultdict(set)
     for q, new in zip(programs, maps, strict=True):
         np.maximum.at(height, new, q.height)
         np.maximum.at(group_size, new, 1 if q.group_size is None else q.group_size)
@@ -139,6 +141,8 @@ def _programs(programs: list[Program]) -> tuple[Program, list[Int64]]:
         on[new] = q.on
         complete[new] = q.complete
         switchable[new] = 1 if q.switchable is None else q.switchable
+        for f, places_of in q.unfollowed.items():
+            unfollowed[int(new[f])].update(places_of)
         for joined, old in ((calls, q.calls), (graph, q.calls if q.call_graph is None else q.call_graph)):
             for f, callees in enumerate(old):
                 joined[new[f]].update(int(new[c]) for c in callees)
@@ -156,6 +160,7 @@ def _programs(programs: list[Program]) -> tuple[Program, list[Int64]]:
         switchable=switchable == 1,
         call_graph=merged_graph,
         group_size=group_size,
+        unfollowed={f: sorted(where) for f, where in unfollowed.items()},
     )
     return merged, maps
 
