@@ -58,22 +58,29 @@ static std::ifstream open_regular(const std::string &path) {
   return file;
 }
 
-std::optional<std::string> read_unit_metadata(const std::string &path) {
+std::vector<std::optional<std::string>> read_sections(const std::string &path,
+                                                      const std::vector<const char *> &wanted) {
+  std::vector<std::optional<std::string>> contents(wanted.size());
   std::ifstream file = open_regular(path);
-  if (!file.is_open()) return std::nullopt;
+  if (!file.is_open()) return contents;
   const uint64_t file_size = static_cast<uint64_t>(file.tellg());
   Elf64_Ehdr header;
   if (!read_at(file, 0, &header, sizeof header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
       header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_shentsize != sizeof(Elf64_Shdr))
-    return std::nullopt;
+    return contents;
   std::vector<Elf64_Shdr> sections(header.e_shnum);
   if (sections.empty() || header.e_shstrndx >= sections.size() ||
       !read_at(file, header.e_shoff, sections.data(), sections.size() * sizeof(Elf64_Shdr)))
-    return std::nullopt;
+    return contents;
   const std::optional<std::string> names = read_section(file, file_size, sections[header.e_shstrndx]);
-  if (!names) return std::nullopt;
-  std::optional<std::string> units = find_section(file, file_size, sections, *names, ".vprof_meta");
-  const std::optional<std::string> texts = find_section(file, file_size, sections, *names, ".vprof_text");
+  for (size_t i = 0; names && i < wanted.size(); ++i)
+    contents[i] = find_section(file, file_size, sections, *names, wanted[i]);
+  return contents;
+}
+
+std::optional<std::string> read_unit_metadata(const std::string &path) {
+  auto sections = read_sections(path, {".vprof_meta", ".vprof_text"});
+  std::optional<std::string> &units = sections[0], &texts = sections[1];
   if (units && texts) *units += chunk_of_texts(*texts);
   return units;
 }

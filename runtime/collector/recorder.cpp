@@ -13,6 +13,7 @@
 namespace vprof {
 
 constexpr const char *kCollectorVersion = "0.1.0";
+constexpr size_t kMostName = 500;
 
 std::string sites_on(const unsigned char *switches, uint32_t sites_used) {
   JsonArray ranges;
@@ -43,6 +44,8 @@ std::string Recorder::begin_file(const std::string &path) {
   modules_told_ = 0;
   labels_told_.assign(LabelTable::kMaxLabels + 1, false);
   labels_complete_ = 0;
+  stacks_told_.assign(StackTable::kMaxStacks + 1, false);
+  stacks_complete_ = 0;
   announce_session();
   anchor();
   announce();
@@ -95,7 +98,10 @@ std::optional<Recorder::Metadata> Recorder::read_metadata(const std::string &pat
 
 void Recorder::announce_module(uint32_t index) {
   const KnownModule &m = modules_->known()[index];
-  if (metadata_.size() <= index) metadata_.push_back(read_metadata(m.path));
+  if (metadata_.size() <= index) {
+    metadata_.push_back(read_metadata(m.path));
+    symbols_.push_back(Symbols::of(m.path));
+  }
   const std::optional<Metadata> &metadata = metadata_[index];
   const char *state = !m.mapped ? "unaligned" : metadata ? "mapped" : "no-metadata";
   event(JsonObject()
@@ -118,6 +124,20 @@ void Recorder::announce_label(uint32_t number) {
   event(JsonObject().add("event", "label").add("number", number).add("text", copy));
 }
 
+// Its functions, the innermost first; of code without symbols the address.
+void Recorder::announce_stack(uint32_t number) {
+  CallStack stack;
+  if (stacks_told_[number] || !arena_->stacks.get(number, &stack)) return;
+  stacks_told_[number] = true;
+  JsonArray functions;
+  for (uint32_t i = 0; i < stack.count; ++i) {
+    const uint32_t module = module_of(stack.places[i]);
+    const std::string name = module < symbols_.size() ? symbols_[module].name_at(address_of(stack.places[i])) : "";
+    functions.add("[" + std::to_string(std::min(module, kMaxModules)) + "," + quoted(name.substr(0, kMostName)) + "]");
+  }
+  event(JsonObject().add("event", "stack").add("number", number).raw("functions", functions.str()));
+}
+
 void Recorder::announce() {
   const uint32_t modules = static_cast<uint32_t>(modules_->refresh().size());
   if (writer_.is_open())
@@ -127,6 +147,8 @@ void Recorder::announce() {
   if (!writer_.is_open()) return;
   for (uint32_t n = labels_complete_ + 1; n <= arena_->labels.last(); ++n) announce_label(n);
   while (labels_complete_ < LabelTable::kMaxLabels && labels_told_[labels_complete_ + 1]) ++labels_complete_;
+  for (uint32_t n = stacks_complete_ + 1; n <= arena_->stacks.last(); ++n) announce_stack(n);
+  while (stacks_complete_ < StackTable::kMaxStacks && stacks_told_[stacks_complete_ + 1]) ++stacks_complete_;
 }
 
 void Recorder::anchor_if_due() {

@@ -13,6 +13,7 @@
 #include "latencies.h"
 #include "module_table.h"
 #include "session_files.h"
+#include "symbols.h"
 #include "trace_writer.h"
 
 namespace vprof {
@@ -76,6 +77,7 @@ class Recorder {
   void announce_module(uint32_t index);
   void announce_plan();
   void announce_label(uint32_t number);
+  void announce_stack(uint32_t number);
   void anchor();
   struct Metadata {
     std::string bytes;
@@ -100,8 +102,11 @@ class Recorder {
   uint32_t modules_acked_ = 0;
   // By module, kept: a file begun under load must not wait until tens of MB are read and summed.
   std::vector<std::optional<Metadata>> metadata_;
+  std::vector<Symbols> symbols_;
   std::vector<bool> labels_told_;
   uint32_t labels_complete_ = 0;  // all labels up to here are told
+  std::vector<bool> stacks_told_;
+  uint32_t stacks_complete_ = 0;
 };
 
 // From one anchor to the next in a file of that age: at first a second, later a 64th of the age, at most a minute.

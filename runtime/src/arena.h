@@ -1,8 +1,8 @@
 // The layout of a session's shared memory (SESSION.md): the file `arena`, mapped MAP_SHARED by the collector and every
 // process.
 //
-//     arena    = header | module table | label table | object table | slot 0 + ring 0 | slot 1 + ring 1 | ...
-//     switches = one byte per site number (TRACE_FORMAT.md section 3)
+//     arena    = header | module table | label table | stack table | object table | slot 0 + ring 0 | slot 1 + ring 1 |
+//     ... switches = one byte per site number (TRACE_FORMAT.md section 3)
 //
 // The collector makes both files, fully allocated and zero but for header and frames; processes only
 // map them. Offsets, not pointers: every process has its own addresses. A process may die between any two stores;
@@ -22,10 +22,11 @@
 #include "labels.h"
 #include "objects.h"
 #include "ring.h"
+#include "stack_table.h"
 
 namespace vprof {
 
-constexpr char kArenaMagic[8] = {'V', 'P', 'R', 'O', 'F', 'A', 'R', '5'};
+constexpr char kArenaMagic[8] = {'V', 'P', 'R', 'O', 'F', 'A', 'R', '6'};
 constexpr uint32_t kPage = 4096;
 constexpr uint32_t kMaxFrames = 1024;
 constexpr uint32_t kMaxModules = 256;
@@ -166,8 +167,10 @@ struct Arena {
   std::atomic<uint32_t> sites_used;          // bytes of `switches` given to modules
   std::atomic<uint64_t> anonymous_mappings;  // shared ones, numbered as they are made (mapping_interpose.cpp)
   std::atomic<uint32_t> without_room;        // processes that stay dormant: their limits leave no room (lifecycle.cpp)
+  alignas(64) std::atomic<uint64_t> stacks_paid;  // ticks: until then is paid for stacks (wait_stacks.h)
   alignas(64) Module modules[kMaxModules];
   LabelTable labels;
+  StackTable stacks;
   ObjectTable objects;
 
   static size_t slots_offset() { return round_to_page(sizeof(Arena)); }

@@ -95,6 +95,12 @@ constexpr uint32_t held_aux(ObjectClass cls) {
   return kHeld | static_cast<uint32_t>(cls);
 }
 
+// TRACE_FORMAT.md section 2.7: STACK. w1: number of the stack, and above it the ticks waited.
+constexpr uint32_t kStack = 2 << 8;
+constexpr uint32_t kStackOfRelease = 1;
+constexpr unsigned kStackNumberBits = 16;
+constexpr unsigned kWaitedBits = 47;  // of a longer wait, which no machine lives to see, no stack is taken
+
 // TRACE_FORMAT.md section 2.4: w1 of OBJECT after INTERVAL_BEGIN where the program knew no time.
 constexpr int64_t kNotCreated = INT64_MIN;
 

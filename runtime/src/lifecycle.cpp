@@ -22,6 +22,7 @@
 #include "restriction.h"
 #include "shadow_stack.h"
 #include "stacks.h"
+#include "wait_stacks.h"
 
 namespace vprof {
 
@@ -160,6 +161,7 @@ bool attach(const char *directory) {
   end_slots_of_former_program();
   prepare_off_cpu();
   prepare_entry();
+  prepare_wait_stacks();
   if (syscall(SYS_gettid) == getpid()) t_stack = main_stack();
   pthread_atfork(before_fork, nullptr, in_forked_child);
   return true;

@@ -19,8 +19,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "restriction.h"
-#include "session.h"
+#include "wait_stacks.h"
+
+extern "C" __attribute__((visibility("default"))) void __vprof_register(unsigned char *start, unsigned char *stop);
 
 namespace vprof {
 namespace {
@@ -31,11 +35,27 @@ constexpr uint64_t kLockPatience_ns = 1000000000;
 constexpr uint64_t kAckPatience_ns = 60000000000;
 constexpr uint64_t kFreshHeartbeat_ns = 5000000000;  // a disk may hold the collector up
 
-// Where the module with `address` lies: fills path and link-time address.
+// Where the module with `address` lies: fills path and link-time address, and where its code is.
 struct Search {
   uintptr_t address;
   Module *module;
+  uintptr_t bias, code_low, code_high;
+  bool is_ours;  // libvprof itself: nobody asks where in it a thread waits
 };
+
+void find_code(const dl_phdr_info *info, Search *search) {
+  const uintptr_t own = reinterpret_cast<uintptr_t>(&__vprof_register);
+  search->bias = info->dlpi_addr;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr) &segment = info->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
+    const uintptr_t low = info->dlpi_addr + segment.p_vaddr, high = low + segment.p_memsz;
+    search->code_low = search->code_high == 0 ? low : std::min(search->code_low, low);
+    search->code_high = std::max(search->code_high, high);
+  }
+  const bool is_program = info->dlpi_name[0] == '\0';
+  search->is_ours = !is_program && own >= search->code_low && own < search->code_high;
+}
 
 int visit_module(dl_phdr_info *info, size_t, void *data) {
   Search *search = static_cast<Search *>(data);
@@ -44,6 +64,7 @@ int visit_module(dl_phdr_info *info, size_t, void *data) {
     const uintptr_t start = info->dlpi_addr + segment.p_vaddr;
     if (segment.p_type != PT_LOAD || search->address < start || search->address >= start + segment.p_memsz) continue;
     search->module->section_addr = search->address - info->dlpi_addr;
+    find_code(info, search);
     const char *name = info->dlpi_name[0] != '\0' ? info->dlpi_name : "/proc/self/exe";
     char path[PATH_MAX];
     if (realpath(name, path) != nullptr && strlen(path) < sizeof search->module->path)
@@ -53,9 +74,9 @@ int visit_module(dl_phdr_info *info, size_t, void *data) {
   return 0;
 }
 
-void describe(unsigned char *start, unsigned char *stop, Module &m) {
+Search describe(unsigned char *start, unsigned char *stop, Module &m) {
   m.count = static_cast<uint32_t>(stop - start);
-  Search search = {reinterpret_cast<uintptr_t>(start), &m};
+  Search search = {reinterpret_cast<uintptr_t>(start), &m, 0, 0, 0, false};
   dl_iterate_phdr(visit_module, &search);
   struct stat st;
   if (m.path[0] != '\0' && stat(m.path, &st) == 0) {
@@ -65,6 +86,7 @@ void describe(unsigned char *start, unsigned char *stop, Module &m) {
   }
   const bool aligned = reinterpret_cast<uintptr_t>(start) % kPage == 0 && m.count % kPage == 0;
   m.state = aligned && memcmp(start, kSwitchMagic, sizeof kSwitchMagic) == 0 ? Module::kMapped : Module::kUnaligned;
+  return search;
 }
 
 // REQUIRES: the table is locked. `b` is ours.
@@ -157,12 +179,14 @@ extern "C" __attribute__((visibility("default"))) void __vprof_register(unsigned
   const int saved_errno = errno;
   Arena *arena = g_session.arena;
   Module described{};
-  describe(start, stop, described);
+  const Search found = describe(start, stop, described);
   Place place = {};
   if (lock_table(arena)) {
     place = find_or_append(arena, described);
     arena->module_lock.store(0, std::memory_order_release);
   }
+  if (place.entry != nullptr && !found.is_ours)
+    know_code(static_cast<uint32_t>(place.entry - arena->modules), found.code_low, found.code_high, found.bias);
   if (place.entry != nullptr && described.state == Module::kMapped) {
     mremap(g_session.switches + place.base, 0, described.count, MREMAP_MAYMOVE | MREMAP_FIXED, start);
     if (g_session.hold) wait_for_ack(arena, *place.entry);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "restriction.h"
+#include "wait_stacks.h"
 
 // The C library's registration (glibc 2.35 and later): where each thread's struct rseq is, and its size, 0 if there is
 // none.
@@ -103,9 +104,17 @@ static uint64_t off_ns_between(const Sample &a, const Sample &b) {
   return wall_ns > cpu_ns && cpu_ns < uint64_t{1} << 63 ? wall_ns - cpu_ns : 0;
 }
 
+// So many ns, between two samples.
+static uint64_t ticks_of(uint64_t ns, const Sample &a, const Sample &b) {
+  const uint64_t wall_ns = b.wall_ns - a.wall_ns;
+  return wall_ns == 0 ? 0
+                      : static_cast<uint64_t>(static_cast<double>(ns) * static_cast<double>(b.ticks - a.ticks) /
+                                              static_cast<double>(wall_ns));
+}
+
 struct Finding {
   uint64_t now;  // ticks
-  uint64_t off_ns;
+  uint64_t off_ns, off_ticks;
   uint32_t kinds;  // 0: nothing to tell
 };
 
@@ -122,7 +131,7 @@ static uint32_t kinds_between(const Sample &a, const Sample &b, uint64_t off_ns)
 static Finding find() {
   constexpr int kTries = 4;
   const int saved_errno = errno;
-  Finding found = {0, 0, 0};
+  Finding found = {0, 0, 0, 0};
   for (int i = 0; i < kTries; ++i) {
     arm();
     const uint32_t count = t_looks.count;
@@ -134,6 +143,7 @@ static Finding find() {
     ++t_looks.count;
     t_thread.look_by = sample.ticks + kLookTicks;
     found.off_ns = off_ns_between(before, sample);
+    found.off_ticks = ticks_of(found.off_ns, before, sample);
     found.kinds = kinds_between(before, sample, found.off_ns);
     break;
   }
@@ -153,6 +163,7 @@ uint64_t look(Slot *slot, uint32_t cause) {
   const uint32_t what = found.kinds & kOffBlocked ? found.kinds | cause : found.kinds;
   if (what != 0 && found.off_ns != 0)
     record(slot, make_record(Kind::kOffCpu, found.now, what, found.off_ns), Space::kNormal, found.now);
+  if ((what & cause) != 0) sample_wait(slot, found.off_ticks, found.now);
   return found.now;
 }
 

@@ -5,6 +5,7 @@
 
 #include "off_cpu.h"
 #include "signals.h"
+#include "wait_stacks.h"
 
 namespace vprof {
 
@@ -96,6 +97,7 @@ void write_blocked(const Wait &wait, Peer peer, uint64_t resumed) {
                            make_record(Kind::kObject, 0, 0, wait.object),
                            make_record(Kind::kPeer, peer_time, peer.flags, peer.uid)};
   record(slot, event, 3, Space::kNormal, resumed);
+  if (resumed > wait.began) sample_wait(slot, resumed - wait.began, resumed);
 }
 
 void finish_wait(const Wait &wait, int error, Trust trust) {
@@ -148,7 +150,7 @@ void finish_release_of_waited(const Release &release) {
   const uint64_t now = ticks();
   if (Stamp::has_time(release.stamp)) {
     write_held(release.cls, release.object, release.hold, Stamp::time(release.stamp, now));
-    return;
+    return sample_release(now);
   }
   ObjectEntry *entry = release.entry != nullptr ? release.entry : table().find(release.key);
   if (entry == nullptr || !has_waiters(entry)) return;
@@ -163,6 +165,7 @@ void release_with_time(ObjectClass cls, uint64_t object, bool remember) {
   if (entry == nullptr) return;
   const uint64_t now = ticks();
   entry->stamp.store(Stamp::with_time(own_uid(), now), std::memory_order_release);
+  if (has_waiters(entry)) sample_release(now);
   if (!is_held(cls)) return;
   const EndedHold hold = end_hold(key);
   if (has_waiters(entry)) write_held(cls, object, hold, now);

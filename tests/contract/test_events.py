@@ -36,6 +36,7 @@ SOUND: dict[str, dict[str, Any]] = {
     "stray": {"uid": 1, "ticks": 9},
     "thread_end": {"uid": 1, "ticks": 900, "written": 4, "stored": 4, "dropped": 0},
     "label": {"number": 1, "text": "pay"},
+    "stack": {"number": 1, "functions": [[0, "wait()"]]},
     "flip": {"before": 2, "after": 3, "on": [[200, 1]], "off": []},
     "mark": {"ticks": 5, "text": "slice on"},
     "plan": {"on": [[0, 100]]},

@@ -47,7 +47,7 @@ std::vector<Held> held_in(const DecodedTrace &trace, unsigned cls) {
   std::vector<Held> found;
   for (const auto &[uid, list] : trace.records)
     for (size_t i = 0; i < list.size(); ++i) {
-      if (list[i].kind != 0) continue;
+      if (list[i].kind != 0 || list[i].aux >> 8 != 1) continue;
       EXPECT_EQ(list[i + 1].kind, 7u);
       if (list[i].aux == (1 << 8 | cls)) found.push_back({uid, list[i].w1, list[i].time, list[i + 1].w1});
     }

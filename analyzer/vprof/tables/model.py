@@ -111,6 +111,21 @@ class Created:
 
 
 @dataclass(frozen=True)
+class WaitSamples:
+    """Where threads waited, whatever was on: `stack`, an index into `Trace.wait_stacks`, stands for `ns` of waiting of
+    an interval's own thread, for that interval. NONE as interval: it worked for nobody. ns 0: its thread released what
+    others waited for. A sample for every few milliseconds waited."""
+
+    interval: Int32
+    stack: Int32
+    ns: Int64
+
+    @classmethod
+    def none(cls) -> WaitSamples:
+        return cls(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int64))
+
+
+@dataclass(frozen=True)
 class Intervals:
     """One row per *finished* semantic interval, sorted by begin. `ignore`: keep it out of the statistics.
 
@@ -172,6 +187,7 @@ class Happened(TypedDict):
     invocations: Invocations
     wakeups: Wakeups
     created: Created
+    wait_samples: WaitSamples
 
 
 def nothing_happened() -> Happened:
@@ -184,6 +200,7 @@ def nothing_happened() -> Happened:
         ),
         "wakeups": Wakeups(none, none, empty, none, empty),
         "created": Created(none, empty, none, empty),
+        "wait_samples": WaitSamples.none(),
     }
 
 
@@ -227,6 +244,9 @@ class Trace:
     wakeups: Wakeups
     created: Created
     intervals: Intervals
+    wait_samples: WaitSamples = field(default_factory=WaitSamples.none)
+    wait_stacks: list[tuple[str, ...]] = field(default_factory=list)
+    """The names of functions, the outermost first; those without a name are left out."""
     root: str = ""
     """Its intervals are the outermost calls of this function; "": those that the program was annotated with."""
     has_sync: bool = True

@@ -17,8 +17,8 @@ from vprof.trace.records import (
     COUNT,
     CREATED,
     EXTENDED,
+    EXTENDED_SHIFT,
     HELD,
-    HELD_SHIFT,
     INTERVAL_BEGIN,
     LONG_DURATION,
     LONG_START,
@@ -30,6 +30,7 @@ from vprof.trace.records import (
     PEER_UNKNOWN,
     SITE_BITS,
     SPARSE,
+    STACK,
     TIMED,
 )
 
@@ -112,8 +113,14 @@ def is_sparse(kind: int, previous: int) -> bool:
 def is_hold(words: Int64, at: int, rest: int) -> bool:
     """A HELD record with the one that follows it. Its time is a moment of its thread, too."""
     head = words[at]
-    extended = kind_of(head) == EXTENDED and aux_of(head) >> HELD_SHIFT == HELD
+    extended = kind_of(head) == EXTENDED and aux_of(head) >> EXTENDED_SHIFT == HELD
     return extended and rest > 1 and kind_of(words[at + 2]) == OBJECT
+
+
+@helper
+def is_stack(head: int) -> bool:
+    """A STACK record: of the record before it, which has its time."""
+    return kind_of(head) == EXTENDED and aux_of(head) >> EXTENDED_SHIFT == STACK
 
 
 @helper

@@ -70,6 +70,7 @@ EVENTS: dict[str, Shape] = {
     "thread_end": table_of({"uid": _UID, "ticks": _TICKS, "written": _COUNT, "stored": _COUNT, "dropped": _COUNT}),
     "stray": table_of({"uid": _UID, "ticks": _TICKS}),
     "label": table_of({"number": whole(1, 2047), "text": TEXT}),
+    "stack": table_of({"number": whole(1, 2047), "functions": list_of(row_of(whole(0, 256), TEXT))}),
     "flip": table_of({"before": _TICKS, "after": _TICKS, "on": _ON, "off": _ON}),
     "mark": table_of({"ticks": _TICKS, "text": TEXT}),
     "plan": table_of({"on": _ON}),

@@ -26,6 +26,7 @@ from vprof.tables.model import (
     Program,
     Segments,
     Trace,
+    WaitSamples,
     Wakeups,
 )
 
@@ -40,6 +41,7 @@ def merge(traces: Sequence[Trace]) -> Trace:
     sites, site_maps = _names([t.call_sites for t in traces])
     types, type_maps = _names([t.types for t in traces])
     thread_at = _offsets(len(t.threads) for t in traces)
+    stack_at = _offsets(len(t.wait_stacks) for t in traces)
     segment_at = _offsets(len(t.segments.ts) for t in traces)
     begin = np.concatenate([t.intervals.begin for t in traces])
     rank = np.empty(len(begin), np.int64)
@@ -50,7 +52,7 @@ def merge(traces: Sequence[Trace]) -> Trace:
         _renumbered(t, *maps)
         for t, maps in zip(
             traces,
-            zip(function_maps, site_maps, type_maps, label_maps, thread_at, segment_at, strict=False),
+            zip(function_maps, site_maps, type_maps, label_maps, thread_at, segment_at, stack_at, strict=False),
             strict=False,
         )
     ]
@@ -67,6 +69,8 @@ def merge(traces: Sequence[Trace]) -> Trace:
         invocations=_join([p.invocations for p in parts], Invocations),
         wakeups=_join([p.wakeups for p in parts], Wakeups),
         created=_join([p.created for p in parts], Created),
+        wait_samples=_join([p.wait_samples for p in parts], WaitSamples),
+        wait_stacks=[stack for t in traces for stack in t.wait_stacks],
         intervals=Intervals(*(c[order] for c in vars(joined).values())),
         root=traces[0].root,
         has_sync=any(t.has_sync for t in traces),
@@ -175,7 +179,9 @@ def _labels(trace: Trace, new: Int64, foreign: int) -> Int64:
     return labels
 
 
-def _renumbered(t: Trace, function: Int64, site: Int64, type_: Int64, label: Int64, thread: int, segment: int) -> Trace:
+def _renumbered(
+    t: Trace, function: Int64, site: Int64, type_: Int64, label: Int64, thread: int, segment: int, stack: int
+) -> Trace:
     i32 = np.int32
     return replace(
         t,
@@ -196,6 +202,11 @@ def _renumbered(t: Trace, function: Int64, site: Int64, type_: Int64, label: Int
             segment=t.wakeups.segment + segment,
         ),
         created=replace(t.created, creator=_moved(t.created.creator, thread), thread=t.created.thread + thread),
+        wait_samples=replace(
+            t.wait_samples,
+            interval=label[t.wait_samples.interval].astype(i32),
+            stack=(t.wait_samples.stack + stack).astype(i32),
+        ),
         intervals=replace(
             t.intervals,
             type=type_[t.intervals.type].astype(i32),

@@ -48,6 +48,7 @@ from vprof.trace.remarks import Mended, remarks
 from vprof.trace.root import functions_named, outermost
 from vprof.trace.scan import Progress
 from vprof.trace.segments import BlockedWaits, cut
+from vprof.trace.wait_stacks import WaitStacks
 from vprof.trace.window import WHOLE, Window, read_window, rows_between
 
 WINDOW_RECORDS = 1 << 18
@@ -91,6 +92,7 @@ class Content:
     waits: BlockedWaits
     holds: Holds
     off: OffCpu
+    stacks: Int64
 
 
 class Windows:
@@ -109,8 +111,9 @@ class Windows:
         self._by_end = np.argsort(intervals.end, kind="stable")
         self._ends = intervals.end[self._by_end]
         self._call_sites = CallSites(scanned.sites.graph)
+        self._stacks = WaitStacks(scanned.file, scanned.clock)
         self._mended: dict[Window, Mended] = {}
-        self._bare = _bare(known, self._call_sites.names)
+        self._bare = replace(_bare(known, self._call_sites.names), wait_stacks=self._stacks.stacks)
 
     @property
     def size(self) -> int:
@@ -137,7 +140,7 @@ class Windows:
         scanned.file.release()
         calls = nested_calls(found.calls, window)
         waits = BlockedWaits.of(found.waits, window)
-        return Content(calls, waits, Holds.of(found.holds), read_off_cpu(found.offs, calls, window))
+        return Content(calls, waits, Holds.of(found.holds), read_off_cpu(found.offs, calls, window), found.stacks)
 
     def calls_of(self, root: str) -> Int64:
         """Columns (thread, begin, end) of the outermost calls of a function. Raises UsageError when there is none of
@@ -180,6 +183,7 @@ class Windows:
             invocations=_invocations(calls, function, site, labels, label),
             wakeups=wakeups(pieces, waits, content.holds, window.end),
             created=self._created_in(lives),
+            wait_samples=self._stacks.samples(content.stacks, window, labels, label),
             intervals=intervals,
         )
 

@@ -38,6 +38,7 @@ from vprof.trace.decode import (
     is_call,
     is_hold,
     is_sparse,
+    is_stack,
     is_wait,
     kind_of,
     lock_at,
@@ -305,7 +306,7 @@ def _scan_chunk(source: Source, chunk: Int64, asked: _Asked, found: _Tables) -> 
             if start < passed:
                 _span(found, thread, EXTENDED, start, t, 0, lock_at(words, at), 0)
         elif kind == EXTENDED:
-            count[_UNKNOWN] += 1
+            count[_UNKNOWN] += not is_stack(head)
         elif is_sparse(kind, previous):
             _keep(found, thread, head, t, word)
         if has_time(kind) and kind != LOST:

@@ -37,6 +37,7 @@ from vprof.trace.decode import (
     has_time,
     is_call,
     is_hold,
+    is_stack,
     is_wait,
     kind_of,
     lock_at,
@@ -49,7 +50,7 @@ from vprof.trace.decode import (
 )
 from vprof.trace.holds import H_OBJECT, H_RELEASE, H_SINCE, H_THREAD, lock_of
 from vprof.trace.nesting import SATURATED
-from vprof.trace.records import BLOCKED, EXTENDED, INVOCATION, LOST, OFF_CPU, SITE_BITS
+from vprof.trace.records import BLOCKED, EXTENDED, INVOCATION, LOST, OF_RELEASE, OFF_CPU, SITE_BITS
 from vprof.trace.scan import C_AT, C_BASE, C_BEFORE, C_COUNT, C_LAST, C_RECORD, C_THREAD, FOREVER, NEVER, Scan
 
 
@@ -89,14 +90,19 @@ O_THREAD, O_BEFORE, O_STOP, O_BITS, O_NS = range(5)
 """Columns of a table of times off the CPU: the last record before it, when it was noticed, what for, how long."""
 
 
+K_THREAD, K_TIME, K_RELEASE, K_WORD = range(4)
+"""Columns of a table of samples of where threads wait: the time of the thread's record before it; w1."""
+
+
 @dataclass(frozen=True)
 class RawContent:
-    """`waits`: columns W_*. `holds`: columns H_* of holds.py. `offs`: columns O_*."""
+    """`waits`: columns W_*. `holds`: columns H_* of holds.py. `offs`: columns O_*. `stacks`: columns K_*."""
 
     calls: PostOrder
     waits: Int64
     holds: Int64
     offs: Int64
+    stacks: Int64
 
 
 def open_frames(scan: Scan, clock: Clock, events: list[dict[str, Any]], file_end: int) -> Int64:
@@ -189,23 +195,28 @@ class _Found(NamedTuple):
     waits: Int64
     holds: Int64
     offs: Int64
+    stacks: Int64
     used: Int64
     row: Int64
 
 
-_N_CALLS, _N_WAITS, _N_HOLDS, _N_OFFS, _LINE = range(5)
+_N_CALLS, _N_WAITS, _N_HOLDS, _N_OFFS, _N_STACKS, _LINE = range(6)
 """Also counted: the line of the clock that was needed last."""
 
 
 @kernel
-def _unpack(source: Source, wanted: _Wanted, peers: _Peers, calls: PostOrder) -> tuple[int, tuple[Int64, Int64, Int64]]:
-    """Fills the columns of `calls`; returns their number, and tables of waits, holds and times off the CPU."""
+def _unpack(
+    source: Source, wanted: _Wanted, peers: _Peers, calls: PostOrder
+) -> tuple[int, tuple[Int64, Int64, Int64, Int64]]:
+    """Fills the columns of `calls`; returns their number, and tables of waits, holds, times off the CPU and samples of
+    stacks."""
     found = _Found(
         calls,
         np.zeros((64, 9), np.int64),
         np.zeros((64, 4), np.int64),
         np.zeros((64, 5), np.int64),
-        np.zeros(5, np.int64),
+        np.zeros((64, 4), np.int64),
+        np.zeros(6, np.int64),
         np.zeros(8, np.int64),
     )
     for thread in range(len(wanted.first)):
@@ -220,6 +231,7 @@ def _unpack(source: Source, wanted: _Wanted, peers: _Peers, calls: PostOrder) ->
         found.waits[: count[_N_WAITS]],
         found.holds[: count[_N_HOLDS]],
         found.offs[: count[_N_OFFS]],
+        found.stacks[: count[_N_STACKS]],
     )
 
 
@@ -232,6 +244,7 @@ def _roomy(found: _Found, more: int) -> _Found:
         roomy(found.waits, count[_N_WAITS], more),
         roomy(found.holds, count[_N_HOLDS], more),
         roomy(found.offs, count[_N_OFFS], more),
+        roomy(found.stacks, count[_N_STACKS], more),
         count,
         found.row,
     )
@@ -269,6 +282,8 @@ def _unpack_chunk(source: Source, chunk: Int64, end: int, peers: _Peers, found: 
                 _off(found, thread, recorded, t, aux, off_ns(word))
             if kind != LOST and not held:
                 recorded = t
+        elif is_stack(head):
+            _stack(found, thread, t, aux & OF_RELEASE, word)
         previous = kind
     count[_N_CALLS], count[_LINE] = n, line
     return bool(t < end)
@@ -320,6 +335,13 @@ def _off(found: _Found, thread: int, before: int, stop: int, bits: int, ns: int)
     row = found.offs[found.used[_N_OFFS]]
     row[O_THREAD], row[O_BEFORE], row[O_STOP], row[O_BITS], row[O_NS] = thread, before, stop, bits, ns
     found.used[_N_OFFS] += 1
+
+
+@helper
+def _stack(found: _Found, thread: int, t: int, release: int, word: int) -> None:
+    row = found.stacks[found.used[_N_STACKS]]
+    row[K_THREAD], row[K_TIME], row[K_RELEASE], row[K_WORD] = thread, t, release, word
+    found.used[_N_STACKS] += 1
 
 
 @helper

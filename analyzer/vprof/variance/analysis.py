@@ -34,6 +34,7 @@ from vprof.variance.probe_cost import MOSTLY, ProbeCost, ProbeTimes
 from vprof.variance.single_times import SingleTimes
 from vprof.variance.sums import CallCounts, Sums, TypedTree
 from vprof.variance.variance_tree import VarianceTree
+from vprof.variance.wait_stacks import WhereItWaits
 from vprof.variance.wakers import Waker
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class Analysis:
     `next` are the functions to switch on, `expansions` why: of the k best factors that are no end points.
     `blocked_ns`: what the intervals waited for (blocked.py), by cause; `unknown` is where waits end without anybody
     known to have ended them, most time first; `wakers` are the threads that were waited for while nothing of theirs was
-    on.
+    on. `where_it_waits`: the call stacks in which the intervals waited, whatever was on.
     `n_eff`: to how many blocks of equal weight the variance amounts, None: too few intervals, or nothing ranked.
     `lost`: what lost records took away. `naive_cost`: the call paths from the outermost functions of the intervals, all
     of which the naive strategy would measure. `distortion`: what the probes do to the latencies, if they were
@@ -129,6 +130,7 @@ class Analysis:
     unknown: list[UnknownWait]
     blocked_ns: dict[str, int]
     wakers: list[Waker]
+    where_it_waits: WhereItWaits
     calls: CallCounts
     times: SingleTimes
     naive_cost: int = 0
@@ -286,6 +288,7 @@ def _conclude(
         unknown=sums.blocked.unknown(trace),
         blocked_ns=sums.blocked.by_cause(),
         wakers=sums.wakers.wakers(trace, latency),
+        where_it_waits=sums.stacks.where(latency),
         calls=sums.call_counts(),
         times=SingleTimes(parts, tree.paths.parent, tree.summed),
         naive_cost=naive_cost(trace.program, outermost_functions(tree.paths)),

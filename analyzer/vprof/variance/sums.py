@@ -21,6 +21,7 @@ from vprof.variance import statistics
 from vprof.variance.blocked import BlockedSums
 from vprof.variance.moments import Moments
 from vprof.variance.variance_tree import Summed, VarianceTree, of_moments
+from vprof.variance.wait_stacks import StackSums
 from vprof.variance.wakers import WakerSums
 
 
@@ -94,6 +95,7 @@ class Sums:
     functions: int
     blocked: BlockedSums = field(default_factory=BlockedSums)
     wakers: WakerSums = field(default_factory=WakerSums)
+    stacks: StackSums = field(default_factory=StackSums)
     calls: Int64 = field(default_factory=lambda: np.zeros(0, np.int64))
     ended: Int64 = field(init=False)
 
@@ -132,6 +134,7 @@ class Sums:
             group.add(parent, part.times, latency, positions)
         functions, first_thread = part.opened.functions, part.opened.first_thread
         self.blocked.add(trace, part.paths, part.stacks, functions, first_thread)
+        self.stacks.add(trace, positions)
         self.wakers.add(trace, part.paths, part.stacks, positions, functions, first_thread)
 
     def conclude(self, trace: Trace) -> tuple[TypedTree, list[TypedTree]]:
