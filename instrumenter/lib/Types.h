@@ -65,11 +65,11 @@ struct Unit {
   std::vector<Function> functions;                        ///< those of which code is made
   std::vector<const clang::FunctionDecl *> without_code;  ///< the others
   std::vector<Symbol> symbols;
-  std::vector<std::pair<unsigned, std::string>> taken;   ///< index of the symbol, canonical type
+  std::vector<std::pair<unsigned, std::string>> taken;    ///< index of the symbol, canonical type
   std::set<std::pair<std::string, std::string>> through;  ///< canonical types: code called as one calls the other
-  std::vector<std::pair<unsigned, unsigned>> overrides;  ///< symbols: the overriding method, the overridden
-  std::vector<std::string> matched;                      ///< descriptor entries applied: "interval/0"
-  std::vector<std::string> ignore_for_height;            ///< the descriptor's globs, as they are
+  std::vector<std::pair<unsigned, unsigned>> overrides;   ///< symbols: the overriding method, the overridden
+  std::vector<std::string> matched;                       ///< descriptor entries applied: "interval/0"
+  std::vector<std::string> ignore_for_height;             ///< the descriptor's globs, as they are
   unsigned sites = 0;
 };
 

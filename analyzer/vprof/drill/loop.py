@@ -18,7 +18,8 @@ from typing import Protocol
 import numpy as np
 
 from vprof.drill.length import known_well, seconds_needed
-from vprof.drill.wakers import Unmeasured, next_on_wakers, unmeasured
+from vprof.drill.wait_paths import STACKS, Seen, covered, is_clear, next_on_paths
+from vprof.drill.wakers import MANY, Unmeasured, next_on_wakers, unmeasured
 from vprof.path.path_tree import display_names
 from vprof.tables.kinds import WAKER
 from vprof.tables.model import NONE
@@ -73,9 +74,10 @@ class DrillOptions:
 @dataclass(frozen=True)
 class Candidate:
     """A factor above the threshold: `children` by the function that would be expanded; none: an end point. Threads that
-    were waited for while nothing of theirs was on are a candidate as well, and WAKER is what would be expanded."""
+    were waited for while nothing of theirs was on are a candidate as well, and WAKER is what would be expanded; so are
+    the call stacks of waits, with STACKS."""
 
-    factor: Factor | Unmeasured
+    factor: Factor | Unmeasured | Seen
     children: dict[str, list[str]]
 
 
@@ -148,7 +150,8 @@ class Step:
 class Drill:
     """One drill-down from `roots`. Iterate over `steps()`; `ended` says then why it went no further.
 
-    `done` may hold the steps of an earlier run of it: it goes on behind them.
+    `done` may hold the steps of an earlier run of it: it goes on behind them. `pace`: seconds that recording and
+    analyzing as much as a step is took in the last one.
     """
 
     roots: frozenset[str]
@@ -158,6 +161,7 @@ class Drill:
     done: list[Step] = field(default_factory=list)
     ended: str = ""
     until: float = float("inf")
+    pace: float = field(default=0.0, init=False)
 
     def steps(self) -> Iterator[Step]:
         """Yields every step once it is measured and decided.
@@ -190,13 +194,14 @@ class Drill:
     def confirmation_seconds(self) -> float:
         """With the probes on, and as long without them: what the last step's factors need, within bounds that were set
         before. REQUIRES: a step."""
-        step, left = self.options.step_seconds, (self.until - time.monotonic()) / 2
+        step = self.options.step_seconds
+        left = (self.until - time.monotonic()) / 2 * step / max(step, self.pace)
         return max(LEAST_STEPS * step, min(self.last_ranked.confirmation_seconds, MOST_STEPS * step, left))
 
     def _limit(self) -> str:
         if len(self.done) >= self.options.max_steps:
             return LIMIT_STEPS
-        needed = (1 + 2 * LEAST_STEPS) * self.options.step_seconds
+        needed = (1 + 2 * LEAST_STEPS) * max(self.options.step_seconds, self.pace)
         return LIMIT_BUDGET if self.done and time.monotonic() + needed > self.until else ""
 
     def _measured(self) -> tuple[frozenset[str], list[str], Analysis]:
@@ -204,8 +209,11 @@ class Drill:
         measured no longer than it takes to see that."""
         plan, left_out = self.plan(), list[str]()
         while True:
-            enough = partial(self._seen_enough, plan)
+            enough, begun = partial(self._seen_enough, plan), time.monotonic()
             analysis = self.measure(plan, self.options.step_seconds, enough)
+            recorded = analysis.trace.recorded_ns / 1e9
+            if self.done and recorded:  # the first one loads code, and may wait for the program
+                self.pace = (time.monotonic() - begun) * self.options.step_seconds / recorded
             too_much = self._too_much(plan, analysis)
             if not too_much:
                 return plan, left_out, analysis
@@ -213,7 +221,13 @@ class Drill:
             plan -= frozenset(too_much)
 
     def _seen_enough(self, plan: frozenset[str], analysis: Analysis) -> bool:
-        return known_well(analysis) or bool(self._too_much(plan, analysis))
+        if known_well(analysis) or self._too_much(plan, analysis):
+            return True
+        return is_clear(analysis, display_names(analysis.trace), self._over())
+
+    def _over(self) -> set[str]:
+        """Functions that were seen to hold nothing, or to cost too much."""
+        return {name for step in self.done for name in (*step.dropped, *step.left_out)}
 
     def _too_much(self, plan: frozenset[str], analysis: Analysis) -> list[str]:
         """Functions to take out of a plan that distorts more than allowed: those that matter least. The roots stay."""
@@ -264,18 +278,20 @@ class Drill:
         return step
 
     def _default(self, analysis: Analysis, candidates: list[Candidate]) -> list[str]:
-        functions = [f for c in candidates if _varies(analysis, c.factor.name) for f in c.children]
-        wakers = [f for f in functions if f == WAKER]
-        return wakers + [f for f in functions if f != WAKER][: self.options.analysis.k]
+        functions = [(f, c.factor.share) for c in candidates if _varies(analysis, c.factor.name) for f in c.children]
+        first = [f for f, _ in functions if f in (WAKER, STACKS)]
+        others = [f for f, share in functions if f not in first and not covered(analysis, f, share)]
+        return first + others[: self.options.analysis.k]
 
     def _candidates(self, analysis: Analysis, left_out: list[str]) -> list[Candidate]:
         """Factors above the threshold, best first. Each function is expanded once, for its best factor. Before them the
         threads that are waited for, while there is something new to switch on in them."""
         names = display_names(analysis.trace)
-        dropped = {name for step in self.done for name in (*step.dropped, *step.left_out)} | set(left_out)
+        dropped = self._over() | set(left_out)
         over = {name for step in self.done for name in (*step.accepted, *step.skipped)}
         seen = {f for f, name in enumerate(names) if any(name in step.expanded for step in self.done)}
-        found = self._wakers(analysis, names, dropped) if WAKER not in over else []
+        found = self._stacks(analysis, names, dropped) if STACKS not in over else []
+        found += self._wakers(analysis, names, dropped) if WAKER not in over else []
         for factor in select(analysis.ranking, len(analysis.ranking), analysis.least_share):
             children = {}
             if factor.name not in over:
@@ -287,12 +303,19 @@ class Drill:
             found.append(Candidate(factor, children))
         return found
 
+    def _stacks(self, analysis: Analysis, names: list[str], dropped: set[str]) -> list[Candidate]:
+        """One candidate at most."""
+        new = [] if analysis.no_ranking else next_on_paths(analysis, names, dropped)
+        return [Candidate(Seen(analysis.where_it_waits.share), {STACKS: new})] if new else []
+
     def _wakers(self, analysis: Analysis, names: list[str], dropped: set[str]) -> list[Candidate]:
         """One candidate at most."""
         waited = unmeasured(analysis)
         if analysis.no_ranking or waited.share < analysis.least_share:
             return []
         new = next_on_wakers(analysis, names, self.roots, dropped)
+        if len(new) > MANY and analysis.where_it_waits.releases:  # the stacks of those that end waits tell which
+            new = []
         return [Candidate(waited, {WAKER: new})] if new else []
 
     def _light(self, analysis: Analysis, plan: frozenset[str]) -> set[str]:

@@ -22,7 +22,7 @@ from vprof.tables.model import Program
 from vprof.variance.analysis import Analysis
 
 """Stands for these threads among the factors and functions of a step."""
-_MOST = 200
+MANY = 200
 """So many functions are switched on at once because they may be what a thread runs."""
 
 
@@ -73,11 +73,11 @@ class _Threads:
 
     def groups(self) -> Iterator[set[int]]:
         """What known entries enter; what unknown ones lead to and the intervals never reach, as many layers of it as
-        _MOST allows; then layer by layer, all."""
+        MANY allows; then layer by layer, all."""
         yield self._entered(self._entries)
         layers = list(accumulate(self._layers(), operator.or_))
         private = [layer - self._reached for layer in layers]
-        yield next((group for group in reversed(private) if len(group) <= _MOST), set())
+        yield next((group for group in reversed(private) if len(group) <= MANY), set())
         yield from private[:1]
         yield from layers
 

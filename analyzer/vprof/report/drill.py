@@ -8,6 +8,7 @@ import click
 
 from vprof.drill.findings import Finding
 from vprof.drill.loop import CHOSEN, LIMIT_BUDGET, LIMIT_STEPS, Candidate, Drill, Measured, Step
+from vprof.drill.wait_paths import Seen
 from vprof.drill.wakers import Unmeasured
 from vprof.report.units import duration, percent
 from vprof.tables.kinds import MEANINGS
@@ -64,6 +65,10 @@ def _candidate(candidate: Candidate, interval: tuple[float, float] | None) -> st
     if isinstance(factor, Unmeasured):
         below = sum(map(len, candidate.children.values()))
         what = f"{factor.name}  threads waited for while nothing of theirs was on: {_some(factor.threads)}"
+        return f"{percent(factor.share):>6} {'':<16} {what}  {below} functions to switch on"
+    if isinstance(factor, Seen):
+        below = sum(map(len, candidate.children.values()))
+        what = f"{factor.name}  where the intervals wait, by their call stacks"
         return f"{percent(factor.share):>6} {'':<16} {what}  {below} functions to switch on"
     share = f"{percent(factor.share):>6} {_interval(interval):<16}"
     count = len({child for names in candidate.children.values() for child in names})

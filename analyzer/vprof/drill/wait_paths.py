@@ -1,0 +1,87 @@
+"""What to switch on to see the waits that matter, known by their call stacks before any probe is on.
+
+    Analysis.where_it_waits  ->  where the ways to waits that matter end or part, and the ways to where others end such
+    waits  ->  the next step
+
+So one step leads from the root to the function that waits, instead of one call further each time. Functions in between,
+which all of such a way passes through, stay off: they would tell nothing more, and cost.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from vprof.tables.naming import without_place
+from vprof.variance.analysis import Analysis
+from vprof.variance.wait_stacks import Stack
+
+STACKS = "[waits]"
+"""Stands for these stacks among the functions of a step."""
+_OFTEN = 0.1
+"""Where others end waits matters if it is in this part of such stacks."""
+_PASSED = 0.9
+"""A function from which this part of its waits is in one of its callees is passed through."""
+_COVERS = 0.75
+"""A function's children are left alone while waits in it and below it hold this part of its share."""
+_ENOUGH = 100
+"""Samples of waits after which it is clear where to go on."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Stacks of waits, as a factor. `share` of the variance (additive) of all that were seen."""
+
+    share: float
+    name: str = STACKS
+    kind: str = "variance"
+
+    @property
+    def sites(self) -> list[str]:
+        return []
+
+
+def next_on_paths(analysis: Analysis, names: Sequence[str], over: Collection[str]) -> list[str]:
+    """Functions that are not on yet and lead to waits that matter, or to where others end waits; sorted. `names` of the
+    program's functions; what is in `over` is not switched on again."""
+    where, program = analysis.where_it_waits, analysis.trace.program
+    by_name = defaultdict(list)
+    for f, name in enumerate(program.functions):
+        if program.can_switch(f):
+            by_name[name].append(f)
+    waiting = telling(((wait.functions, wait.share) for wait in where.waits), by_name, analysis.least_share)
+    if not waiting:
+        return []
+    ending = telling(where.releases.items(), by_name, _OFTEN * where.releases_seen)
+    chosen = {names[f] for name in waiting | ending for f in by_name[name] if not program.on[f]}
+    return sorted(chosen - set(over))
+
+
+def is_clear(analysis: Analysis, names: Sequence[str], over: Collection[str]) -> bool:
+    """Whether enough waits were seen to tell where to go on, and there is something to switch on."""
+    samples = sum(wait.samples for wait in analysis.where_it_waits.waits)
+    return samples >= _ENOUGH and not analysis.no_ranking and bool(next_on_paths(analysis, names, over))
+
+
+def covered(analysis: Analysis, function: str, share: float) -> bool:
+    """Whether waits in a function and below it explain most of its `share` of the variance: their stacks lead further
+    than its children."""
+    return analysis.where_it_waits.by_function().get(without_place(function), 0.0) >= _COVERS * share > 0
+
+
+def telling(stacks: Iterable[tuple[Stack, float]], known: Collection[str], least: float) -> set[str]:
+    """Functions of `known` that hold at least this much of the stacks' weights and are not passed through."""
+    weight: dict[str, float] = defaultdict(float)
+    onward: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    for stack, own in stacks:
+        path = [name for name in stack if name in known]
+        for name, i in {name: i for i, name in enumerate(path)}.items():
+            weight[name] += own
+            if i + 1 < len(path):
+                onward[name][path[i + 1]] += own
+    return {
+        name
+        for name, own in weight.items()
+        if own >= least > 0 and max(onward[name].values(), default=0.0) < _PASSED * own
+    }
