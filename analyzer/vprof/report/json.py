@@ -51,6 +51,7 @@ def analysis_json(analysis: Analysis) -> dict[str, Any]:
         "naive_cost": analysis.naive_cost,
         "expansions": grow,
         "blocked_ns": analysis.blocked_ns,
+        "where_it_waits": [asdict(wait) for wait in analysis.where_it_waits.waits],
         "unknown": [asdict(u) for u in analysis.unknown],
         "wakers": [asdict(w) for w in analysis.wakers],
         "loss": {**analysis.trace.loss, "lost_share": analysis.lost.share},

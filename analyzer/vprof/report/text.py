@@ -18,6 +18,7 @@ from vprof.report.pruning import Pruned, prune, same_time
 from vprof.report.roles import OTHERS, ROOT, WAIT, WORK, roles
 from vprof.report.tables import PLAIN_WIDTH, Row, heading, line, print_table, to_terminal, to_text
 from vprof.report.units import big, duration, percent
+from vprof.report.wait_stacks import places
 from vprof.tables.kinds import MEANINGS
 from vprof.variance.analysis import Analysis, RankedFactor
 from vprof.variance.blocked import ENDED
@@ -58,6 +59,7 @@ def _show(analysis: Analysis, console: Console) -> None:
     _trees(analysis, console)
     _factors(analysis, console)
     _types(analysis, console)
+    _wait_stacks(analysis, console)
     _blocked(analysis, console)
     _unknown(analysis, console)
     _wakers(analysis, console)
@@ -207,6 +209,17 @@ def _types(analysis: Analysis, console: Console) -> None:
     if total > 0:
         within, between = percent(split.within_ns2 / total), percent(split.between_ns2 / total)
         line(console, f"{within} of the variance lies within types, {between} between them (inherent work)")
+
+
+def _wait_stacks(analysis: Analysis, console: Console) -> None:
+    found = places(analysis)
+    if not found:
+        return
+    heading(console, "Where it waits, by call stacks (these functions are off)")
+    rows = [(place.function, percent(place.share), duration(place.total_ns)) for place in found]
+    print_table(console, ("variance", "total"), rows)
+    for place in found:
+        line(console, place.path, "dim")
 
 
 def _blocked(analysis: Analysis, console: Console) -> None:
