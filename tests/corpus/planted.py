@@ -13,6 +13,7 @@ import shutil
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ HERE = Path(__file__).parent
 TARGETS = HERE.parents[1] / "targets"
 MANY_SECONDS = 900
 KINDS = {"spin": 1, "held": 2}
+_NO_FUNCTION = re.compile(r"\[.*\]|<interval>")
 _HEAD = struct.Struct("4Q")
 _SUMS = struct.Struct("8d")
 _THREADS = 64
@@ -66,8 +68,9 @@ class Truth:
 
 @dataclass(frozen=True)
 class Answer:
-    """What vprof said. `verdict`: right (the planted function is first, or what is first lies below it), listed (it is
-    another of those that are named), wrong, abstains. `found`: the additive share of the planted function."""
+    """What vprof said. `first`: the first factor, as the first sentence of a page calls it. `verdict`: right (that is
+    the planted function), listed (it is another of those that are named, or passes its variance on to one), wrong,
+    abstains. `found`: the additive share of the planted function."""
 
     verdict: str
     first: str
@@ -160,24 +163,57 @@ def judged(
     tree: dict[str, Any], named: list[dict[str, Any]], others: list[dict[str, Any]], plant: Plant, sentence: str
 ) -> Answer:
     """`named` are the factors that count, first first; `others` those that are at least mentioned."""
-    found = sum(node["share"] or 0.0 for node in outermost(tree, plant.function))
-    first = " | ".join(named[0]["functions"]) if named else "-"
+    first = named[0]["functions"] if named else []
     if not named:
         verdict = "abstains"
-    elif names(tree, named[0], plant):
+    elif any(bare(deepest(tree, name)) == bare(plant.function) for name in first):
         verdict = "right"
     else:
         verdict = "listed" if any(names(tree, one, plant) for one in others) else "wrong"
-    return Answer(verdict, first, found, sentence)
+    said = " | ".join(called(tree, name) for name in first) or "-"
+    return Answer(verdict, said, share(tree, plant.function), sentence)
 
 
 def names(tree: dict[str, Any], factor: dict[str, Any], plant: Plant) -> bool:
-    """Whether a factor is the function or stands for it; for one that sleeps, also if most of the factor lies below."""
-    if bare(plant.function) in {bare(name) for name in (*factor["functions"], *factor["explains"])}:
-        return True
-    first = factor["functions"][0]
-    below = sum(share(node, first) for node in outermost(tree, plant.function))
-    return plant.kind == "held" and below > 0.5 * share(tree, first)
+    """Whether a factor is the function or stands for it."""
+    meant = [*(deepest(tree, name) for name in factor["functions"]), *factor["explains"]]
+    return bare(plant.function) in map(bare, meant)
+
+
+def called(tree: dict[str, Any], name: str) -> str:
+    """A factor's function by itself, one of the C library by who calls it: `f (in nanosleep)`."""
+    caller = deepest(tree, name)
+    return name if caller == name else f"{caller} (in {name})"
+
+
+def deepest(tree: dict[str, Any], name: str) -> str:
+    """The program's function that the factor is: of the C library's the one around its heaviest place. The name itself,
+    if it is the program's or no function's."""
+    if bare(name) not in c_library():
+        return name
+    _, caller = max(_places(tree, bare(name), ""), key=lambda place: abs(place[0]), default=(0.0, ""))
+    return bare(caller) or name
+
+
+def _places(tree: dict[str, Any], name: str, caller: str) -> Iterator[tuple[float, str]]:
+    """The share of each outermost place of a function, and the program's function around it ("": none)."""
+    work = [(tree, caller)]
+    while work:
+        node, caller = work.pop()
+        here = bare(node["node"])
+        if here == name:
+            yield node["share"] or 0.0, caller
+            continue
+        if here not in c_library() and not _NO_FUNCTION.match(here):
+            caller = here
+        work += [(child, caller) for child in node.get("children", [])]
+
+
+@cache
+def c_library() -> frozenset[str]:
+    """The functions of the C library that have a site."""
+    text = (HERE.parents[1] / "runtime/abi/external_functions.def").read_text(encoding="utf-8")
+    return frozenset(re.findall(r"^VPROF_EXTERNAL(?:_VARIADIC)?\([^(]*?(\w+), \(", text, flags=re.MULTILINE))
 
 
 def share(tree: dict[str, Any], name: str) -> float:

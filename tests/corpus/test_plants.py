@@ -48,7 +48,7 @@ def factor(name: str, *explains: str) -> dict[str, Any]:
     [
         ([factor("f")], "right"),
         ([factor("body(f)")], "right"),
-        ([factor("usleep", "f")], "right"),
+        ([factor("g", "f")], "listed"),
         ([factor("g"), factor("f")], "listed"),
         ([factor("g")], "wrong"),
         ([], "abstains"),
@@ -57,6 +57,19 @@ def factor(name: str, *explains: str) -> dict[str, Any]:
 def test_an_answer_is_right_if_it_begins_with_the_plant(factors: list[dict[str, Any]], verdict: str) -> None:
     answer = judged(tree(f=0.6, g=0.4), factors, factors, Plant("spin", "f", 1, "spin"), "")
     assert (answer.verdict, answer.found) == (verdict, 0.6)
+
+
+def test_what_sleeps_is_called_by_its_caller() -> None:
+    def node(name: str, share: float, *children: dict[str, Any]) -> dict[str, Any]:
+        return {"node": name, "share": share, "children": list(children)}
+
+    waker = node("[blocked]", 0.6, node("f@a.c:3", 0.6, node("nanosleep", 0.6)))
+    sleeps = node("<interval>", 1.0, node("h", 0.8, waker, node("g", 0.2, node("nanosleep", 0.2))))
+    factors = [factor("nanosleep", "h"), factor("g")]
+    answer = judged(sleeps, factors, factors, Plant("held", "f", 1, "held"), "")
+    assert (answer.verdict, answer.first) == ("right", "f (in nanosleep)")
+    assert judged(sleeps, factors, factors, Plant("held", "g", 1, "held"), "").verdict == "listed"
+    assert judged(sleeps, factors, factors, Plant("held", "i", 1, "held"), "").verdict == "wrong"
 
 
 @pytest.mark.parametrize("program", ["nginx", "nghttpd"])
