@@ -48,18 +48,21 @@ def measured(build: Any, program: str, plant: planted.Plant, way: str, seed: int
         answer = planted.asked_once(build, plant, SECONDS, trace)
     else:
         answer = planted.drilled(build, plant, BUDGET, STEP_SECONDS)
+    mutex = planted.handed_over(trace) if way == "sites" and plant.kind == "held" else None
     trace.unlink(missing_ok=True)
     row = {"program": program, "plant": plant.name, "way": way, "seed": seed, "load": round(os.getloadavg()[0], 1)}
+    row["mutex"] = mutex
     return row | asdict(answer) | {"truth": asdict(planted.reaped(file)), "seconds": round(time.monotonic() - begun)}
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    names = ("program", "plant", "way", "seed", "verdict", "first", "share found", "truth", "seconds", "load")
+    names = ("program", "plant", "way", "seed", "verdict", "first", "share found", "truth", "mutex", "seconds", "load")
     lines = [f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
     for row in sorted(rows, key=lambda row: (row["program"], row["plant"], row["way"], row["seed"])):
         found = "-" if row["found"] is None else f"{row['found']:.0%}"
         known = [row["program"], row["plant"], row["way"], row["seed"], row["verdict"], f"`{row['first']}`", found]
-        cells = [*known, f"{row['truth']['share']:.0%}", row["seconds"], row["load"]]
+        mutex = "{:.0f} ms, {:.0%}".format(*row["mutex"]) if row.get("mutex") else "-"
+        cells = [*known, f"{row['truth']['share']:.0%}", mutex, row["seconds"], row["load"]]
         lines.append("| " + " | ".join(map(str, cells)) + " |")
     right = sum(row["verdict"] == "right" for row in rows)
     wrong = sum(row["verdict"] == "wrong" for row in rows)

@@ -17,9 +17,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from build_cache import Built
 
+from vprof.tables.model import NONE, OBJECT_CLASSES
 from vprof.tables.naming import without_place
+from vprof.trace.loading import load_trace
 
 HERE = Path(__file__).parent
 TARGETS = HERE.parents[1] / "targets"
@@ -80,7 +83,7 @@ class Answer:
 
 def descriptor(name: str, folder: Path, functions: list[dict[str, Any]]) -> Path:
     """Writes the target planted-NAME below `folder`, with more plants at the begin of `functions` ({file, function,
-    line, insert}). Returns its folder, which `--target` takes."""
+    line, insert}). `workload` of the patches changes lines there. Returns its folder, which `--target` takes."""
     made = folder / f"planted-{name}"
     shutil.rmtree(made, ignore_errors=True)
     made.mkdir(parents=True)
@@ -90,6 +93,11 @@ def descriptor(name: str, folder: Path, functions: list[dict[str, Any]]) -> Path
     shutil.copytree(HERE / "plants", made / "plants", ignore=shutil.ignore_patterns("*.json", "__pycache__"))
     edits = json.loads((HERE / "plants" / f"{name}.json").read_text(encoding="utf-8"))
     edits["edits"] += functions
+    for change in edits.pop("workload", []):
+        file = made / "workload" / change["file"]
+        text = file.read_text(encoding="utf-8")
+        assert text.count(change["line"]) == 1, f"{change['file']}: not once: {change['line']}"
+        file.write_text(text.replace(change["line"], change["instead"]), encoding="utf-8")
     (made / "plants" / "edits.json").write_text(json.dumps(edits), encoding="utf-8")
     text = (TARGETS / name / "target.toml").read_text(encoding="utf-8")
     text = text.replace("{source}", "{build}/planted").replace(f'name = "{name}"', f'name = "planted-{name}"', 1)
@@ -150,6 +158,17 @@ def ran(built: Built, *arguments: object, fails: bool = False) -> str:
     if done.returncode and not (fails and done.stdout):
         raise RuntimeError(f"vprof {arguments[0]}: {' '.join(done.stderr.strip().splitlines()[-1:])}")
     return done.stdout
+
+
+def handed_over(trace: Path) -> tuple[float, float]:
+    """How many ms requests waited for mutexes themselves, and the part of it in waits that another thread ended."""
+    read = load_trace(trace)
+    waits, ends = read.segments, read.wakeups
+    by_other = np.zeros(len(waits.ts), np.bool_)
+    by_other[ends.segment[(ends.waker != NONE) & (ends.waker != waits.thread[ends.segment])]] = True
+    mutex = (waits.object_class == OBJECT_CLASSES.index("mutex")) & (waits.interval != NONE)
+    ns = (waits.te - waits.ts)[mutex]
+    return float(ns.sum()) / 1e6, float(ns[by_other[mutex]].sum() / max(ns.sum(), 1))
 
 
 def first_sentence(text: str) -> str:
