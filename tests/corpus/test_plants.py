@@ -4,7 +4,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import drawn
 import pytest
+from drawn import Candidate
 from planted import FIXED, Plant, judged
 
 sys.path.append(str(Path(__file__).parent / "plants"))
@@ -27,6 +29,22 @@ def test_a_plant_stands_at_the_begin_of_the_definition() -> None:
     assert planted == SOURCE.replace("{\n  return x", "{ plant_here(1);\n  return x")
     assert planted.count("\n") == SOURCE.count("\n")
     assert body_begin(SOURCE, "none") is None
+
+
+def test_of_several_definitions_the_nearest_is_meant() -> None:
+    twice = SOURCE + "#else\n" + SOURCE
+    first, second = body_begin(SOURCE, "f"), body_begin(twice, "f", 11)
+    assert first is not None and second == first + len(SOURCE) + len("#else\n")
+    assert {body_begin(twice, "f", line) for line in (0, 3, 5)} == {first}
+
+
+def test_one_is_drawn_of_each_fifth_of_the_depths() -> None:
+    some = [Candidate(f"f{i}", "a.c", i, depth=i // 4, calls=1.0) for i in range(50)]
+    chosen = drawn.draw(some, "1 x")
+    assert [one.line // 10 for one in chosen] == [0, 1, 2, 3, 4]
+    assert len({one.depth for one in chosen}) == 5
+    assert drawn.draw(some[::-1], "1 x") == chosen != drawn.draw(some, "2 x")
+    assert len(drawn.draw([one for one in some if one.depth == 3], "1 x", count=2)) == 2
 
 
 def test_lines_that_are_there_twice_are_no_place() -> None:
@@ -75,3 +93,7 @@ def test_what_sleeps_is_called_by_its_caller() -> None:
 @pytest.mark.parametrize("program", ["nginx", "nghttpd"])
 def test_each_program_has_a_plant_of_each_kind(program: str) -> None:
     assert [plant.kind for plant in FIXED[program]] == ["spin", "held"]
+    others = drawn.plants(program)
+    assert {plant.kind for plant in others} == {"spin", "held"}
+    assert len({plant.number for plant in (*FIXED[program], *others)}) == 2 + drawn.COUNT
+    assert [edit["insert"] for edit in drawn.edits(program)] == [f"plant_here({one.number});" for one in others]

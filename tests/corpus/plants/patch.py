@@ -4,7 +4,7 @@
     python3 patch.py EDITS.json TREE PLANT_FILE
 
 EDITS.json: `holder` is the C file that gets plant.c; `edits` are {file, insert} and one of
-    function    insert at the begin of this function's body, found by its definition
+    function    insert at the begin of this function's body; `line`: near which it is defined
     before      insert before these whole lines, which the file has once
     after       or after them
 """
@@ -15,16 +15,23 @@ import json
 import re
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 HERE = Path(__file__).parent
 _BODY = re.compile(r"\s*(?:const|noexcept|override|\s)*\{")
 
 
-def body_begin(text: str, function: str, line: int = 1) -> int | None:
-    """Where the body of a function defined at or after `line` begins, behind its brace; None: not found."""
-    begin = sum(len(one) for one in text.splitlines(keepends=True)[: line - 1])
-    for match in re.compile(rf"(?<!\w){re.escape(function)}\s*\(").finditer(text, begin):
+def body_begin(text: str, function: str, line: int = 0) -> int | None:
+    """Where the body of a function begins, behind its brace: of several definitions, the one nearest to `line`, where
+    an update of the source may have moved it. None: not found."""
+    found = list(_bodies(text, function))
+    return min(found, key=lambda one: abs(one[0] - line))[1] if found else None
+
+
+def _bodies(text: str, function: str) -> Iterator[tuple[int, int]]:
+    """The line and the body of each definition."""
+    for match in re.finditer(rf"(?<!\w){re.escape(function)}\s*\(", text):
         depth = 1
         at = match.end()
         while depth and at < len(text):
@@ -32,14 +39,13 @@ def body_begin(text: str, function: str, line: int = 1) -> int | None:
             at += 1
         body = _BODY.match(text, at)
         if body:
-            return body.end()
-    return None
+            yield text.count("\n", 0, match.start()) + 1, body.end()
 
 
 def edited(text: str, edit: dict[str, str | int]) -> str:
     insert = str(edit["insert"])
     if "function" in edit:
-        at = body_begin(text, str(edit["function"]), int(edit.get("line", 1)))
+        at = body_begin(text, str(edit["function"]), int(edit.get("line", 0)))
         if at is None:
             raise SystemExit(f"{edit['file']}: no definition of {edit['function']}")
         return f"{text[:at]} {insert}{text[at:]}"

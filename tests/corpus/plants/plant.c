@@ -3,8 +3,10 @@
  *     plant.bin (PLANT_FILE)  ->  which plant acts, how, and the seed that says in which requests
  *                             <-  of each thread: sums over its requests of latency and planted time
  *
- * One request in 100 is due. Planted time is what the thread spends in a plant: also that of a request whose turn in
- * the thread's loop comes later, and of one that waits for a lock that a plant holds. Without plant.bin nothing acts.
+ * One request in 100 is due. A plant acts once for each request that has begun, whether its function is called many
+ * times in one, or late, when others of the thread have begun: then at the thread's next call, whichever it works for.
+ * Planted time is what the thread spends in a plant: also that of a request whose turn in the thread's loop comes
+ * later, and of one that waits for a lock that a plant holds. Without plant.bin nothing acts.
  */
 
 #include "plant.h"
@@ -43,7 +45,8 @@ static struct plant_file *file;
 static __thread struct sums *mine;
 static __thread struct request in_hand[IN_HAND];
 static __thread uint64_t planted_ns, begun;
-static __thread int fresh, due;
+/* Of the thread's requests: those that the plant has not seen yet, and how many of them are due. */
+static __thread uint64_t fresh, due;
 
 static uint64_t plant_now_ns(void) {
   struct timespec t;
@@ -82,8 +85,8 @@ __attribute__((visibility("default"))) void plant_request_begin(uint64_t id) {
   if (!file || !id) return;
   if (!mine) mine = &file->sums[__atomic_fetch_add(&file->threads, 1, __ATOMIC_RELAXED) % THREADS];
   const uint64_t thread = (uint64_t)(mine - file->sums);
-  fresh = 1;
-  due = plant_mixed(file->seed ^ plant_mixed(thread << 32 ^ ++begun)) % ONE_IN == 0;
+  fresh += 1;
+  due += plant_mixed(file->seed ^ plant_mixed(thread << 32 ^ ++begun)) % ONE_IN == 0;
   struct request *one = plant_find(0);
   if (one) *one = (struct request){id, plant_now_ns(), planted_ns};
 }
@@ -104,18 +107,20 @@ __attribute__((visibility("default"))) void plant_request_end(uint64_t id) {
 
 __attribute__((visibility("default"))) void plant_here(uint64_t number) {
   if (!file || number != file->number || !fresh) return;
-  fresh = 0;
-  if (!due && file->kind != HELD) return;
+  fresh -= 1;
+  const int acts = due > 0;
+  due -= acts;
+  if (!acts && file->kind != HELD) return;
   const uint64_t begin = plant_now_ns();
   if (file->kind == HELD) {
     const struct timespec hold = {0, HOLD_NS};
     pthread_mutex_lock(&file->lock);
-    if (due) nanosleep(&hold, NULL);
+    if (acts) nanosleep(&hold, NULL);
     pthread_mutex_unlock(&file->lock);
   } else {
     while (plant_now_ns() - begin < SPIN_NS) {
     }
   }
-  mine->fired += due;
+  mine->fired += acts;
   planted_ns += plant_now_ns() - begin;
 }
