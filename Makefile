@@ -4,6 +4,7 @@ PACKAGES := clang-19 libclang-19-dev llvm-19-dev libclang-rt-19-dev clang-format
             dpkg-dev zlib1g-dev autoconf automake libtool libtool-bin meson ccache \
             libgmock-dev libbenchmark-dev libpcre2-dev perl csmith libcsmith-dev \
             libapr1-dev libaprutil1-dev wrk libevent-dev libmemcached-tools libboost-context-dev \
+            libev-dev libc-ares-dev libssl-dev nghttp2-client \
             chromium chromium-driver openjdk-17-jdk-headless
 PYTHON := /usr/bin/python3
 VENV := .venv

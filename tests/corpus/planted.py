@@ -12,7 +12,7 @@ import re
 import shutil
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -133,12 +133,15 @@ def reaped(file: Path) -> Truth:
 
 
 def asked_once(built: Built, plant: Plant, seconds: int, trace: Path) -> Answer:
-    """`vprof record --sites all` and `vprof analyze`."""
+    """`vprof record --sites all` and `vprof analyze`. Waits for a CPU count in what was found: the plant's own account
+    has them, too."""
     options = ["--server-options", plant.server_options] if plant.server_options else []
     ran(built, "record", "--target", built.name, "--sites", "all", "--seconds", seconds, *options, "-o", trace)
     text = ran(built, "analyze", trace, "--top", 200, fails=True)
     report = json.loads(ran(built, "analyze", trace, "--format", "json", fails=True))
-    return judged(report["tree"], report["factors"], report["factors"], plant, first_sentence(text))
+    answer = judged(report["tree"], report["factors"], report["factors"], plant, first_sentence(text))
+    whole = json.loads(ran(built, "analyze", trace, "--cpu-wait", "in", "--format", "json", fails=True))
+    return replace(answer, found=share(whole["tree"], plant.function))
 
 
 def drilled(built: Built, plant: Plant, budget: int, step_seconds: float) -> Answer:
