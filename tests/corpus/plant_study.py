@@ -99,7 +99,7 @@ def main() -> None:
     lines = options.results.read_text(encoding="utf-8").splitlines() if options.results.exists() else []
     rows = [json.loads(line) for line in lines]
     runs = missing(options, rows)
-    minutes = sum(45 if way == "sites" else 90 for _, _, way, _ in runs) / 60
+    minutes = sum(25 if way == "sites" else 60 for _, _, way, _ in runs) / 60
     print(f"{len(runs)} runs, about {minutes:.0f} minutes and the builds", file=sys.stderr)
     work = options.results.resolve().parent
     for program in dict.fromkeys(program for program, *_ in runs):

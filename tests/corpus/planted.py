@@ -73,12 +73,14 @@ class Truth:
 class Answer:
     """What vprof said. `first`: the first factor, as the first sentence of a page calls it. `verdict`: right (that is
     the planted function), listed (it is another of those that are named, or passes its variance on to one), wrong,
-    abstains. `found`: the additive share of the planted function."""
+    abstains. `found`: the additive share of the planted function. `lost`: the share of the intervals, or of their
+    variance, that touch lost records and were left out."""
 
     verdict: str
     first: str
     found: float | None
     sentence: str
+    lost: float = 0.0
 
 
 def descriptor(name: str, folder: Path, functions: list[dict[str, Any]]) -> Path:
@@ -141,7 +143,7 @@ def asked_once(built: Built, plant: Plant, seconds: int, trace: Path) -> Answer:
     report = json.loads(ran(built, "analyze", trace, "--format", "json", fails=True))
     answer = judged(report["tree"], report["factors"], report["factors"], plant, first_sentence(text))
     whole = json.loads(ran(built, "analyze", trace, "--cpu-wait", "in", "--format", "json", fails=True))
-    return replace(answer, found=share(whole["tree"], plant.function))
+    return replace(answer, found=share(whole["tree"], plant.function), lost=report["loss"]["lost_share"])
 
 
 def drilled(built: Built, plant: Plant, budget: int, step_seconds: float) -> Answer:

@@ -13,9 +13,9 @@ from kept_builds import say as say
 SECONDS = 4
 TOLERANCE = 0.1
 """Of the shares of the variance: found by vprof, and by the account."""
-LEAST_FIRED, LEAST_SHARE = 20, 0.3
-"""From which on the account says that the plant matters. On a busy machine it drowns in waits for a CPU: then only the
-shares are compared."""
+LEAST_FIRED, LEAST_SHARE, MOST_LOST = 20, 0.3, 0.1
+"""From which on the account says that the plant matters, and up to which loss vprof ranks. On a busy machine the plant
+may drown in waits for a CPU: then only the shares are compared, of what was recorded."""
 
 
 @pytest.mark.parametrize("program", [*planted.FIXED])
@@ -27,6 +27,6 @@ def test_a_planted_cause_is_named_with_its_share(program: str, kept_build: KeptB
         answer = planted.asked_once(build, plant, SECONDS, tmp_path / "run.trace")
         truth = planted.reaped(account)
     assert truth.fired >= LEAST_FIRED, truth
-    assert answer.found == pytest.approx(truth.share, abs=TOLERANCE), (answer, truth)
-    if truth.share >= LEAST_SHARE:
+    assert answer.found == pytest.approx(truth.share, abs=TOLERANCE + answer.lost), (answer, truth)
+    if truth.share >= LEAST_SHARE and answer.lost <= MOST_LOST:
         assert answer.verdict == "right", (answer, truth)
