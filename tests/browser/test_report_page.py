@@ -122,9 +122,21 @@ def test_an_address_that_names_no_view_opens_the_whole(browser: Browser, page: P
     assert browser.run("document.querySelector('#metric input:checked').value") == "share"
 
 
-def test_a_path_says_where_most_of_it_went(opened: Browser) -> None:
-    first = opened.texts("#path-panels .most")[0]
-    assert " of it in " in first
+def test_the_slowest_interval_says_where_its_excess_lies(opened: Browser) -> None:
+    """The time for which the lock is held varies most: of the slowest interval it is nearly all of the excess."""
+    [slowest, *_] = data_of(opened)["paths"]
+    said = opened.one(".slowest").text
+    assert said.startswith(f"The slowest interval, {slowest['path']['interval']}, took ")
+    assert "of the excess lies in holder, which lock_wait waited for." in said
+    assert said.endswith(f"{slowest['lost']} Its critical path")
+
+
+def test_each_path_says_where_its_time_went(opened: Browser) -> None:
+    paths = data_of(opened)["paths"]
+    median = next(one for one in paths if one["label"] == "median")
+    assert opened.texts("#path-panels .lost") == [paths[0]["lost"], median["lost"]]
+    opened.click("#path-panels select option:nth-child(2)")
+    assert opened.texts("#path-panels .lost")[0] == paths[1]["lost"]
 
 
 def test_searching_adds_up_the_shares(opened: Browser) -> None:

@@ -78,13 +78,15 @@ class Parts:
         if len(sources) > 1:
             self._functions = function_numbers([trace.program for trace in bare])[1]
 
-    def open(self, progress: Progress = lambda done: None) -> Iterator[Opened]:
-        """Every window."""
+    def open(self, progress: Progress = lambda done: None, wanted: Int64 | None = None) -> Iterator[Opened]:
+        """Every window. With `wanted`, positions of intervals: only those in which one of these ends."""
         done, steps = 0, sum(source.size for source in self.sources)
         for number, source in enumerate(self.sources):
             for window in source.windows():
-                trace = replace(source.trace(window), has_sync=self.known.has_sync)
                 mine = self._positions[number][source.rows(window)]
+                if wanted is not None and not np.isin(mine, wanted).any():
+                    continue
+                trace = replace(source.trace(window), has_sync=self.known.has_sync)
                 yield Opened(number, window, trace, mine, self._functions[number], self._first_thread[number])
                 done += 1
                 progress(done / steps)

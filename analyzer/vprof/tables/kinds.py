@@ -51,6 +51,7 @@ MEANINGS = {kind.node: kind.meaning for kind in (*WAITS, *OFF_CPU_KINDS)}
 MEANINGS[WAKER] = "the waker's time outside functions with probes"
 """Of the nodes that are no functions. `[waker]` is the own time of a thread, named so where it is a waker's."""
 LANES = {kind.piece or kind.state or kind.node[1:-1]: kind.lane for kind in (WORK, *WAITS, UNEXPLAINED, *OFF_CPU_KINDS)}
+NODE_LANES = {kind.node: kind.lane for kind in (*WAITS, UNEXPLAINED, *OFF_CPU_KINDS)}
 
 STATE_NAMES = (WORK.state, "blocked", "queue", *(kind.state for kind in OFF_CPU_KINDS))
 EXEC, BLOCKED, QUEUE = range(3)

@@ -88,14 +88,32 @@ class SingleTimes:
 
     def __iter__(self) -> Iterator[tuple[Part, Int64]]:
         """Of each part rows (analyzed interval, node of the tree, ns with all below it), by interval."""
+        leaf = self._leaves()
+        for part in self._parts:
+            yield part, self._rows(part, leaf)
+
+    def _leaves(self) -> Int64:
+        """By node of the forest: the node of the tree that has its own time."""
         place, own = self._summed.place, self._summed.own
         leaf = np.full(int(place.max()) + 1, NONE, np.int64)
         leaf[place[~own]], leaf[place[own]] = np.flatnonzero(~own), np.flatnonzero(own)
-        for part in self._parts:
-            positions = part.opened.positions
-            times = part.times[positions[part.times[:, R_INTERVAL]] != NONE]
-            interval, node = positions[times[:, R_INTERVAL]], leaf[times[:, R_NODE]]
-            yield part, sum_upwards(i64(interval), i64(node), i64(times[:, R_NS]), self._parent)
+        return leaf
+
+    def _rows(self, part: Part, leaf: Int64) -> Int64:
+        positions = part.opened.positions
+        times = part.times[positions[part.times[:, R_INTERVAL]] != NONE]
+        interval, node = positions[times[:, R_INTERVAL]], leaf[times[:, R_NODE]]
+        return sum_upwards(i64(interval), i64(node), i64(times[:, R_NS]), self._parent)
+
+    def of_intervals(self, wanted: Sequence[int]) -> dict[int, Int64]:
+        """By analyzed interval: its time in each node. Only the windows in which one of them ends are read."""
+        leaf, asked = self._leaves(), i64(np.array(sorted(set(wanted)), np.int64))
+        found = {interval: np.zeros(len(self._parent), np.int64) for interval in asked.tolist()}
+        for opened in self._parts.open(wanted=asked):
+            for interval, node, ns in self._rows(self._parts.placed(opened), leaf).tolist():
+                if interval in found:
+                    found[interval][node] = ns
+        return found
 
     def of(self, node: int) -> Int64:
         """Its time in each of the analyzed intervals."""

@@ -3,11 +3,12 @@
 | key | holds |
 |---|---|
 | `title`, `headline` | `headline`: {`answer`, `certainty`} |
+| `slowest` | where the slowest interval lost its time, "" if none is slower than the others |
 | `analysis` | vprof-analysis/1: its trees cut by trees.py, its factors with `places` |
 | `latency` | `histogram`, `points` of latency.py |
 | `explained` | by factor, vprof-explain/1 or null |
 | `waits` | vprof-explain/1 of `[blocked]`, or null |
-| `paths` | [{`label`, `path`: vprof-path/1}] |
+| `paths` | [{`label`, `lost`: where its time went, `path`: vprof-path/1}] |
 | `meanings` | of nodes that are no functions |
 | `drill` | vprof-drill/1 without its confirmation, or null |
 | `run` | [[what, value]] |
@@ -31,12 +32,13 @@ from vprof.path.interval_path import IntervalPath
 from vprof.report import recorded
 from vprof.report.explain import explanation_json
 from vprof.report.json import analysis_json
-from vprof.report.page import latency, sources, trees
+from vprof.report.page import latency, slow, sources, trees
 from vprof.report.page.headline import headline
 from vprof.report.page.plain import all_plain
 from vprof.report.path import path_json
 from vprof.tables.kinds import LANES, MEANINGS
 from vprof.variance.analysis import Analysis, AnalysisOptions
+from vprof.variance.excess import excesses
 from vprof.variance.explain import Explanation, explain_all
 from vprof.variance.stream import analyze_files
 
@@ -67,6 +69,7 @@ class _Found:
     waits: dict[str, Any] | None = None
     paths: list[dict[str, Any]] = field(default_factory=list)
     missing: dict[str, str] = field(default_factory=dict)
+    slowest: str = ""
 
 
 def page_data(source: PageSource, options: AnalysisOptions) -> dict[str, Any]:
@@ -77,6 +80,7 @@ def page_data(source: PageSource, options: AnalysisOptions) -> dict[str, Any]:
     data: dict[str, Any] = {
         "title": source.title or ", ".join(path.name for path in source.traces),
         "headline": headline(analysis),
+        "slowest": found.slowest,
         "meanings": MEANINGS,
         "lanes": LANES,
         "analysis": _analysis(analysis, source.source_link),
@@ -137,7 +141,11 @@ def _single_times(analysis: Analysis) -> _Found:
                 wanted.setdefault(one["interval"], f"{one['which']} in {name}")
         if not found.waits:
             found.missing["waits"] = "no interval waited for a thread, or its waits do not vary"
-    found.paths = _labelled(paths_of(analysis.times.parts.sources, analysis.trace, wanted), wanted)
+    lost = excesses(analysis, wanted)
+    slowest = lost.get(next(iter(wanted)))
+    found.slowest = slow.sentence(analysis, slowest) if slowest else ""
+    said = {sid: slow.where(analysis, one) for sid, one in lost.items()}
+    found.paths = _labelled(paths_of(analysis.times.parts.sources, analysis.trace, wanted), wanted, said)
     return found
 
 
@@ -146,9 +154,11 @@ def _explained(found: Explanation | VprofError) -> dict[str, Any] | None:
     return None if isinstance(found, VprofError) else explanation_json(found)
 
 
-def _labelled(paths: Iterable[IntervalPath], wanted: dict[str, str]) -> list[dict[str, Any]]:
-    """Those that can be drawn. `wanted`: why each is shown, by its interval."""
-    labelled: list[dict[str, Any]] = [{"label": wanted[path.interval], "path": path_json(path)} for path in paths]
+def _labelled(paths: Iterable[IntervalPath], wanted: dict[str, str], lost: dict[str, str]) -> list[dict[str, Any]]:
+    """Those that can be drawn. `wanted`: why each is shown, `lost`: where its time went, by its interval."""
+    labelled: list[dict[str, Any]] = [
+        {"label": wanted[path.interval], "lost": lost.get(path.interval, ""), "path": path_json(path)} for path in paths
+    ]
     return [one for one in labelled if _steps(one["path"]["steps"]) <= _STEPS]
 
 

@@ -19,28 +19,14 @@ function flattened(steps) {
   return flat;
 }
 
-// Where the most of a path's time went: in which innermost function, and as what.
-function whereMost(path) {
-  const sums = new Map();
-  for (const { step, explained } of flattened(path.steps)) {
-    if (explained || step.kind === "short") continue;
-    const key = JSON.stringify([step.stack[step.stack.length - 1] || "code outside probed functions", step.kind]);
-    sums.set(key, (sums.get(key) || 0) + step.duration_ns);
-  }
-  const most = d3.greatest(sums, ([, ns]) => ns);
-  if (!most) return null;
-  const [name, kind] = JSON.parse(most[0]);
-  return el("p", { class: "note most" }, `${duration(most[1])} of it in `, named(name), kind === "exec" ? "." : ` (${KIND_NAMES[kind] || kind}).`);
-}
-
 class PathPanel {
   constructor(first) {
     this.select = el("select", { "aria-label": "Interval" }, ...data.paths.map(({ label, path }, i) =>
       el("option", { value: i, selected: i === first }, `${label}: ${duration(path.latency_ns)} (${path.interval}${path.type ? `, ${path.type}` : ""})`)));
     this.lanes = el("div", { class: "lanes" });
-    this.most = el("div");
+    this.lost = el("p", { class: "note lost" });
     this.table = el("details", {}, el("summary", {}, "Steps as a table"));
-    this.element = el("div", {}, this.select, this.most, this.lanes, this.table);
+    this.element = el("div", {}, this.select, this.lost, this.lanes, this.table);
     this.select.addEventListener("change", () => this.show());
   }
 
@@ -50,7 +36,7 @@ class PathPanel {
 
   show() {
     this.changed();
-    this.most.replaceChildren(...[whereMost(this.path)].filter(Boolean));
+    this.lost.textContent = data.paths[this.select.value].lost;
     const rows = flattened(this.path.steps).map(({ step, depth }) => {
       const name = el("td", { class: "name" }, KIND_NAMES[step.kind] || step.kind);
       name.style.paddingLeft = `${depth * 0.8}rem`;
