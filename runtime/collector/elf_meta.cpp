@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <vector>
@@ -16,24 +17,32 @@ static bool read_at(std::ifstream &file, uint64_t offset, void *data, size_t siz
   return static_cast<bool>(file.read(static_cast<char *>(data), static_cast<std::streamsize>(size)));
 }
 
-static std::optional<std::string> read_section(std::ifstream &file, uint64_t file_size, const Elf64_Shdr &section) {
-  constexpr uint64_t kMost = uint64_t{4} << 30;  // a large server has less than one; a sparse file may say anything
-  if (section.sh_type == SHT_NOBITS || section.sh_size > kMost || section.sh_offset > file_size ||
-      section.sh_size > file_size - section.sh_offset)
-    return std::nullopt;
-  std::string content(section.sh_size, '\0');
-  if (!read_at(file, section.sh_offset, content.data(), content.size())) return std::nullopt;
-  return content;
-}
+namespace {
 
-static std::optional<std::string> find_section(std::ifstream &file, uint64_t file_size,
-                                               const std::vector<Elf64_Shdr> &sections, const std::string &names,
-                                               const char *name) {
-  for (const Elf64_Shdr &section : sections)
-    if (section.sh_name < names.size() && strcmp(names.c_str() + section.sh_name, name) == 0)
-      return read_section(file, file_size, section);
-  return std::nullopt;
-}
+// The sections of a 64-bit ELF file, by name.
+class Sections {
+ public:
+  explicit Sections(const std::string &path);
+  // The content of the first section of this name; none if there is none, it lies outside of the file or is larger.
+  std::optional<std::string> content(const char *name, uint64_t most);
+
+ private:
+  std::optional<std::string> content(const Elf64_Shdr &section, uint64_t most);
+
+  std::ifstream file_;
+  uint64_t size_ = 0;
+  std::vector<Elf64_Shdr> sections_;
+  std::string names_;
+};
+
+}  // namespace
+
+// A large server has less than one; a sparse file may say anything.
+constexpr uint64_t kMostMetadata = uint64_t{4} << 30;
+constexpr uint64_t kMostNames = 64 << 20;
+constexpr uint64_t kMostOfSection = 1 << 30;
+constexpr uint64_t kMostComment = 64 << 10;
+constexpr size_t kMostCompilers = 16, kLongestCompiler = 200;
 
 // The texts that the units share, as a chunk of its own.
 static std::string chunk_of_texts(const std::string &texts) {
@@ -58,31 +67,64 @@ static std::ifstream open_regular(const std::string &path) {
   return file;
 }
 
-std::vector<std::optional<std::string>> read_sections(const std::string &path,
-                                                      const std::vector<const char *> &wanted) {
-  std::vector<std::optional<std::string>> contents(wanted.size());
-  std::ifstream file = open_regular(path);
-  if (!file.is_open()) return contents;
-  const uint64_t file_size = static_cast<uint64_t>(file.tellg());
+Sections::Sections(const std::string &path) : file_(open_regular(path)) {
+  if (!file_.is_open()) return;
+  size_ = static_cast<uint64_t>(file_.tellg());
   Elf64_Ehdr header;
-  if (!read_at(file, 0, &header, sizeof header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+  if (!read_at(file_, 0, &header, sizeof header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
       header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_shentsize != sizeof(Elf64_Shdr))
-    return contents;
+    return;
   std::vector<Elf64_Shdr> sections(header.e_shnum);
   if (sections.empty() || header.e_shstrndx >= sections.size() ||
-      !read_at(file, header.e_shoff, sections.data(), sections.size() * sizeof(Elf64_Shdr)))
-    return contents;
-  const std::optional<std::string> names = read_section(file, file_size, sections[header.e_shstrndx]);
-  for (size_t i = 0; names && i < wanted.size(); ++i)
-    contents[i] = find_section(file, file_size, sections, *names, wanted[i]);
-  return contents;
+      !read_at(file_, header.e_shoff, sections.data(), sections.size() * sizeof(Elf64_Shdr)))
+    return;
+  std::optional<std::string> names = content(sections[header.e_shstrndx], kMostNames);
+  if (!names) return;
+  names_ = std::move(*names);
+  sections_ = std::move(sections);
+}
+
+std::optional<std::string> Sections::content(const Elf64_Shdr &section, uint64_t most) {
+  if (section.sh_type == SHT_NOBITS || section.sh_size > most || section.sh_offset > size_ ||
+      section.sh_size > size_ - section.sh_offset)
+    return std::nullopt;
+  std::string content(section.sh_size, '\0');
+  if (!read_at(file_, section.sh_offset, content.data(), content.size())) return std::nullopt;
+  return content;
+}
+
+std::optional<std::string> Sections::content(const char *name, uint64_t most) {
+  for (const Elf64_Shdr &section : sections_)
+    if (section.sh_name < names_.size() && strcmp(names_.c_str() + section.sh_name, name) == 0)
+      return content(section, most);
+  return std::nullopt;
 }
 
 std::optional<std::string> read_unit_metadata(const std::string &path) {
-  auto sections = read_sections(path, {".vprof_meta", ".vprof_text"});
-  std::optional<std::string> &units = sections[0], &texts = sections[1];
+  Sections sections(path);
+  std::optional<std::string> units = sections.content(".vprof_meta", kMostMetadata);
+  const std::optional<std::string> texts = sections.content(".vprof_text", kMostMetadata);
   if (units && texts) *units += chunk_of_texts(*texts);
   return units;
+}
+
+std::vector<std::string> read_compilers(const std::string &path) {
+  const std::string comment = Sections(path).content(".comment", kMostComment).value_or("");
+  std::vector<std::string> found;
+  for (size_t at = 0; at < comment.size() && found.size() < kMostCompilers;) {
+    const std::string text = comment.c_str() + at;
+    at += text.size() + 1;
+    const bool is_new = std::find(found.begin(), found.end(), text) == found.end();
+    if (!text.empty() && text.size() <= kLongestCompiler && is_new) found.push_back(text);
+  }
+  return found;
+}
+
+std::vector<std::optional<std::string>> read_sections(const std::string &path, const std::vector<const char *> &names) {
+  Sections sections(path);
+  std::vector<std::optional<std::string>> contents;
+  for (const char *name : names) contents.push_back(sections.content(name, kMostOfSection));
+  return contents;
 }
 
 }  // namespace vprof

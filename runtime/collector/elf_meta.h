@@ -1,4 +1,5 @@
-// Reads the unit metadata (instrumenter/UNIT_METADATA.md) out of an executable or shared library.
+// Reads out of an executable or shared library: the unit metadata (instrumenter/UNIT_METADATA.md), its compilers, any
+// section.
 #ifndef VPROF_ELF_META_H
 #define VPROF_ELF_META_H
 
@@ -8,13 +9,17 @@
 
 namespace vprof {
 
-// The contents of some sections of the 64-bit ELF file `path`, in that order: none of those that it does not have, or
-// that cannot be read. Never reads outside the file, whatever its headers say.
-std::vector<std::optional<std::string>> read_sections(const std::string &path, const std::vector<const char *> &wanted);
-
 // The content of section `.vprof_meta` of the 64-bit ELF file `path`, and behind it `.vprof_text` as a chunk; none if
-// the file cannot be read, is not such a file, or has no such section.
+// the file cannot be read, is not such a file, or has no such section. Never reads outside the file, whatever its
+// headers say.
 std::optional<std::string> read_unit_metadata(const std::string &path);
+
+// What compiled and linked the ELF file `path`, as compilers and linkers say it in section `.comment`, each once; the
+// startup files of the C library are among what was compiled. None if it does not say. Reads as the above.
+std::vector<std::string> read_compilers(const std::string &path);
+
+// The contents of some sections, in that order; none of those that the file does not have. Reads as the above.
+std::vector<std::optional<std::string>> read_sections(const std::string &path, const std::vector<const char *> &names);
 
 }  // namespace vprof
 

@@ -93,7 +93,7 @@ std::optional<Recorder::Metadata> Recorder::read_metadata(const std::string &pat
   std::optional<std::string> bytes = read_unit_metadata(path);
   if (!bytes) return std::nullopt;
   const uint32_t crc = libdeflate_crc32(0, bytes->data(), bytes->size());
-  return Metadata{std::move(*bytes), crc};
+  return Metadata{std::move(*bytes), crc, read_compilers(path)};
 }
 
 void Recorder::announce_module(uint32_t index) {
@@ -104,6 +104,9 @@ void Recorder::announce_module(uint32_t index) {
   }
   const std::optional<Metadata> &metadata = metadata_[index];
   const char *state = !m.mapped ? "unaligned" : metadata ? "mapped" : "no-metadata";
+  JsonArray compilers;
+  if (metadata)
+    for (const std::string &text : metadata->compilers) compilers.add(quoted(text));
   event(JsonObject()
             .add("event", "module")
             .add("index", index)
@@ -111,7 +114,8 @@ void Recorder::announce_module(uint32_t index) {
             .add("base", m.base)
             .add("count", m.count)
             .add("section_addr", m.section_addr)
-            .add("state", state));
+            .add("state", state)
+            .raw("compilers", compilers.str()));
   if (metadata) writer_.metadata(index, metadata->bytes, metadata->crc);
 }
 

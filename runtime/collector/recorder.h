@@ -82,6 +82,7 @@ class Recorder {
   struct Metadata {
     std::string bytes;
     uint32_t crc;
+    std::vector<std::string> compilers;
   };
   static std::optional<Metadata> read_metadata(const std::string &path);
 

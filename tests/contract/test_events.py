@@ -14,15 +14,24 @@ import pytest
 from writer import Writer, chunk, function, header, unit
 
 from vprof.errors import TraceError
+from vprof.report.recorded import compilers
 from vprof.trace.events import EVENTS
 from vprof.trace.reading import load_binary
 
 SITES = 1 << 22
 BEYOND = [True, None, 1.5, float("nan"), -1, 1 << 62, 10**400, "1", [], {}]
 SOUND: dict[str, dict[str, Any]] = {
-    "session": {"clock": "tsc", "probe_ps": 9000, "built_from": "server 1.0-1"},
+    "session": {"clock": "tsc", "probe_ps": 9000, "built_from": "server 1.0-1", "collector_version": "0.1.0"},
     "anchor": {"ticks": 1, "monotonic_ns": 1},
-    "module": {"index": 1, "path": "lib", "base": 4096, "count": 64, "section_addr": 0x4000, "state": "mapped"},
+    "module": {
+        "index": 1,
+        "path": "lib",
+        "base": 4096,
+        "count": 64,
+        "section_addr": 0x4000,
+        "state": "mapped",
+        "compilers": ["GCC: 12.2.0"],
+    },
     "thread": {
         "uid": 1,
         "pid": 100,
@@ -44,6 +53,10 @@ SOUND: dict[str, dict[str, Any]] = {
     "loss": {"uid": 1, "from": 1, "to": 2, "count": 7},
     "end": {"ticks": 900, "records": 4, "unslotted": 2},
 }
+
+MAY_BE_MISSING = {
+    "off_cpu", "interposed", "fiber", "probe_ps", "built_from", "collector_version", "compilers", "unslotted",
+}  # fmt: skip
 
 
 def small(*events: tuple[str, dict[str, Any]], times: int = 1) -> Writer:
@@ -74,7 +87,7 @@ def test_a_sound_event_is_read_and_none_with_another_value_of_a_key(tmp_path: Pa
             with pytest.raises(TraceError, match=f"run.trace: an event `{event}`: `{key}`") as refused:
                 load_binary(path)
             assert "\n" not in str(refused.value)
-        if key not in ("off_cpu", "interposed", "fiber", "probe_ps", "built_from", "unslotted"):
+        if key not in MAY_BE_MISSING:
             path = small((event, {k: v for k, v in keys.items() if k != key})).save(tmp_path / "run.trace")
             with pytest.raises(TraceError, match=f"an event `{event}` lacks the key `{key}`"):
                 load_binary(path)
@@ -146,3 +159,14 @@ def test_the_events_of_a_recorder_pass(tmp_path: Path) -> None:
     """What real ones hold: contract tests with the real runtime read them; here that keys not known are passed over."""
     for event, keys in SOUND.items():
         load_binary(small((event, {**keys, "news": [json.dumps(keys)]})).save(tmp_path / "run.trace"))
+
+
+def test_what_ran_is_read(tmp_path: Path) -> None:
+    """Without libvprof. An older file does not say what compiled its modules."""
+    module = {**SOUND["module"], "path": "/srv/lib/plugin.so", "compilers": ["GCC: 12.2.0", "clang version 19"]}
+    own = {**module, "index": 2, "path": "/lib/libvprof.so", "compilers": ["GCC: 9"]}
+    [ran] = load_binary(small(("module", module), ("module", own)).save(tmp_path / "run.trace")).recorded
+    assert (ran.vprof, compilers(ran)) == ("0", "clang version 19, GCC: 12.2.0")
+    assert "/srv/lib/plugin.so" in ran.modules
+    [older] = load_binary(small().save(tmp_path / "older.trace")).recorded
+    assert (older.compilers, compilers(older)) == ((), "")

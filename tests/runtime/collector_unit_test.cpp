@@ -3,7 +3,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <memory>
+#include <set>
 
 #include "elf_meta.h"
 #include "json.h"
@@ -43,6 +45,16 @@ TEST(ElfMeta, AbsentSectionAndOtherFilesGiveNothing) {
   EXPECT_FALSE(read_unit_metadata("/proc/self/exe").has_value());
   EXPECT_FALSE(read_unit_metadata("/etc/passwd").has_value());
   EXPECT_FALSE(read_unit_metadata("/nonexistent").has_value());
+}
+
+TEST(ElfMeta, CompilersAreSaidOnceEach) {
+  const std::vector<std::string> found = read_compilers("/proc/self/exe");
+  ASSERT_FALSE(found.empty());
+  EXPECT_TRUE(std::any_of(found.begin(), found.end(), [](const std::string &one) {
+    return one.find("clang") != std::string::npos || one.find("GCC") != std::string::npos;
+  }));
+  EXPECT_EQ(std::set<std::string>(found.begin(), found.end()).size(), found.size());
+  for (const char *none : {"/etc/passwd", "/nonexistent", "/dev/zero"}) EXPECT_TRUE(read_compilers(none).empty());
 }
 
 TEST(ElfMeta, APipeOrDeviceIsNotOpened) {

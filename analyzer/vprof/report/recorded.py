@@ -1,10 +1,12 @@
-"""What ran, in words: the command, the machine, when and under what load."""
+"""What ran, in words: the command, the machine, when and under what load, what compiled the program, which vprof."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
 from vprof.tables.model import Recorded
+
+_STARTUP = "GCC: "
 
 
 def rows(recorded: list[Recorded]) -> list[list[str]]:
@@ -18,6 +20,8 @@ def said(recorded: list[Recorded]) -> dict[str, list[str]]:
         "recorded by": [one.command for one in recorded],
         "machine": [machine(one) for one in recorded],
         "recorded at": [when(one) for one in recorded],
+        "compiled by": [compilers(one) for one in recorded],
+        "recorded with": [f"vprof {one.vprof}" if one.vprof else "" for one in recorded],
     }
     listed = {what: [text for text in dict.fromkeys(texts) if text] for what, texts in every.items()}
     return {what: texts for what, texts in listed.items() if texts}
@@ -33,3 +37,8 @@ def when(one: Recorded) -> str:
         return ""
     begun = datetime.fromtimestamp(one.begun_ns / 1e9, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     return begun if one.load is None else f"{begun}, load {one.load:.1f}"
+
+
+def compilers(one: Recorded) -> str:
+    """The program's own first: what the C library's startup files were compiled by is in every program."""
+    return ", ".join(sorted(one.compilers, key=lambda text: text.startswith(_STARTUP)))

@@ -218,8 +218,9 @@ class Slice:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a file says of its recording: by which command, on which machine, under what load (of a minute), when (ns
-    since 1970). "" and None: it does not say."""
+    """What a file says of its recording: by which command and version of vprof, on which machine, under what load (of a
+    minute), when (ns since 1970); and of the program: where its executables and libraries with probes lay, what
+    compiled and linked these. "" and None: it does not say."""
 
     command: str = ""
     host: str = ""
@@ -228,6 +229,9 @@ class Recorded:
     kernel: str = ""
     load: float | None = None
     begun_ns: int | None = None
+    vprof: str = ""
+    modules: tuple[str, ...] = ()
+    compilers: tuple[str, ...] = ()
 
 
 @dataclass(kw_only=True)

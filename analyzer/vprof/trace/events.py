@@ -44,6 +44,7 @@ EVENTS: dict[str, Shape] = {
         may={
             "probe_ps": number(0, 1e12),
             "built_from": TEXT,
+            "collector_version": TEXT,
             "command": list_of(TEXT),
             "host": TEXT,
             "cpu": TEXT,
@@ -61,7 +62,8 @@ EVENTS: dict[str, Shape] = {
             "count": _SITES,
             "section_addr": _ADDRESS,
             "state": TEXT,
-        }
+        },
+        may={"compilers": list_of(TEXT)},
     ),
     "thread": table_of(
         {"uid": _UID, "pid": _PID, "tid": _PID, "name": TEXT, "ticks": _TICKS},

@@ -275,17 +275,25 @@ def _bare(known: Outline, call_sites: list[str]) -> Trace:
         recorded_ns=max(anchored, default=0) - min(anchored, default=0),
         probe_ns=next((event["probe_ps"] / 1000 for event in session if "probe_ps" in event), None),
         built_from=[event["built_from"] for event in session if "built_from" in event],
-        recorded=[_recorded(event, file.of("anchor")[:1]) for event in session],
+        recorded=[_recorded(event, file.of("anchor")[:1], file.of("module")) for event in session],
         root=known.root,
         **nothing_happened(),
     )
 
 
-def _recorded(session: dict[str, Any], anchors: list[dict[str, Any]]) -> Recorded:
-    """`anchors`: the first, if there is one."""
+def _recorded(session: dict[str, Any], anchors: list[dict[str, Any]], modules: list[dict[str, Any]]) -> Recorded:
+    """`anchors`: the first, if there is one. Of libvprof, which is a module itself, nobody asks what compiled it."""
     said = {key: session[key] for key in ("host", "cpu", "cpus", "kernel", "load") if key in session}
-    begun = next((anchor["realtime_ns"] for anchor in anchors if "realtime_ns" in anchor), None)
-    return Recorded(" ".join(session.get("command", [])), begun_ns=begun, **said)
+    modules = [module for module in modules if not module["path"].endswith("/libvprof.so")]
+    compilers = [text for module in modules for text in module.get("compilers", [])]
+    return Recorded(
+        command=" ".join(session.get("command", [])),
+        begun_ns=next((anchor["realtime_ns"] for anchor in anchors if "realtime_ns" in anchor), None),
+        vprof=session.get("collector_version", ""),
+        modules=tuple(dict.fromkeys(module["path"] for module in modules)),
+        compilers=tuple(dict.fromkeys(compilers)),
+        **said,
+    )
 
 
 def _unranked(sites: Sites) -> Program:

@@ -193,5 +193,5 @@ def _run(source: PageSource, size: int, analysis: Analysis) -> list[list[str]]:
         ["the client's time", "apart from the functions" if o.client_apart else "counts like a function's"],
         ["waits", "count where they are waited (--own)" if o.own else "are looked into: what the waker did counts"],
         *([["built from", ", ".join(trace.built_from)]] if trace.built_from else []),
-        ["vprof", __version__],
+        ["analyzed with", f"vprof {__version__}"],
     ]
