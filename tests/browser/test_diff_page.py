@@ -196,6 +196,39 @@ def test_searching_marks_all_graphs(opened: Browser) -> None:
     assert opened.one("#matches").text == "; ".join(said)
 
 
+def test_the_address_of_a_view_opens_it_again(browser: Browser, page: Path) -> None:
+    browser.open(page)
+    browser.click(box("before", "lock_wait"))
+    browser.one("#search").send_keys("wait")
+    address = browser.driver.current_url
+    browser.driver.get("about:blank")
+    browser.driver.get(address)
+    assert all(is_whole(browser, graph, "lock_wait") for graph in GRAPHS)
+    assert browser.one("#search").get_attribute("value") == "wait"
+    assert "boxes, together" in browser.one("#matches").text
+    assert browser.complaints() == []
+
+
+def test_back_returns_to_the_view_before(opened: Browser) -> None:
+    opened.click(box("before", "serve"))
+    opened.click(box("after", "lock_wait"))
+    opened.driver.back()
+    assert not any(is_whole(opened, graph, "lock_wait") for graph in GRAPHS)
+    assert all(is_whole(opened, graph, "serve") for graph in GRAPHS)
+    opened.driver.forward()
+    assert all(is_whole(opened, graph, "lock_wait") for graph in GRAPHS)
+
+
+@pytest.mark.parametrize("fragment", ["zoom=%5B1%2C%22x%22%5D", "zoom={&search=", "%ff&&==", "zoom=%5B%22none%22%5D"])
+def test_an_address_that_names_no_view_opens_the_whole(browser: Browser, page: Path, fragment: str) -> None:
+    browser.open(page)
+    browser.driver.get("about:blank")
+    browser.driver.get(f"{page.as_uri()}#{fragment}")
+    assert all("compute" in boxes(browser, graph) for graph in GRAPHS)
+    assert [browser.one(f"#note-{graph}").text for graph in GRAPHS] == [""] * 3
+    assert browser.complaints() == []
+
+
 def test_what_ran_is_listed_by_run(opened: Browser) -> None:
     assert opened.one("#ran-table").text == "The traces do not say what ran."
     rows = opened.texts("#run-table tbody tr")

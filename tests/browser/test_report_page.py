@@ -111,6 +111,19 @@ def test_back_returns_to_the_view_before(opened: Browser) -> None:
     assert width(opened, box("lock_wait")) == pytest.approx(before)
 
 
+def test_a_link_to_a_section_keeps_the_view(opened: Browser) -> None:
+    whole = width(opened, box("<interval>"))
+    opened.click(box("lock_wait"))
+    opened.click("nav a[href='#waits']")
+    assert width(opened, box("lock_wait")) == pytest.approx(whole)
+    opened.wait(lambda: opened.run("document.querySelector('#waits').getBoundingClientRect().top") < 900)
+    address = opened.driver.current_url
+    opened.driver.get("about:blank")
+    opened.driver.get(address)
+    assert width(opened, box("lock_wait")) == pytest.approx(whole)
+    opened.wait(lambda: opened.run("document.querySelector('#waits').getBoundingClientRect().top") < 900)
+
+
 @pytest.mark.parametrize(
     "fragment", ["zoom=%5B1%2C%22x%22%5D", "zoom={&metric=no&type=<b>&interval=..", "%ff&&==", "zoom=%7B%22a%22:1%7D"]
 )

@@ -20,7 +20,7 @@ from markupsafe import Markup
 from vprof.report.units import duration
 
 LIBRARY, LICENCE = "vendor/d3-7.9.2.min.js", "vendor/d3-LICENSE"
-_SHARED = ("basics.js", "tooltip.js", "theme.js", "tables.js", "latency.js", "flame.js")
+_SHARED = ("basics.js", "tooltip.js", "theme.js", "permalink.js", "tables.js", "latency.js", "flame.js")
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Page:
     scripts: tuple[str, ...]
 
 
-_OF_REPORT = ("permalink.js", "factors.js", "tree.js", "paths.js", "page.js")
+_OF_REPORT = ("factors.js", "tree.js", "paths.js", "page.js")
 REPORT = Page("page.html.jinja", ("page.css",), (*_SHARED, *_OF_REPORT))
 DIFF = Page("diff.html.jinja", ("page.css", "diff.css"), (*_SHARED, "diff_latency.js", "diff_flame.js", "diff.js"))
 _UNSAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})

@@ -69,3 +69,4 @@ latencySection();
 flameSection();
 factorSection();
 ranSection();
+sectionLinks();

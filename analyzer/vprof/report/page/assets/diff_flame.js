@@ -1,6 +1,14 @@
 "use strict";
 // The flame graphs of both sides and of their difference: three views of the same nodes, zoomed and searched together.
 
+// Zooms all graphs along these names, or as far on the way as each has boxes, and puts them into the address.
+function zoomTogether(graphs, names) {
+  const whole = graphs.map((graph) => graph.open(names));
+  const known = whole.some(Boolean); // an address may name anything
+  graphs.forEach((graph, i) => graph.arrived(whole[i] || !known, names[names.length - 1]));
+  setPermalink({ zoom: known ? zoomText(names) : "" }, true);
+}
+
 class LinkedGraph extends FlameGraph {
   constructor(element, label, tell) {
     super(element, tell);
@@ -10,24 +18,7 @@ class LinkedGraph extends FlameGraph {
 
   zoom(box) {
     super.zoom(box);
-    const path = this.pathOf(box);
-    this.arrived(true, box.node);
-    for (const graph of this.others) graph.arrived(graph.go(path), box.node);
-  }
-
-  // To the last node of a path, or as far on the way there as this graph has boxes. Says whether all of it is here.
-  go(path) {
-    let box = this.boxes[0];
-    let steps = 0;
-    for (const node of path) {
-      const next = box.children.find((child) => child.node === node);
-      if (!next) break;
-      box = next;
-      steps += 1;
-    }
-    this.zoomed = this.current = box;
-    this.draw();
-    return steps === path.length;
+    zoomTogether([this, ...this.others], this.pathOf(box));
   }
 
   explain({ node }, at) {
@@ -94,17 +85,22 @@ function flameSection() {
     });
     const note = document.getElementById(`note-${name}`);
     const usual = name === "difference" ? "" : negativeShares(data.tree, metric);
-    graph.arrived = (there, node) => {
-      note.textContent = there ? usual : `${node.node} has no box here: what is shown is the last of its callers that has one.`;
+    graph.arrived = (there, name) => {
+      note.textContent = there ? usual : `${name} has no box here: what is shown is the last of its callers that has one.`;
     };
     graph.show(data.tree, metric);
-    graph.arrived(true);
     drawn(place, () => graph.draw());
     return graph;
   });
   for (const graph of graphs) graph.others = graphs.filter((other) => other !== graph);
-  search.addEventListener("input", () => graphs.forEach((graph) => graph.search(search.value)));
+  const searchAll = () => graphs.forEach((graph) => graph.search(search.value));
+  search.addEventListener("input", () => (setPermalink({ search: search.value }), searchAll()));
   unzoom.addEventListener("click", () => graphs[0].zoom(graphs[0].boxes[0]));
+  atEachAddress((state) => {
+    zoomTogether(graphs, zoomNames(state.zoom));
+    search.value = state.search || "";
+    searchAll();
+  });
 }
 
 function showMatches(pattern, found) {

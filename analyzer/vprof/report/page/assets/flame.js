@@ -52,32 +52,33 @@ class FlameGraph {
   }
 
   show(tree, metric) {
-    const path = this.tree === tree ? this.pathOf(this.zoomed) : [];
+    const names = this.tree === tree ? this.pathOf(this.zoomed) : [];
     this.tree = tree;
     this.metric = metric;
     this.boxes = flameBoxes(tree, metric);
-    this.zoomed = this.boxes[0];
-    for (const node of path) this.zoomed = this.zoomed.children.find((child) => child.node === node) || this.zoomed;
-    this.current = this.zoomed;
-    this.draw();
+    this.open(names);
   }
 
+  // Names from below the root to a box.
   pathOf(box) {
-    const path = [];
-    for (let at = box; at && at.parent; at = at.parent) path.unshift(at.node);
-    return path;
+    const names = [];
+    for (let at = box; at && at.parent; at = at.parent) names.unshift(at.node.node);
+    return names;
   }
 
-  // Zooms to the innermost box that has these names from below the root on.
+  // Zooms to the innermost box that has these names from below the root on. Says whether it has all of them.
   open(names) {
-    this.zoomed = this.boxes[0];
+    let box = this.boxes[0];
+    let steps = 0;
     for (const name of names) {
-      const child = this.zoomed.children.find((one) => one.node.node === name);
-      if (!child) break;
-      this.zoomed = child;
+      const next = box.children.find((child) => child.node.node === name);
+      if (!next) break;
+      box = next;
+      steps += 1;
     }
-    this.current = this.zoomed;
+    this.zoomed = this.current = box;
     this.draw();
+    return steps === names.length;
   }
 
   search(pattern) {

@@ -16,10 +16,9 @@ function treeSections() {
   const matches = document.getElementById("matches");
   const search = document.getElementById("search");
   const metrics = METRICS.map(([key, name], i) => el("input", { type: "radio", name: "metric", value: key, checked: i === 0 }));
-  let opening = true; // from the address; it is not changed meanwhile
   const flame = new FlameGraph(document.getElementById("flame-chart"), (state) => {
     unzoom.disabled = !state.zoomed;
-    if (!opening) setPermalink({ zoom: zoomText(flame.pathOf(flame.zoomed)) }, true);
+    setPermalink({ zoom: zoomText(flame.pathOf(flame.zoomed)) }, true);
     matches.textContent = search.value ? `${count(state.matches)} boxes, together ${percent(state.share)}` : "";
   });
   const table = new TreeTable(document.getElementById("tree-table"));
@@ -31,7 +30,7 @@ function treeSections() {
     const metric = metrics.find((input) => input.checked).value;
     flame.show(one.tree, metric);
     document.getElementById("flame-note").textContent = flameNote(one, metric);
-    if (!opening) setPermalink({ metric: metric === METRICS[0][0] ? "" : metric, type: which.value === "0" ? "" : one.name });
+    setPermalink({ metric: metric === METRICS[0][0] ? "" : metric, type: which.value === "0" ? "" : one.name });
     return one;
   };
   const updateBoth = () => {
@@ -47,19 +46,14 @@ function treeSections() {
   unzoom.addEventListener("click", () => flame.zoom(flame.boxes[0]));
   document.getElementById("covariances").addEventListener("change", (event) => ((table.covariances = event.target.checked), table.draw()));
   document.getElementById("collapse").addEventListener("click", () => table.collapse());
-  const open = () => {
-    const state = permalinkState();
-    opening = true;
+  atEachAddress((state) => {
     which.value = Math.max(0, shown.findIndex(({ name }) => name === state.type));
     metrics.forEach((input, i) => (input.checked = input.value === state.metric || (i === 0 && !METRICS.some(([key]) => key === state.metric))));
     search.value = state.search || "";
     updateBoth();
     flame.open(zoomNames(state.zoom));
     flame.search(search.value);
-    opening = false;
-  };
-  open();
-  window.addEventListener("popstate", open);
+  });
   drawn(document.getElementById("flame-chart"), () => flame.draw());
 }
 
@@ -176,3 +170,4 @@ waitSection();
 typeSection();
 drillSection();
 runSection();
+sectionLinks();

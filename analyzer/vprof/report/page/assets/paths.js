@@ -134,15 +134,12 @@ function pathSection() {
     const longest = same.checked ? d3.max(panels, (panel) => panel.path.latency_ns) : 0;
     panels.forEach((panel) => panel.draw(Math.floor(panel.lanes.clientWidth), longest));
   };
-  // The first panel's interval is in the address.
-  const open = () => {
-    const wanted = data.paths.findIndex(({ path }) => path.interval === permalinkState().interval);
-    panels[0].select.value = Math.max(0, wanted);
-    panels[0].show();
-  };
   panels.forEach((panel) => ((panel.changed = drawAll), panel.show()));
-  open();
-  window.addEventListener("popstate", open);
+  // The first panel's interval is in the address.
+  atEachAddress((state) => {
+    panels[0].select.value = Math.max(0, data.paths.findIndex(({ path }) => path.interval === state.interval));
+    panels[0].show();
+  });
   panels[0].select.addEventListener("change", () => setPermalink({ interval: panels[0].select.value === "0" ? "" : panels[0].path.interval }, true));
   same.addEventListener("change", drawAll);
   drawn(place, drawAll);
