@@ -12,7 +12,7 @@ from hand import hand_trace
 from vprof.commands.report import command
 from vprof.errors import VprofError
 from vprof.report.page import data as page
-from vprof.report.page import latency, trees
+from vprof.report.page import latency, links, trees
 from vprof.report.page.data import PageSource, page_data
 from vprof.report.page.headline import headline
 from vprof.variance.analysis import AnalysisOptions, analyze
@@ -94,9 +94,29 @@ def test_a_factor_has_a_link_to_its_definition_and_the_lines_there(tmp_path: Pat
     program = replace(trace.program, definitions=[f"{source}:2"])
     analysis = analyze(replace(trace, program=program))
     [factor] = page._analysis(analysis, "https://git.example.org/{file}#L{line}")["factors"]
-    assert factor["links"] == [f"https://git.example.org/{source}#L2"]
+    assert factor["links"] == [f"https://git.example.org{source}#L2"]
     assert factor["source"][0]["lines"] == ["void serve(void) {", "}"]
     assert page._analysis(analysis, "")["factors"][0]["links"] == [""]
+
+
+def test_every_function_and_call_site_has_a_link() -> None:
+    """Not those of the C library, nor sites that are not in the file of their caller."""
+    trace = hand_trace(
+        {"a": (1, 0, 1, 12), "b": (1, 100, 1, 132)},
+        "1 a 0 12 exec\n1 b 100 132 exec",
+        """1 serve 0 12\n1 parse@serve.c:9 1 3\n1 parse@other.c:5 3 4\n1 read 5 6
+        1 serve 100 132\n1 parse@serve.c:9 101 103""",
+    )
+    places = {"serve": "/src/serve.c:7", "parse": "/src/parse.c:3", "read": "the C library: read"}
+    definitions = [places[name] for name in trace.program.functions]
+    analysis = analyze(replace(trace, program=replace(trace.program, definitions=definitions)))
+    template = "https://git.example.org/{file}#L{line}"
+    assert links.of_functions(analysis, template, []) == {
+        "serve": "https://git.example.org/src/serve.c#L7",
+        "parse": "https://git.example.org/src/parse.c#L3",
+    }
+    assert links.of_sites(analysis, template) == {"serve.c:9": "https://git.example.org/src/serve.c#L9"}
+    assert links.of_functions(analysis, "", []) == links.of_sites(analysis, "") == {}
 
 
 def test_what_it_is_asked_for_wrongly_is_said(tmp_path: Path) -> None:

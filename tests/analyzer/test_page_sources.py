@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from vprof.errors import UsageError
-from vprof.report.page.sources import check_template, first_lines, link
+from vprof.report.page.sources import built_in, check_template, first_lines, link
 
 BLOB = "https://git.example.org/blob/main/{file}#L{line}"
 
@@ -42,6 +42,42 @@ def test_a_link_escapes_names() -> None:
     assert link(BLOB, "src/a b.c:17", "f") == "https://git.example.org/blob/main/src/a%20b.c#L17"
     assert link("https://x/?q={function}", "a.c:1", "ns::f<int>&") == "https://x/?q=ns%3A%3Af%3Cint%3E%26"
     assert link(BLOB, "", "f") == link(BLOB, "the C library", "f") == link("", "a.c:1", "f") == ""
+
+
+@pytest.mark.parametrize(
+    ("template", "absolute", "relative"),
+    [
+        (BLOB, "https://git.example.org/blob/main/src/a.c#L17", "https://git.example.org/blob/main/b/a.c#L17"),
+        ("vscode://file/{file}:{line}", "vscode://file/src/a.c:17", "vscode://file/b/a.c:17"),
+        ("file://{file}", "file:///src/a.c", "file://b/a.c"),
+        ("https://x/?path=/{file}", "https://x/?path=/src/a.c", "https://x/?path=/b/a.c"),
+    ],
+)
+def test_an_absolute_name_makes_no_second_slash(template: str, absolute: str, relative: str) -> None:
+    assert [link(template, place, "f") for place in ("/src/a.c:17", "b/a.c:17")] == [absolute, relative]
+
+
+def test_a_link_that_a_page_would_shorten_is_none() -> None:
+    assert link("https://x/?q={function}", "a.c:1", "f" * 1000) == ""
+
+
+def test_relative_names_are_below_the_current_folder_or_where_it_was_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, built = tmp_path / "here", tmp_path / "there" / "build"
+    for folder, text in ((here, "int here;"), (built.parent, "int there;"), (built, "int built;")):
+        (folder / "src").mkdir(parents=True)
+        (folder / "src" / f"{folder.name}.c").write_text(text + "\n")
+    monkeypatch.chdir(here)
+    folders = built_in([str(built / "server"), "server"], ["src/there.c:1"])
+    assert folders == [built, built.parent]
+    for name, line in (("here", "int here;"), ("there", "int there;"), ("build", "int built;")):
+        found = first_lines(f"src/{name}.c:1", None, folders)
+        assert found is not None
+        assert found["lines"] == [line]
+    assert first_lines("src/there.c:1", None) is None
+    assert built_in([], ["/a/b/x.c:1", "/a/y.c:2", "the C library: x"]) == [Path("/a")]
+    assert built_in([], ["/a/x.c:1", "/b/y.c:2"]) == []
 
 
 def test_the_lines_of_a_definition_end_with_the_function(tmp_path: Path) -> None:

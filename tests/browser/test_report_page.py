@@ -12,6 +12,9 @@ from serving import serving
 from vprof.drill.file import DrillFile
 from vprof.drill.loop import Step
 from vprof.drill.settings import DrillSettings
+from vprof.report.page.data import PageSource, page_data
+from vprof.report.page.html import render
+from vprof.variance.analysis import AnalysisOptions
 
 REQUESTS = 3000
 COMPUTE = "compute@serve.c:15"
@@ -210,6 +213,29 @@ def test_the_tree_opens_and_closes(opened: Browser) -> None:
     opened.click("#covariances")
     assert any(text.startswith("2 Cov") for text in opened.texts("#tree-table tr.cov"))
     assert rows >= 5
+
+
+def test_functions_are_links_wherever_they_are_named(browser: Browser, tmp_path: Path) -> None:
+    """A trace in JSON has no places: they are put into what the page shows."""
+    (tmp_path / "run.json").write_text(json.dumps(serving(300)))
+    data = page_data(PageSource([tmp_path / "run.json"]), AnalysisOptions(k=10, min_share=0.01))
+    url = "https://git.example.org/src/{}.c#L1".format
+    data["links"] = {name: url(name) for name in ("lock_wait", "holder", "compute")}
+    data["site_links"] = {"serve.c:12": url("serve")}
+    (tmp_path / "page.html").write_text(render(data), encoding="utf-8")
+    browser.open(tmp_path / "page.html")
+
+    def linked(css: str) -> set[str]:
+        return {str(link.get_attribute("href")) for link in browser.all(f"{css} a")}
+
+    assert linked("#factor-table td.name") >= {url("lock_wait"), url("compute"), url("serve")}
+    assert {url("lock_wait"), url("compute"), url("holder")} <= linked("#tree-table td.name")
+    assert url("lock_wait") in linked("#path-panels details")
+    assert linked("#flame-way") == set()
+    browser.click(box("lock_wait"))
+    assert linked("#flame-way") == {url("lock_wait")}
+    assert browser.one("#flame-way").text.startswith("Zoomed: serve@main.c:7 > lock_wait@serve.c:12")
+    assert browser.complaints() == []
 
 
 def test_another_interval_is_drawn(opened: Browser) -> None:

@@ -32,7 +32,7 @@ from vprof.options import client_time_option, cpu_wait_option, force_option, own
     "--source-link",
     default="",
     metavar="TEMPLATE",
-    help="Make definitions of factors links: a URL with {file} (as it was compiled), {line} and {function} in it.",
+    help="Make functions and call sites links: a URL with {file} (as it was compiled), {line} and {function} in it.",
 )
 @click.option("--title", default="", help="Heading of the page. [default: the names of the traces]")
 @force_option

@@ -9,6 +9,7 @@
 | `explained` | by factor, vprof-explain/1 or null |
 | `waits` | vprof-explain/1 of `[blocked]`, or null |
 | `paths` | [{`label`, `lost`: where its time went, `path`: vprof-path/1}] |
+| `links`, `site_links` | {function: URL}, {call site: URL} of links.py |
 | `meanings` | of nodes that are no functions |
 | `drill` | vprof-drill/1 without its confirmation, or null |
 | `run` | [[what, value]] |
@@ -29,14 +30,16 @@ from vprof.errors import VprofError
 from vprof.path.chosen import paths_of
 from vprof.path.exemplars import exemplars
 from vprof.path.interval_path import IntervalPath
+from vprof.path.path_tree import display_names
 from vprof.report import recorded
 from vprof.report.explain import explanation_json
 from vprof.report.json import analysis_json
-from vprof.report.page import latency, slow, sources, trees
+from vprof.report.page import latency, links, slow, sources, trees
 from vprof.report.page.headline import headline
 from vprof.report.page.plain import all_plain
 from vprof.report.path import path_json
 from vprof.tables.kinds import LANES, MEANINGS
+from vprof.tables.naming import without_place
 from vprof.variance.analysis import Analysis, AnalysisOptions
 from vprof.variance.excess import excesses
 from vprof.variance.explain import Explanation, explain_all
@@ -91,6 +94,8 @@ def page_data(source: PageSource, options: AnalysisOptions) -> dict[str, Any]:
         "explained": found.explained,
         "waits": found.waits,
         "paths": found.paths,
+        "links": links.of_functions(analysis, source.source_link, (one["path"] for one in found.paths)),
+        "site_links": links.of_sites(analysis, source.source_link),
         "drill": source.drill,
         "run": _run(source, sum(map(_size, source.traces)), analysis),
         "missing": found.missing,
@@ -113,12 +118,14 @@ def _analysis(analysis: Analysis, source_link: str) -> dict[str, Any]:
         if "tree" in row:
             row["tree"] = trees.pruned(row["tree"])
     program = analysis.trace.program
-    place = dict(zip(program.functions, program.definitions, strict=True))
+    place = dict(zip(display_names(analysis.trace), program.definitions, strict=True))
+    modules = [module for one in analysis.trace.recorded for module in one.modules]
+    folders = sources.built_in(modules, program.definitions)
     for factor in report["factors"]:
         places = [(name, place.get(name, "")) for name in factor["functions"]]
         factor["places"] = [at for _, at in places]
-        factor["links"] = [sources.link(source_link, at, name) for name, at in places]
-        factor["source"] = [sources.first_lines(at, _begun(analysis)) for _, at in places]
+        factor["links"] = [sources.link(source_link, at, without_place(name)) for name, at in places]
+        factor["source"] = [sources.first_lines(at, _begun(analysis), folders) for _, at in places]
     return report
 
 

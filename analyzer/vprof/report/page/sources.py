@@ -1,22 +1,29 @@
 """Where functions are defined: a link to a place, by a template, and the first lines of the definition if they can be
 read here.
 
-    "dir/file.c:17" + template  ->  URL          "dir/file.c:17" + when the run began  ->  lines, or why there are none
+    "dir/file.c:17" + template  ->  URL
+    "dir/file.c:17" + when the run began + where to look  ->  lines, or None
 """
 
 from __future__ import annotations
 
+import os
+import re
 import string
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from vprof.errors import UsageError
+from vprof.report.page.plain import MOST_CHARACTERS
 
 NAMES = {"file", "line", "function"}
 SCHEMES = {"http", "https", "vscode", "vscode-insiders", "idea", "file"}
 _SOURCES = {".c", ".cc", ".cpp", ".cxx", ".c++", ".h", ".hh", ".hpp", ".hxx", ".inc", ".inl", ".ipp", ".tcc"}
 """What a trace names is read only if it is named as sources are: a page goes to others."""
+_SLASH_BEFORE = re.compile(r"(?<!:/)/\{file\}")
+"""Not the second one of file://."""
 _SHOWN = 12
 _MOST_BYTES = 4 << 20
 _WIDEST = 200
@@ -38,20 +45,39 @@ def check_template(template: str) -> str:
 
 
 def link(template: str, place: str, function: str) -> str:
-    """To the place of a function, "" if that is not known or outside of the program."""
+    """To the place of a function, "" if that is not known or outside of the program. An absolute name takes the place
+    of a slash before {file}, so that it makes no second one."""
     file, line = _parted(place)
     if not template or not line:
         return ""
-    return template.format(file=quote(file), line=line, function=quote(function, safe=""))
+    if file.startswith("/"):
+        template = _SLASH_BEFORE.sub("{file}", template)
+    made = template.format(file=quote(file), line=line, function=quote(function, safe=""))
+    return made if len(made) <= MOST_CHARACTERS else ""  # a page shortens longer texts
 
 
-def first_lines(place: str, begun_ns: int | None) -> dict[str, Any] | None:
+def first_lines(place: str, begun_ns: int | None, folders: Iterable[Path] = ()) -> dict[str, Any] | None:
     """`first` (its number), `lines` and `remark` ("" or that the file is newer than the recording) of a definition;
-    None if it cannot be read as text here. Relative names are below the current folder."""
+    None if it cannot be read as text here. Relative names are below the current folder, or one of these."""
     name, line = _parted(place)
-    file = Path(name)
-    if not line or file.suffix.lower() not in _SOURCES:
+    if not line or Path(name).suffix.lower() not in _SOURCES:
         return None
+    for folder in (Path(), *folders):
+        if found := _read(folder / name, line, begun_ns):
+            return found
+    return None
+
+
+def built_in(modules: Iterable[str], places: Iterable[str]) -> list[Path]:
+    """The folders in which a program was built, as far as a trace knows: those of its executables and libraries, those
+    around these, and the one that has all sources of absolute names."""
+    folders = [folder for module in modules for folder in list(Path(module).parents)[:2]]
+    absolute = [str(Path(place).parent) for place in places if place.startswith("/")]
+    around = [Path(os.path.commonpath(absolute))] if absolute else []
+    return [folder for folder in dict.fromkeys((*around, *folders)) if folder.is_absolute() and folder != Path("/")]
+
+
+def _read(file: Path, line: int, begun_ns: int | None) -> dict[str, Any] | None:
     try:
         known = file.stat()
         if not file.is_file() or known.st_size > _MOST_BYTES:

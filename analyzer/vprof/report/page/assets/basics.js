@@ -39,6 +39,26 @@ function named(text) {
   return el("bdi", {}, text);
 }
 
+const LINKS = new Map(Object.entries(data.links || {}));
+const SITE_LINKS = new Map(Object.entries(data.site_links || {}));
+
+// A text as a link, if there is one.
+function linked(text, link) {
+  return link ? el("a", { href: link, rel: "noreferrer" }, named(text)) : named(text);
+}
+
+// The name of a function or node, as a link to where that function is defined; a call site, as one to the call.
+function placed(name) {
+  const [, of] = /^(?:body|rest)\((.*)\)$/s.exec(name) || [];
+  const called = name.slice(0, Math.max(0, name.lastIndexOf("@")));
+  return linked(name, LINKS.get(name) || LINKS.get(of) || LINKS.get(called) || SITE_LINKS.get(name));
+}
+
+// Several of them: callers, or the two of a covariance.
+function placedAll(names, separator = " > ") {
+  return names.flatMap((name, i) => [i ? separator : "", placed(name)]);
+}
+
 function empty(why) {
   return el("p", { class: "empty" }, why);
 }

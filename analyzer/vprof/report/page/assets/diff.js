@@ -26,8 +26,7 @@ function factorSection() {
 }
 
 function factorName(row) {
-  const parts = row.functions.flatMap((name, i) => (i ? [" with ", named(name)] : [named(name)]));
-  return el("span", {}, ...parts);
+  return el("span", {}, ...placedAll(row.functions, " with "));
 }
 
 function changeBar(row, scale) {

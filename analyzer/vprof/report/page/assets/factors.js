@@ -34,11 +34,11 @@ function factorSection() {
 }
 
 function factorName(row) {
-  const parts = row.functions.flatMap((name, i) => (i ? [" with ", named(name)] : [named(name)]));
+  const parts = placedAll(row.functions, " with ");
   const kind = row.kind === "covariance" ? " (covariance)" : "";
   const lines = [["defined in", row.places], ["called at", row.sites]].filter(([, places]) => places.some(Boolean));
   const definitions = row.source.map((source, i) => definition(source, row.functions[i])).filter(Boolean);
-  const links = { "defined in": row.links };
+  const links = { "defined in": row.links, "called at": row.sites.map((site) => SITE_LINKS.get(site)) };
   return [el("span", {}, ...parts, kind), ...lines.map(([what, places]) => sourceLines(what, places, links[what])), ...definitions];
 }
 
@@ -50,19 +50,13 @@ function definition(source, name) {
   return el("details", { class: "definition" }, el("summary", {}, "source of ", named(name), remark), el("pre", {}, ...lines));
 }
 
-// A path's last two parts; all of it where the pointer rests.
-// With `links` (of the same length) to them.
+// A path's last two parts; all of it where the pointer rests. `links`: of the same length, to them.
 function sourceLines(what, places, links) {
   const known = [...new Set(places.filter(Boolean))];
   const shown = known.slice(0, 4).map((place) => place.replace(/:0$/, "").split("/").slice(-2).join("/"));
   const more = known.length > shown.length ? ` and ${known.length - shown.length} more` : "";
-  const linked = links && links.find(Boolean) ? shown.map((text, i) => placeLink(text, links[places.indexOf(known[i])])) : null;
-  const text = linked ? linked.flatMap((one, i) => (i ? [", ", one] : [one])) : [named(shown.join(", ") + more)];
-  return el("div", { class: "where", title: known.join("\n") }, `${what} `, ...text);
-}
-
-function placeLink(text, link) {
-  return link ? el("a", { href: link, rel: "noreferrer" }, named(text)) : named(text);
+  const text = shown.flatMap((one, i) => [i ? ", " : "", linked(one, links[places.indexOf(known[i])])]);
+  return el("div", { class: "where", title: known.join("\n") }, `${what} `, ...text, more);
 }
 
 function shareBar(row, scale) {
@@ -74,7 +68,7 @@ function explanation(one) {
   const sides = one.sides.map((side) => {
     const lists = PARTS.map(([key, title]) => partTable(title, side[key].filter((part) => part.name || key === "callers")));
     const head = `mean ${duration(side.mean_ns)}, sd ${duration(side.sd_ns)}, in ${count(side.occurs)} intervals`;
-    return el("div", {}, el("h3", {}, one.sides.length > 1 ? named(side.function) : "", one.sides.length > 1 ? `: ${head}` : head), ...lists);
+    return el("div", {}, el("h3", {}, one.sides.length > 1 ? placed(side.function) : "", one.sides.length > 1 ? `: ${head}` : head), ...lists);
   });
   const half = one.half ? `${count(one.half)} interval${one.half > 1 ? "s hold" : " holds"} half of it.` : "";
   return el("div", {}, el("div", { class: "pair" }, ...sides), el("p", { class: "note" }, half));
@@ -83,7 +77,7 @@ function explanation(one) {
 function partTable(title, parts) {
   if (!parts.length) return null;
   const shown = parts.filter((part) => Math.abs(part.share) >= SMALLEST_PART).slice(0, SHOWN_PARTS);
-  const rows = shown.map((part) => [part.name || "(nothing with a probe)", percent(part.share), duration(part.mean_ns)]);
+  const rows = shown.map((part) => [part.name ? el("span", {}, ...placedAll(part.name.split(" > "))) : "(nothing with a probe)", percent(part.share), duration(part.mean_ns)]);
   const rest = parts.filter((part) => !shown.includes(part));
   const more = rest.length ? el("p", { class: "note" }, `not shown: ${rest.length}, together ${percent(d3.sum(rest, (part) => part.share))}`) : null;
   return el("div", {}, el("h3", {}, title), plainTable(["", "share of it", "mean time"], rows), more);

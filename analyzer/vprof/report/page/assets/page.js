@@ -15,10 +15,12 @@ function treeSections() {
   const unzoom = document.getElementById("unzoom");
   const matches = document.getElementById("matches");
   const search = document.getElementById("search");
+  const way = document.getElementById("flame-way");
   const metrics = METRICS.map(([key, name], i) => el("input", { type: "radio", name: "metric", value: key, checked: i === 0 }));
   const flame = new FlameGraph(document.getElementById("flame-chart"), (state) => {
     unzoom.disabled = !state.zoomed;
     setPermalink({ zoom: zoomText(flame.pathOf(flame.zoomed)) }, true);
+    way.replaceChildren(...(state.zoomed ? ["Zoomed: ", ...placedAll(flame.pathOf(flame.zoomed))] : []));
     matches.textContent = search.value ? `${count(state.matches)} boxes, together ${percent(state.share)}` : "";
   });
   const table = new TreeTable(document.getElementById("tree-table"));
@@ -87,8 +89,7 @@ function waitSection() {
 function unknownTable() {
   const rows = analysis.unknown.slice(0, 12).map((one) => {
     const at = (one.site ? `${one.function}@${one.site}` : one.function) || "outside probed functions";
-    const where = one.thread ? `${at} (thread ${one.thread})` : at;
-    const name = el("span", {}, named(where), el("div", { class: "where" }, one.waker_known ? "what the waker did is not recorded" : one.advice));
+    const name = el("span", {}, placed(at), one.thread ? ` (thread ${one.thread})` : "", el("div", { class: "where" }, one.waker_known ? "what the waker did is not recorded" : one.advice));
     return [name, percent(one.share), count(one.count), duration(one.total_ns)];
   });
   return plainTable(["", "of all time", "waits", "total"], rows);
@@ -124,7 +125,7 @@ function drillSection() {
   const columns = names.map((name, i) => ({ name, number: i > 0 && i < 6, class: i === 6 ? "name" : null, show: (row) => row[i] }));
   const findings = (data.drill.findings || []).map((one) => {
     const parts = [one.confirmed ? "confirmed on fresh data" : "not confirmed", one.is_inherent ? "inherent: types of intervals differ by it" : "", one.waiting >= 0.05 ? `${percent(one.waiting)} of it is waiting` : "", ...(one.missing ?? [])];
-    const name = el("span", {}, named(one.functions.join(" with ")), el("div", { class: "where" }, named(one.path.join(" > "))));
+    const name = el("span", {}, ...placedAll(one.functions, " with "), el("div", { class: "where" }, ...placedAll(one.path)));
     const interval = one.ci95 ? `${percent(one.ci95[0])} to ${percent(one.ci95[1])}` : one.ci95_reason;
     return [name, percent(one.share), interval, parts.filter(Boolean).join("; ")];
   });

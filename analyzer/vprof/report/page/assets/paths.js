@@ -41,7 +41,7 @@ class PathPanel {
       const name = el("td", { class: "name" }, KIND_NAMES[step.kind] || step.kind);
       name.style.paddingLeft = `${depth * 0.8}rem`;
       const numbers = [step.start_ns, step.duration_ns].map((ns) => el("td", { class: "number" }, duration(ns)));
-      return el("tr", {}, ...numbers, name, el("td", {}, named(step.thread)), el("td", { class: "name" }, named(says(step))));
+      return el("tr", {}, ...numbers, name, el("td", {}, named(step.thread)), el("td", { class: "name" }, ...says(step)));
     });
     const heads = ["at", "takes", "what", "thread", "where"].map((name) => el("th", { scope: "col" }, name));
     const table = el("div", { class: "table" }, el("table", {}, el("thead", {}, el("tr", {}, ...heads)), el("tbody", {}, ...rows)));
@@ -106,10 +106,11 @@ function arrows(svg, flat, x, lane) {
 }
 
 function says(step) {
-  const stack = step.stack.join(" > ") || (step.kind === "short" ? "" : "(outside probed functions)");
+  const nowhere = step.kind === "short" ? "" : "(outside probed functions)";
+  const stack = step.stack.length ? placedAll(step.stack) : [nowhere];
   const object = step.object_class ? `; ${step.object_class}` : "";
-  const ended = step.ended_by === null ? "" : `; ended by ${step.ended_by}${step.ended_in ? ` in ${step.ended_in}` : ""}`;
-  return stack + object + ended;
+  const ended = step.ended_by === null ? [] : ["; ended by ", named(step.ended_by), ...(step.ended_in ? [" in ", placed(step.ended_in)] : [])];
+  return [...stack, object, ...ended];
 }
 
 function stepTooltip(step, event) {

@@ -52,7 +52,7 @@ class TreeTable {
   row({ node, depth, kind }) {
     const inner = node.children.length || (this.covariances && Object.keys(node.cov).length);
     const toggle = inner ? toggleButton(this.open.has(node), `What is below ${node.node}`, (open) => this.turn(node, open)) : el("span", { class: "toggle" }, " ");
-    const name = el("td", { class: "name" }, toggle, el("i", { class: `dot ${kind}` }), named(node.node));
+    const name = el("td", { class: "name" }, toggle, el("i", { class: `dot ${kind}` }), placed(node.node));
     name.style.paddingLeft = `${0.4 + depth * 0.85}rem`;
     name.title = node.node;
     const shares = ["share", "tail_share", "mean_share"].map((key) => el("td", { class: "number" }, key === "share" ? meter(node[key]) : "", el("span", { class: "figure" }, percent(node[key]))));
