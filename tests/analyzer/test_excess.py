@@ -31,7 +31,7 @@ def test_the_excess_is_named_and_not_what_takes_long_in_every_interval(state: st
     assert (found.latency_ns, found.of_mean, found.is_slower) == (580_000, pytest.approx(580 / 380), True)
     assert found.share == pytest.approx((240 - 60) / (580 - 380))
     assert slow.sentence(analysis, found) == (
-        f"The slowest interval, i3, took 580 µs, 1.5 times the mean: 90.0 % of the excess lies in {said}."
+        f"The slowest interval (i3) took 580 µs, 1.5 times the mean: 90.0 % of the excess lies in {said}."
     )
 
 

@@ -82,7 +82,9 @@ def test_beside_an_answer_that_is_no_function_the_first_function_is_named() -> N
     assert answer.startswith("[gap] (the client's time: nobody worked for the interval) makes latency vary")
     assert answer.endswith("Of functions, serve holds most: 25.0 %.")
     apart = headline(analyze(trace, replace(counted, client_apart=True)))["answer"]
-    assert apart.startswith("75.0 % of the variance is the client's time ([gap]), apart from the functions. serve ")
+    assert apart.startswith(
+        "75.0 % of the variance is the client's time ([gap]), apart from the functions. Of functions, serve "
+    )
 
 
 def test_a_factor_has_a_link_to_its_definition_and_the_lines_there(tmp_path: Path) -> None:

@@ -142,7 +142,7 @@ def test_the_slowest_interval_says_where_its_excess_lies(opened: Browser) -> Non
     """The time for which the lock is held varies most: of the slowest interval it is nearly all of the excess."""
     [slowest, *_] = data_of(opened)["paths"]
     said = opened.one(".slowest").text
-    assert said.startswith(f"The slowest interval, {slowest['path']['interval']}, took ")
+    assert said.startswith(f"The slowest interval ({slowest['path']['interval']}) took ")
     assert "of the excess lies in holder, which lock_wait waited for." in said
     assert said.endswith(f"{slowest['lost']} Its critical path")
 

@@ -7,6 +7,8 @@ from vprof.tables.kinds import L_GAP, PSEUDO
 from vprof.variance.analysis import MUCH_APART, Analysis
 from vprof.variance.cpu_share import client_share, cpu_share
 
+_LISTED = 0.005
+
 
 def sentences(analysis: Analysis) -> list[str]:
     """Without full stops; none of what is too little to be said."""
@@ -57,5 +59,6 @@ def _of_client(analysis: Analysis) -> str:
 
 
 def _listed(shares: dict[str, float]) -> str:
-    kinds = sorted((row for row in shares.items() if row[1] > 0), key=lambda row: (-row[1], row[0]))
+    """The largest first, without those that round to nothing."""
+    kinds = sorted((row for row in shares.items() if row[1] >= _LISTED), key=lambda row: (-row[1], row[0]))
     return ", ".join(f"{kind} {100 * value:.0f} %" for kind, value in kinds)

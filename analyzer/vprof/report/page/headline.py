@@ -21,6 +21,8 @@ def headline(analysis: Analysis) -> dict[str, str]:
         return {"answer": _with_what_is_apart(analysis, answer), "certainty": ""}
     best = analysis.factors[0]
     answer = f"{_subject(analysis, best)} {percent(best.factor.share)} of the variance of latency."
+    if apart.leads(analysis) and apart.sentences(analysis) and best.factor.functions[0] not in MEANINGS:
+        answer = f"Of functions, {answer}"
     answer += _first_function(analysis.factors)
     return {"answer": _with_what_is_apart(analysis, answer), "certainty": _certainty(best)}
 

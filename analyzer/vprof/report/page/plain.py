@@ -12,6 +12,7 @@ from vprof.terminal import one_line
 
 MOST_CHARACTERS = 400
 _HEAD, _TAIL = 250, 120
+_NAME, _NAME_HEAD, _NAME_TAIL = 110, 70, 30
 
 
 def plain(text: str) -> str:
@@ -20,6 +21,11 @@ def plain(text: str) -> str:
         left_out = len(text) - _HEAD - _TAIL
         text = f"{text[:_HEAD]} … {left_out} characters … {text[-_TAIL:]}"
     return one_line(text)
+
+
+def short_name(name: str) -> str:
+    """A name for a sentence, that there is room for another one beside it."""
+    return name if len(name) <= _NAME else f"{name[:_NAME_HEAD]}…{name[-_NAME_TAIL:]}"
 
 
 def all_plain(data: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from vprof.path.path_tree import display_names
+from vprof.report.page.plain import short_name
 from vprof.report.units import duration, percent
 from vprof.tables.kinds import L_BODY, MEANINGS, MEANWHILE, NODE_LANES, WAKER
 from vprof.tables.model import NONE
@@ -17,7 +18,7 @@ def sentence(analysis: Analysis, slowest: Excess) -> str:
     if not slowest.is_slower:
         return ""
     took = duration(slowest.latency_ns).replace(" us", " µs")
-    return f"The slowest interval, {slowest.interval}, took {took}, {where(analysis, slowest)}"
+    return f"The slowest interval ({slowest.interval}) took {took}, {where(analysis, slowest)}"
 
 
 def where(analysis: Analysis, one: Excess) -> str:
@@ -62,8 +63,9 @@ def _around(analysis: Analysis, node: int) -> str:
     while at > 0 and paths.pseudo[at] not in MEANWHILE:
         f = int(paths.function[at])
         if f != NONE and not program.is_of_the_c_library(f):
-            return f"{names[f]} (in {called})" if called else names[f]
-        called = called or (names[f] if f != NONE else "")
+            name = short_name(names[f])
+            return f"{name} (in {called})" if called else name
+        called = called or (short_name(names[f]) if f != NONE else "")
         at = int(paths.parent[at])
     return called
 

@@ -18,7 +18,7 @@ function duration(ns) {
 }
 
 function percent(share) {
-  return share === null || share === undefined ? "-" : `${(share * 100).toFixed(1)} %`;
+  return share === null || share === undefined ? "-" : `${(share * 100).toFixed(1).replace(/^-0\.0$/, "0.0")} %`;
 }
 
 const count = new Intl.NumberFormat("en-US").format;

@@ -129,7 +129,9 @@ function drillSection() {
     const interval = one.ci95 ? `${percent(one.ci95[0])} to ${percent(one.ci95[1])}` : one.ci95_reason;
     return [name, percent(one.share), interval, parts.filter(Boolean).join("; ")];
   });
-  const found = findings.length ? plainTable(["finding", "share", "95 % interval of all at once", ""], findings) : empty("No findings: no function held enough of the variance, or the drill-down was not finished.");
+  const heads = ["finding", "share", "95 % interval of all at once", "what it is"];
+  const shown = heads.map((name, i) => ({ name, number: i === 1, class: i === 1 ? null : "name", show: (row) => row[i] }));
+  const found = findings.length ? sortableTable(shown, findings) : empty("No findings: no function held enough of the variance, or the drill-down was not finished.");
   place.append(found, el("h3", {}, "Steps"), sortableTable(columns, steps));
 }
 
