@@ -56,13 +56,6 @@ class WhereItWaits:
                 shares[name] += wait.share
         return dict(shares)
 
-    def releasing(self) -> dict[str, float]:
-        """Which part of the releases each function is in, directly or below it."""
-        seen: Counter[str] = Counter()
-        for stack, count in self.releases.items():
-            seen.update(dict.fromkeys(stack, count))
-        return {name: count / self.releases_seen for name, count in seen.items()}
-
     @property
     def releases_seen(self) -> int:
         return sum(self.releases.values())

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
 #include <vprof/vprof.h>
 
 enum { kRequests = 20 };
