@@ -91,6 +91,25 @@ def test_who_waits_and_what_it_waits_for_are_one_cause() -> None:
     assert ranked.index("flush") < ranked.index("serve")
 
 
+def test_how_a_waker_spent_its_time_is_not_said_of_who_waited() -> None:
+    """The lock's holder waits for its own client."""
+    intervals, segments, calls, wakeups, now = {}, [], [], [], 0
+    for i, held in enumerate((10, 50, 90)):
+        woken = now + 10 + held
+        intervals[f"i{i}"] = (1, now, 1, woken + 10)
+        segments += [f"1 i{i} {now} {now + 10} exec", f"1 i{i} {now + 10} {woken} blocked"]
+        segments += [f"1 i{i} {woken} {woken + 10} exec", f"2 - {now} {woken} idle", f"2 - {woken} {woken + 20} exec"]
+        calls += [f"1 serve {now} {woken + 10}", f"1 lock {now + 5} {woken + 5}"]
+        wakeups.append([1, 2, woken])
+        now = woken + 20
+    heights = {"serve": 9, "lock": 1}
+    trace = hand_trace(intervals, "\n".join(segments), "\n".join(calls), wakeups, heights=heights, root="serve")
+    [only] = (found := analyze(trace, AnalysisOptions(k=5))).factors
+    assert (only.factor.name, only.explains) == ("lock", ["serve"])
+    assert any(name == "[idle]" for name in found.tree.paths.name)
+    assert "worked for nobody" not in render(found).partition("Factors")[2]
+
+
 def test_a_wait_for_several_things_is_a_cause_beside_them() -> None:
     """flush is a part of what lock waits for, the rest is flusher's own."""
     first, *others = waiting_for(10, 20, 90, unlocked=(60, 5, 30)).factors

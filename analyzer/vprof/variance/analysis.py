@@ -26,6 +26,7 @@ from vprof.trace.unseen_waits import warning
 from vprof.trace.usable import excluded_by_reason, rows_of
 from vprof.variance import statistics
 from vprof.variance.blocked import UnknownWait
+from vprof.variance.chains import of_others
 from vprof.variance.cpu_share import CpuShare, cpu_share_of
 from vprof.variance.factors import NEGLIGIBLE, Factor, causes, rank, select
 from vprof.variance.per_interval import Details, IntervalDetail
@@ -306,7 +307,7 @@ def _ranked(summed: _Summed) -> _Ranking:
     no_ranking = _why_not(trace, tree, summed.lost, options)
     ranking = [] if no_ranking else rank(trace, tree, options.specificity_exp, options.view)
     least = least_share(options, summed.explained)
-    found = causes(ranking, options.k, least)
+    found = causes(ranking, options.k, least, of_others(tree))
     chosen = [factor for factor, _ in found]
     rivals = select(ranking, max(map(ranking.index, chosen), default=0) + 1 + _RIVALS, least * _NEARLY)
     worthwhile = select(ranking, len(ranking), least)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from vprof.tables.columns import i64
-from vprof.tables.kinds import L_BODY, MEANWHILE, OF_ONE_FUNCTION
+from vprof.tables.kinds import L_BODY, L_UNKNOWN, MEANWHILE, OF_ONE_FUNCTION, PSEUDO
 from vprof.tables.model import NONE, Float, Int64
 from vprof.variance.variance_tree import VarianceTree
 
@@ -93,6 +93,18 @@ def _of_one_function(
         candidates = [(-float(f"{by_function[f, 1]:.9g}"), names(f)) for f in np.flatnonzero(most).tolist()]
         if candidates:
             found[names(int(element[nodes[0]]))] = min(candidates)[1]
+    return found
+
+
+def of_others(tree: VarianceTree) -> set[str]:
+    """Pseudo-nodes of OF_ONE_FUNCTION that are mostly how others spent their time, who were waited for: that is not
+    said of the function that waited. A wait that nobody ended is its own."""
+    in_wait = np.isin(tree.paths.pseudo[tree.paths.parent], MEANWHILE)
+    found = set()
+    for pseudo in OF_ONE_FUNCTION:
+        nodes = np.flatnonzero(tree.paths.pseudo == pseudo)
+        if pseudo != L_UNKNOWN and tree.share[nodes[in_wait[nodes]]].sum() > 0.5 * tree.share[nodes].sum():
+            found.add(PSEUDO[pseudo])
     return found
 
 

@@ -10,6 +10,7 @@ of which something was measured, and pairs with these belong to the tree only.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -88,14 +89,16 @@ def select(factors: list[Factor], k: int = 3, min_share: float = 0.05) -> list[F
     return [f for f in factors if f.share >= min_share][:k]
 
 
-def causes(factors: list[Factor], k: int = 3, min_share: float = 0.05) -> list[tuple[Factor, list[str]]]:
+def causes(
+    factors: list[Factor], k: int = 3, min_share: float = 0.05, others: Collection[str] = ()
+) -> list[tuple[Factor, list[str]]]:
     """The same, of factors that pass their variance on only the last one; each with the names of those that pass it on
-    to it, best first."""
+    to it, best first, without `others`."""
     large = select(factors, len(factors), min_share)
     last = deepest([f.function for f in large], {f.function: f.passes_to for f in large})
     explains: dict[int, list[str]] = {i: [] for i in range(len(large)) if last[i] == i}
     for i, cause in enumerate(last):
-        if cause != i:
+        if cause != i and large[i].name not in others:
             explains[cause].append(large[i].name)
     return [(large[i], names) for i, names in explains.items()][:k]
 
