@@ -1,7 +1,7 @@
 """What to switch on to see the waits that matter, known by their call stacks before any probe is on.
 
     Analysis.where_it_waits  ->  where the ways to waits that matter end or part, and the ways to where others end such
-    waits  ->  the next step
+    waits, with the last callers  ->  the next step
 
 So one step leads from the root to the function that waits, instead of one call further each time. Functions in between,
 which all of such a way passes through, stay off: they would tell nothing more, and cost.
@@ -23,6 +23,7 @@ _OFTEN = 0.1
 """Where others end waits matters if it is in this part of such stacks."""
 _PASSED = 0.9
 """A function from which this part of its waits is in one of its callees is passed through."""
+_CALLERS = 3
 _COVERS = 0.75
 """A function's children are left alone while waits in it and below it hold this part of its share."""
 _ENOUGH = 100
@@ -71,17 +72,19 @@ def covered(analysis: Analysis, function: str, share: float) -> bool:
 
 
 def telling(stacks: Iterable[tuple[Stack, float]], known: Collection[str], least: float) -> set[str]:
-    """Functions of `known` that hold at least this much of the stacks' weights and are not passed through."""
+    """Functions of `known` that hold at least this much of the stacks' weights and are not passed through; and where a
+    way ends, the last of its callers, which say what a helper that waits for many was called for."""
     weight: dict[str, float] = defaultdict(float)
     onward: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    callers: dict[str, set[str]] = defaultdict(set)
     for stack, own in stacks:
         path = [name for name in stack if name in known]
         for name, i in {name: i for i, name in enumerate(path)}.items():
             weight[name] += own
             if i + 1 < len(path):
                 onward[name][path[i + 1]] += own
-    return {
-        name
-        for name, own in weight.items()
-        if own >= least > 0 and max(onward[name].values(), default=0.0) < _PASSED * own
-    }
+            else:
+                callers[name].update(path[max(0, i - _CALLERS) : i])
+    heavy = {name for name, own in weight.items() if own >= least > 0}
+    found = {name for name in heavy if max(onward[name].values(), default=0.0) < _PASSED * weight[name]}
+    return found | {caller for name in found for caller in callers[name]} & heavy
