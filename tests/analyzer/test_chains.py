@@ -92,7 +92,7 @@ def test_who_waits_and_what_it_waits_for_are_one_cause() -> None:
 
 
 def test_how_a_waker_spent_its_time_is_not_said_of_who_waited() -> None:
-    """The lock's holder waits for its own client."""
+    """The lock's holder waits for its own client. Where that is a part of the waits, it is no cause beside them."""
     intervals, segments, calls, wakeups, now = {}, [], [], [], 0
     for i, held in enumerate((10, 50, 90)):
         woken = now + 10 + held

@@ -18,7 +18,7 @@ import numpy as np
 from vprof.path.path_tree import display_names
 from vprof.path.view import AS_RECORDED, View
 from vprof.tables.columns import groups
-from vprof.tables.kinds import L_BLOCKED, L_BODY, L_BUSY, L_UNKNOWN, OF_ONE_FUNCTION, PSEUDO
+from vprof.tables.kinds import L_BLOCKED, L_BODY, L_BUSY, L_IDLE, L_UNKNOWN, OF_ONE_FUNCTION, PSEUDO
 from vprof.tables.model import NONE, Bool, Float, Int64, Trace
 from vprof.variance.chains import children_first, deepest, passed_on
 from vprof.variance.variance_tree import VarianceTree
@@ -93,12 +93,13 @@ def causes(
     factors: list[Factor], k: int = 3, min_share: float = 0.05, others: Collection[str] = ()
 ) -> list[tuple[Factor, list[str]]]:
     """The same, of factors that pass their variance on only the last one; each with the names of those that pass it on
-    to it, best first, without `others`."""
+    to it, best first, without `others`. That a thread was idle is no cause: it is said of the function that waited."""
     large = select(factors, len(factors), min_share)
     last = deepest([f.function for f in large], {f.function: f.passes_to for f in large})
-    explains: dict[int, list[str]] = {i: [] for i in range(len(large)) if last[i] == i}
+    idle = [PSEUDO[L_IDLE]]
+    explains: dict[int, list[str]] = {i: [] for i in range(len(large)) if last[i] == i and large[i].functions != idle}
     for i, cause in enumerate(last):
-        if cause != i and large[i].name not in others:
+        if cause != i and cause in explains and large[i].name not in others:
             explains[cause].append(large[i].name)
     return [(large[i], names) for i, names in explains.items()][:k]
 
