@@ -1,10 +1,14 @@
 #include "wait_stacks.h"
 
+#include <dlfcn.h>
+#include <sys/auxv.h>
 #include <unwind.h>
 
 #include <algorithm>
 
 #include "stacks.h"
+
+extern "C" int _dl_find_object(void *address, struct dl_find_object *found) noexcept __attribute__((weak));
 
 namespace vprof {
 namespace {
@@ -20,8 +24,11 @@ constexpr uint32_t kMostCode = 2 * kMaxModules;
 Code g_code[kMostCode];
 std::atomic<uint32_t> g_code_count;
 
+std::atomic<bool> g_may_unwind;
+
 struct Sampling {
-  uint64_t waited;        // ticks since the last multiple of the period
+  bool is_taking;   // what the unwinder calls is not asked where it waits, nor is a signal handler that interrupts it
+  uint64_t waited;  // ticks since the last multiple of the period
   uint64_t last_release;  // when a stack was taken at one
 };
 __thread Sampling t_sampling __attribute__((tls_model("initial-exec")));
@@ -61,7 +68,9 @@ void pay(uint64_t now, uint64_t ticks) {
 }
 
 void take(Slot *slot, uint32_t aux, uint64_t waited, uint64_t now) {
-  if (slot == nullptr || !has_room()) return;
+  if (slot == nullptr || t_sampling.is_taking || !g_may_unwind.load(std::memory_order_relaxed) || !has_room()) return;
+  t_sampling.is_taking = true;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   const uint64_t begun = ticks();
   CallStack stack;
   stack.count = 0;
@@ -71,14 +80,23 @@ void take(Slot *slot, uint32_t aux, uint64_t waited, uint64_t now) {
   if (ended > begun) pay(ended, ended - begun);
   if (number != 0)
     record(slot, make_record(Kind::kExtended, now, aux, waited << kStackNumberBits | number), Space::kNormal, now);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  t_sampling.is_taking = false;
 }
 
 }  // namespace
 
+// A static program has no dynamic linker, which would have a base address.
 void prepare_wait_stacks() {
+  if (getauxval(AT_BASE) == 0 || &_dl_find_object == nullptr) return;
+  g_may_unwind.store(true, std::memory_order_relaxed);
   CallStack nowhere;
   nowhere.count = 0;
   _Unwind_Backtrace(visit, &nowhere);
+}
+
+void stop_taking_stacks() {
+  g_may_unwind.store(false, std::memory_order_relaxed);
 }
 
 void know_code(uint32_t module, uint64_t low, uint64_t high, uint64_t bias) {

@@ -11,8 +11,10 @@
 //
 // Source of stacks: the unwind tables that compilers write by default, by libgcc's unwinder. It finds them by
 // _dl_find_object (glibc 2.35), so it neither locks nor allocates; it is run once at attach, so that nothing is bound
-// lazily later. A stack ends where code has no tables. Places outside instrumented modules are left out. No stack is
-// taken where little of the thread's stack is left, nor on a signal stack, nor where the stack is not known.
+// lazily later. It would lock, for tables that were registered at run time: none is taken in a process that has any, as
+// compilers at run time register them and static programs their own. A stack ends where code has no tables. Places
+// outside instrumented modules are left out. No stack is taken where little of the thread's stack is left, nor on a
+// signal stack, nor where the stack is not known.
 #ifndef VPROF_WAIT_STACKS_H
 #define VPROF_WAIT_STACKS_H
 
@@ -28,6 +30,9 @@ constexpr uint64_t kReserve = kLevels * (uint64_t{1} << 29);  // ticks: each lev
 
 // Once per process, at attach.
 void prepare_wait_stacks();
+
+// The process registers unwind tables: from now on no stack is taken in it.
+void stop_taking_stacks();
 
 // The code of a module of the session lies there in this process. `bias`: what is added to link-time addresses.
 void know_code(uint32_t module, uint64_t low, uint64_t high, uint64_t bias);

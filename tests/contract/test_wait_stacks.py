@@ -74,7 +74,6 @@ def test_a_wait_is_where_the_program_waits(tmp_path: Path, kind: str) -> None:
 @pytest.mark.parametrize(
     "flags",
     [
-        ["-static"],
         ["-fno-omit-frame-pointer"],
         ["-fomit-frame-pointer", "-O3", "-fno-inline"],
         ["-no-pie"],
@@ -86,9 +85,15 @@ def test_however_it_was_built(tmp_path: Path, flags: list[str]) -> None:
     """A program stripped of its symbols has no names to tell, and loses nothing else."""
     trace = recorded(tmp_path, flags, "mutex")
     [stack] = waited(trace)
-    below = stack[stack.index("worker") :] if "-static" in flags else stack  # the C library is in it as well
-    assert below == (() if "-s" in flags else (*PATH, WAITS_IN["mutex"]))
+    assert stack == (() if "-s" in flags else (*PATH, WAITS_IN["mutex"]))
     assert len(trace.intervals.begin) == REQUESTS
+
+
+@pytest.mark.parametrize("flags", [["-static"], ["-DREGISTERS_TABLES"]], ids=" ".join)
+def test_where_the_unwinder_would_lock_no_stack_is_taken(tmp_path: Path, flags: list[str]) -> None:
+    trace = recorded(tmp_path, flags, "mutex")
+    assert len(trace.intervals.begin) == REQUESTS
+    assert not len(trace.wait_samples.stack)
 
 
 def test_code_without_unwind_tables_has_no_callers(tmp_path: Path) -> None:

@@ -115,9 +115,21 @@ static void *worker(void *depth) {
   return NULL;
 }
 
+/* As a compiler at run time does; the table is empty. */
+extern void __register_frame(void *begin);
+static void register_tables(void) {
+  static const uint32_t none[2];
+  __register_frame((void *)none);
+}
+
 /* KIND [DEPTH [STACK BYTES [signal stack]]] */
 int main(int argc, char **argv) {
   kind = argv[1];
+#ifdef REGISTERS_TABLES
+  register_tables();
+#else
+  (void)register_tables;
+#endif
   const intptr_t depth = argc > 2 ? atoi(argv[2]) : 2;
   if (pipe(fds) != 0) return 1;
   sem_init(&semaphore, 0, 0);
