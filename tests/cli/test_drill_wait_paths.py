@@ -36,6 +36,8 @@ def test_where_the_ways_to_waits_end_or_part(stacks: dict[tuple[str, ...], float
 class Sampled:
     """A `Measure` of `waiting`, whose waits have stacks: all in `take`, ended in `flush`."""
 
+    STACK: tuple[str, ...] = TAKE
+
     def __init__(self) -> None:
         self.plans: list[frozenset[str]] = []
 
@@ -49,7 +51,7 @@ class Sampled:
         rows = [row for wait in waits for row in (wait, (-1, 1, 0))]
         interval, stack, ns = (np.array(column) for column in zip(*rows, strict=True))
         samples = WaitSamples(interval.astype(np.int32), stack.astype(np.int32), ns.astype(np.int64))
-        return analyze(replace(trace, wait_samples=samples, wait_stacks=[TAKE, FLUSH]), AnalysisOptions())
+        return analyze(replace(trace, wait_samples=samples, wait_stacks=[self.STACK, FLUSH]), AnalysisOptions())
 
 
 def test_one_step_leads_to_the_function_that_waits_and_to_who_ends_it() -> None:
@@ -60,9 +62,21 @@ def test_one_step_leads_to_the_function_that_waits_and_to_who_ends_it() -> None:
     assert measure.plans[1] >= {"serve", "take", "flush", "loop"}
 
 
-def test_children_of_what_waits_are_left_alone() -> None:
-    """`take` waits itself, so nothing below it could say more; the thread that it waits for is followed."""
+def test_children_are_left_alone_while_stacks_lead_further() -> None:
+    """`take` waits below `serve`, which has another child; the thread that it waits for is followed."""
     drill = Drill(frozenset({"serve"}), Sampled(), DrillOptions(step_seconds=0.001))
     steps = list(drill.steps())
-    assert all("take" not in step.expanded and "serve" not in step.expanded for step in steps)
-    assert "write" in drill.plan()
+    assert all("serve" not in step.expanded for step in steps)
+    assert "write" in drill.plan() and "log" not in drill.plan()
+
+
+def test_a_function_that_was_inlined_is_below_the_last_one_of_the_stack() -> None:
+    """`take` is not in the stack: its code is in `serve`."""
+
+    class Inlined(Sampled):
+        STACK = ("main", "serve")
+
+    drill = Drill(frozenset({"serve"}), Inlined(), DrillOptions(step_seconds=0.001))
+    first, *_ = drill.steps()
+    assert {"take", "log"} <= set(first.expanded["serve"])
+    assert "main" not in drill.plan()

@@ -223,7 +223,7 @@ class Drill:
     def _seen_enough(self, plan: frozenset[str], analysis: Analysis) -> bool:
         if known_well(analysis) or self._too_much(plan, analysis):
             return True
-        return is_clear(analysis, display_names(analysis.trace), self._over())
+        return is_clear(analysis, display_names(analysis.trace), self.roots, self._over())
 
     def _over(self) -> set[str]:
         """Functions that were seen to hold nothing, or to cost too much."""
@@ -305,7 +305,7 @@ class Drill:
 
     def _stacks(self, analysis: Analysis, names: list[str], dropped: set[str]) -> list[Candidate]:
         """One candidate at most."""
-        new = [] if analysis.no_ranking else next_on_paths(analysis, names, dropped)
+        new = [] if analysis.no_ranking else next_on_paths(analysis, names, self.roots, dropped)
         return [Candidate(Seen(analysis.where_it_waits.share), {STACKS: new})] if new else []
 
     def _wakers(self, analysis: Analysis, names: list[str], dropped: set[str]) -> list[Candidate]:

@@ -25,7 +25,7 @@ _PASSED = 0.9
 """A function from which this part of its waits is in one of its callees is passed through."""
 _CALLERS = 3
 _COVERS = 0.75
-"""A function's children are left alone while waits in it and below it hold this part of its share."""
+"""A function's children are left alone while waits further down hold this part of its share."""
 _ENOUGH = 100
 """Samples of waits after which it is clear where to go on."""
 
@@ -43,15 +43,14 @@ class Seen:
         return []
 
 
-def next_on_paths(analysis: Analysis, names: Sequence[str], over: Collection[str]) -> list[str]:
+def next_on_paths(analysis: Analysis, names: Sequence[str], roots: Collection[str], over: Collection[str]) -> list[str]:
     """Functions that are not on yet and lead to waits that matter, or to where others end waits; sorted. `names` of the
-    program's functions; what is in `over` is not switched on again."""
+    program's functions, `roots` of the intervals, above which nothing tells more; what is in `over` is not switched on
+    again."""
     where, program = analysis.where_it_waits, analysis.trace.program
-    by_name = defaultdict(list)
-    for f, name in enumerate(program.functions):
-        if program.can_switch(f):
-            by_name[name].append(f)
-    waiting = telling(((wait.functions, wait.share) for wait in where.waits), by_name, analysis.least_share)
+    by_name = _sited(analysis)
+    waits = [(_below(wait.functions, roots), wait.share) for wait in where.waits]
+    waiting = telling(waits, by_name, analysis.least_share)
     if not waiting:
         return []
     ending = telling(where.releases.items(), by_name, _OFTEN * where.releases_seen)
@@ -59,16 +58,37 @@ def next_on_paths(analysis: Analysis, names: Sequence[str], over: Collection[str
     return sorted(chosen - set(over))
 
 
-def is_clear(analysis: Analysis, names: Sequence[str], over: Collection[str]) -> bool:
+def is_clear(analysis: Analysis, names: Sequence[str], roots: Collection[str], over: Collection[str]) -> bool:
     """Whether enough waits were seen to tell where to go on, and there is something to switch on."""
     samples = sum(wait.samples for wait in analysis.where_it_waits.waits)
-    return samples >= _ENOUGH and not analysis.no_ranking and bool(next_on_paths(analysis, names, over))
+    return samples >= _ENOUGH and not analysis.no_ranking and bool(next_on_paths(analysis, names, roots, over))
 
 
 def covered(analysis: Analysis, function: str, share: float) -> bool:
-    """Whether waits in a function and below it explain most of its `share` of the variance: their stacks lead further
-    than its children."""
-    return analysis.where_it_waits.by_function().get(without_place(function), 0.0) >= _COVERS * share > 0
+    """Whether waits in functions below this one, as stacks have them, explain most of its `share` of the variance: they
+    lead further than its children. Waits in itself may be in children that were inlined."""
+    name, known, below = without_place(function), _sited(analysis), 0.0
+    for wait in analysis.where_it_waits.waits:
+        path = [one for one in wait.functions if one in known]
+        below += wait.share if name in path[:-1] and path[-1] != name else 0.0
+    return below >= _COVERS * share > 0
+
+
+def _sited(analysis: Analysis) -> dict[str, list[int]]:
+    """By name: the functions that can be switched."""
+    program = analysis.trace.program
+    by_name = defaultdict(list)
+    for f, name in enumerate(program.functions):
+        if program.can_switch(f):
+            by_name[name].append(f)
+    return by_name
+
+
+def _below(stack: Stack, roots: Collection[str]) -> Stack:
+    """The stack from its first root on."""
+    of_roots = {without_place(root) for root in roots}
+    first = next((i for i, name in enumerate(stack) if name in of_roots), 0)
+    return stack[first:]
 
 
 def telling(stacks: Iterable[tuple[Stack, float]], known: Collection[str], least: float) -> set[str]:
