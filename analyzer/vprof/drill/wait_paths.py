@@ -13,6 +13,11 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from vprof.path.path_tree import display_names
+from vprof.tables.kinds import L_BODY
+from vprof.tables.model import NONE
 from vprof.tables.naming import without_place
 from vprof.variance.analysis import Analysis
 from vprof.variance.wait_stacks import Stack
@@ -66,12 +71,25 @@ def is_clear(analysis: Analysis, names: Sequence[str], roots: Collection[str], o
 
 def covered(analysis: Analysis, function: str, share: float) -> bool:
     """Whether waits in functions below this one, as stacks have them, explain most of its `share` of the variance: they
-    lead further than its children. Waits in itself may be in children that were inlined."""
+    lead further than its children. Waits in itself may be in children that were inlined; and what it executes outside
+    of functions that are on, as a waker too, is in no stack."""
+    if _executed(analysis, function) > (1 - _COVERS) * share:
+        return False
     name, known, below = without_place(function), _sited(analysis), 0.0
     for wait in analysis.where_it_waits.waits:
         path = [one for one in wait.functions if one in known]
         below += wait.share if name in path[:-1] and path[-1] != name else 0.0
     return below >= _COVERS * share > 0
+
+
+def _executed(analysis: Analysis, function: str) -> float:
+    """The share of a function's own time, wherever it is."""
+    paths, names = analysis.tree.paths, display_names(analysis.trace)
+    own = np.flatnonzero(paths.pseudo == L_BODY)
+    callers = paths.function[paths.parent[own]].tolist()
+    return float(
+        sum(analysis.tree.share[x] for x, f in zip(own, callers, strict=True) if f != NONE and names[f] == function)
+    )
 
 
 def _sited(analysis: Analysis) -> dict[str, list[int]]:
