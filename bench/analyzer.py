@@ -29,7 +29,7 @@ warm, trace, runs = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 from vprof.variance.analysis import AnalysisOptions
 from vprof.compare.diff import diff
 from vprof.variance.explain import explain
-from vprof.drill.findings import natures
+from vprof.drill.natures import natures
 from vprof.compare.load_runs import load_runs
 from vprof.variance.stream import analyze_traces
 import vprof

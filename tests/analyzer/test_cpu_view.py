@@ -229,12 +229,16 @@ def test_random_histories_are_split_as_they_are_nanosecond_by_nanosecond(first: 
     assert split > LOT / 10
 
 
-def busy(preempted: int, kind: str = "preempted", always: int = 0) -> Trace:
-    """20 requests of 100 ns in `work`; the tenth lacks a CPU for so long, in every fifth `rare` takes 60 ns more than
-    it takes in all."""
+MANY = 40
+"""Rounds of `busy` that are enough for shares to have intervals."""
+
+
+def busy(preempted: int, kind: str = "preempted", always: int = 0, rounds: int = 1) -> Trace:
+    """20 requests of 100 ns a round in `work`; the tenth lacks a CPU for so long, in every fifth `rare` takes 60 ns
+    more than it takes in all."""
     intervals, segments, calls = {}, [], []
-    for i in range(20):
-        t, extra, lacks = 100000 * i, always + 60 * (i % 5 == 0), preempted * (i == 9)
+    for i in range(20 * rounds):
+        t, extra, lacks = 100000 * i, always + 60 * (i % 5 == 0), preempted * (i % 20 == 9)
         end = t + 100 + extra + lacks
         intervals[str(i)] = (1, t, 1, end)
         segments.append(f"1 {i} {t} {t + 50} exec")
@@ -320,7 +324,7 @@ def test_what_is_hardly_anything_beside_waits_for_a_cpu_is_shown_and_not_confirm
     """After many of these also constant work varies."""
 
     def measure(plan: frozenset[str], seconds: float, enough: object = None, compared: bool = False) -> Analysis:
-        return analyze(busy(preempted), AnalysisOptions(cpu_apart=True))
+        return analyze(busy(preempted, rounds=MANY), AnalysisOptions(cpu_apart=True))
 
     drill = Drill(frozenset({"work"}), measure, DrillOptions())
     list(drill.steps())
@@ -358,8 +362,9 @@ def test_what_varies_as_constant_work_does_beside_others_is_shown_and_not_confir
     where a function has as much of the variance as of the execution."""
 
     def measure(plan: frozenset[str], seconds: float, enough: object = None, compared: bool = False) -> Analysis:
-        analysis = analyze(busy(preempted, always=always), AnalysisOptions(cpu_apart=True))
-        return replace(analysis, blocks=NoBlocks("61 hold half", np.zeros(events, np.int64))) if events else analysis
+        analysis = analyze(busy(preempted, always=always, rounds=MANY), AnalysisOptions(cpu_apart=True))
+        slow = 5 * np.arange(events)
+        return replace(analysis, blocks=NoBlocks("61 hold half", slow)) if events else analysis
 
     drill = Drill(frozenset({"work"}), measure, DrillOptions())
     list(drill.steps())

@@ -85,7 +85,7 @@ def test_what_a_few_events_make_up_is_not_confirmed() -> None:
         def __call__(
             self, functions: frozenset[str], seconds: float, enough: Enough | None = None, compared: bool = False
         ) -> Analysis:
-            few = NoBlocks("12 intervals hold half of the variance", np.zeros(12, np.int64), 17.0)
+            few = NoBlocks("12 intervals hold half of the variance", np.arange(12), 17.0)
             return replace(super().__call__(functions, seconds, enough, compared), blocks=few)
 
     drill = Drill(frozenset({"txn"}), Stalled(), DrillOptions())

@@ -28,7 +28,7 @@ CALLS = {
 }
 """`serve` takes a lock that thread 2 holds while it flushes, in a loop that it never leaves."""
 SITED = set(CALLS)
-COUNT, PERIOD = 400, 1000
+COUNT, PERIOD = 1200, 1000
 
 
 def program(on: frozenset[str], sited: set[str]) -> Program:

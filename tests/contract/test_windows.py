@@ -19,7 +19,7 @@ from vprof.api import Run
 from vprof.compare.diff_factors import contributions_of
 from vprof.compare.load_runs import load_runs
 from vprof.compare.run_metrics import measure, run_of
-from vprof.drill.findings import natures
+from vprof.drill.natures import natures
 from vprof.errors import VprofError
 from vprof.path.chosen import chosen_paths
 from vprof.path.interval_path import interval_path

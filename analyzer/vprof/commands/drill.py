@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -218,6 +219,9 @@ def _drill(file: DrillFile, folder: Path, auto: bool, form: str, svg_file: Path 
             program.first_seconds = min(program.first_seconds, settings.budget)
         drill = Drill(frozenset(program.plan.patterns), program.measure, options, automatic if auto else ask)
         drill.done, drill.ended = file.steps, file.ended
+        program.seen = partial(report.say_if_too_few, options.budget)
+        if form == "text" and not file.steps:
+            report.print_plan(options.budget)
         file.save()
         try:
             for step in drill.steps():

@@ -3,13 +3,15 @@
     a step's Analysis -> intervals that the shares need -> seconds of the confirmation, known before it begins
 
 A confirmation that stopped when it looks good would confirm too much (docs/algorithms.md section 6): so its length
-comes from the step before it, and from nothing that it measures itself.
+comes from the step before it, and of what it measures itself from the latencies alone, never from a share.
 """
 
 from __future__ import annotations
 
 import math
 
+from vprof.drill.budget import PATIENCE
+from vprof.drill.moments import FEW, moments_of, number_of
 from vprof.variance import statistics
 from vprof.variance.analysis import Analysis
 
@@ -44,6 +46,16 @@ def _wide(analysis: Analysis) -> float:
     return WIDE * min(1.0, analysis.explained)
 
 
+def worth_more(analysis: Analysis) -> bool:
+    """Whether the latencies tell that shares are not sure yet, and that a few times as much may suffice."""
+    blocks = analysis.blocks
+    if analysis.no_ranking or not isinstance(blocks, statistics.NoBlocks):
+        return False
+    if moments := number_of(moments_of(analysis)):
+        return FEW / PATIENCE <= moments < FEW
+    return blocks.needed <= PATIENCE * analysis.summary.count
+
+
 def seconds_needed(analysis: Analysis) -> float:
     """For a confirmation of these factors; 0: it is not known."""
     recorded = analysis.trace.recorded_ns / 1e9
@@ -63,4 +75,4 @@ def intervals_needed(analysis: Analysis) -> int:
         wide = _wide(analysis) or WIDE
         reach = max(width / 2 / min(wide, CLEAR * share) for width, share in known)
         return math.ceil(max(count * _TOGETHER * reach**2, enough))
-    return analysis.blocks.needed if isinstance(analysis.blocks, statistics.NoBlocks) else 0
+    return math.ceil(_TOGETHER * analysis.blocks.needed) if isinstance(analysis.blocks, statistics.NoBlocks) else 0

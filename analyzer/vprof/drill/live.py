@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from vprof.drill.budget import PATIENCE
 from vprof.drill.loop import Enough
 from vprof.errors import NoIntervalError, VprofError
 from vprof.session.alternation import Alternation
@@ -23,8 +24,8 @@ _POLL_SECONDS = 0.02
 _CHECK_SECONDS = 0.2
 _TURN_SECONDS = 0.02
 _FEWEST_INTERVALS = 200
-_PATIENCE = 4
-"""A measurement that does not tell enough goes on, up to this many times its length."""
+_FIRST_LOOK_SECONDS = 8.0
+"""After so long, or the first measurement if that is shorter, it is said whether intervals end often enough."""
 
 
 @dataclass
@@ -34,7 +35,8 @@ class LiveProgram:
 
     `traces` of the measurements are kept in `folder`, `count` so far. `root`: its outermost calls are the intervals,
     instead of annotated ones. `first_seconds`: how long an idle program is waited for. `check` raises VprofError when
-    the program, or the load that drives it, has ended for good.
+    the program, or the load that drives it, has ended for good. `seen` is told once, early in the first measurement,
+    how many intervals ended in how many seconds.
     """
 
     session: Control
@@ -45,6 +47,8 @@ class LiveProgram:
     root: str | None = None
     count: int = 0
     first_seconds: float = 600.0
+    seen: Callable[[int, float], None] = field(default=lambda intervals, seconds: None)
+    _has_looked: bool = field(default=False, init=False)
     _has_begun: bool = field(default=False, init=False)
     _has_said: bool = field(default=False, init=False)
 
@@ -84,7 +88,8 @@ class LiveProgram:
                 parts = [self._record(1, length, compared)]
                 continue
             self._has_begun = True
-            if enough is None or enough(analysis) or len(parts) == _PATIENCE:
+            self._look(analysis.summary.count, analysis.trace.recorded_ns / 1e9)
+            if enough is None or enough(analysis) or len(parts) == PATIENCE:
                 return analysis
             parts.append(self._record(len(parts) + 1, seconds))
 
@@ -118,10 +123,17 @@ class LiveProgram:
             next_check = time.monotonic() + _CHECK_SECONDS
             self.check()
             self._follow()
-            elapsed = time.monotonic() - begin
-            enough = self.root or self.session.stats()["intervals"] >= _FEWEST_INTERVALS
-            if elapsed >= seconds and (enough or elapsed >= _PATIENCE * seconds):
+            elapsed, intervals = time.monotonic() - begin, self.session.stats()["intervals"]
+            if intervals and not self.root and elapsed >= _FIRST_LOOK_SECONDS:
+                self._look(intervals, elapsed)
+            enough = self.root or intervals >= _FEWEST_INTERVALS
+            if elapsed >= seconds and (enough or elapsed >= PATIENCE * seconds):
                 return
+
+    def _look(self, intervals: int, seconds: float) -> None:
+        if not self._has_looked and seconds > 0:
+            self.seen(intervals, seconds)
+        self._has_looked = True
 
     def _follow(self) -> None:
         """What joins gets the plan as well: from us if the session is ours, else from its owner, by the note."""

@@ -17,6 +17,7 @@ from typing import Protocol
 
 import numpy as np
 
+from vprof.drill.budget import LEAST_STEPS, MOST_STEPS, Budget
 from vprof.drill.length import known_well, seconds_needed
 from vprof.drill.wait_paths import STACKS, Seen, covered, is_clear, next_on_paths
 from vprof.drill.wakers import MANY, Unmeasured, next_on_wakers, unmeasured
@@ -44,15 +45,14 @@ class Measure(Protocol):
     ) -> Analysis: ...
 
 
-LEAST_STEPS, MOST_STEPS = 2, 6
-"""The confirmation is so many times as long as a step at least, and at most (drill/length.py); with as much again
-without probes, slice by slice in turn."""
-
 LIGHT = 0.2
 """A function is switched off again when all its shares are below this part of the smallest share of interest."""
 
 ROOM = 0.8
 """A plan that costs more than the distortion allows is cut to this part of it, for what calls may vary."""
+
+_NEARLY = 0.5
+"""A factor of this part of the least share may turn out to have all of it."""
 
 LIMIT_STEPS, LIMIT_BUDGET, CHOSEN, NOTHING_LEFT = "steps", "budget", "chosen", "nothing left"
 """Why an exploration ended."""
@@ -69,6 +69,10 @@ class DrillOptions:
     budget_seconds: float = 0.0
     max_distortion: float = 0.03
     analysis: AnalysisOptions = field(default_factory=AnalysisOptions)
+
+    @property
+    def budget(self) -> Budget:
+        return Budget(self.budget_seconds, self.step_seconds, self.max_steps)
 
 
 @dataclass(frozen=True)
@@ -195,14 +199,23 @@ class Drill:
         """With the probes on, and as long without them: what the last step's factors need, within bounds that were set
         before. REQUIRES: a step."""
         step = self.options.step_seconds
-        left = (self.until - time.monotonic()) / 2 * step / max(step, self.pace)
+        left = (self.until - time.monotonic()) / 2 / self._slowness
         return max(LEAST_STEPS * step, min(self.last_ranked.confirmation_seconds, MOST_STEPS * step, left))
+
+    @property
+    def _slowness(self) -> float:
+        """Seconds that a second of recording takes, with its analysis."""
+        return max(1.0, self.pace / self.options.step_seconds)
+
+    def has_time(self, seconds: float) -> bool:
+        """For so much more recording."""
+        return time.monotonic() + seconds * self._slowness <= self.until
 
     def _limit(self) -> str:
         if len(self.done) >= self.options.max_steps:
             return LIMIT_STEPS
-        needed = (1 + 2 * LEAST_STEPS) * max(self.options.step_seconds, self.pace)
-        return LIMIT_BUDGET if self.done and time.monotonic() + needed > self.until else ""
+        needed = self.options.step_seconds + self.options.budget.kept
+        return LIMIT_BUDGET if self.done and not self.has_time(needed) else ""
 
     def _measured(self) -> tuple[frozenset[str], list[str], Analysis]:
         """The plan that was measured, what had to be left out of it, and the analysis. One that distorts too much is
@@ -223,7 +236,15 @@ class Drill:
     def _seen_enough(self, plan: frozenset[str], analysis: Analysis) -> bool:
         if known_well(analysis) or self._too_much(plan, analysis):
             return True
-        return is_clear(analysis, display_names(analysis.trace), self.roots, self._over())
+        if not self.has_time(self.options.step_seconds + self.options.budget.kept):
+            return True
+        return is_clear(analysis, display_names(analysis.trace), self.roots, self._over()) or self._all_fit(analysis)
+
+    def _all_fit(self, analysis: Analysis) -> bool:
+        """Whether all that could be expanded would be, so that knowing the shares better changes nothing."""
+        candidates = self._candidates(analysis, [], _NEARLY * analysis.least_share)
+        functions = {f for candidate in candidates for f in candidate.children}
+        return 0 < len(functions) <= self.options.analysis.k and functions == set(self._default(analysis, candidates))
 
     def _over(self) -> set[str]:
         """Functions that were seen to hold nothing, or to cost too much."""
@@ -283,16 +304,17 @@ class Drill:
         others = [f for f, share in functions if f not in first and not covered(analysis, f, share)]
         return first + others[: self.options.analysis.k]
 
-    def _candidates(self, analysis: Analysis, left_out: list[str]) -> list[Candidate]:
-        """Factors above the threshold, best first. Each function is expanded once, for its best factor. Before them the
-        threads that are waited for, while there is something new to switch on in them."""
+    def _candidates(self, analysis: Analysis, left_out: list[str], least: float | None = None) -> list[Candidate]:
+        """Factors above the threshold, or above `least`, best first. Each function is expanded once, for its best
+        factor. Before them the threads that are waited for, while there is something new to switch on in them."""
         names = display_names(analysis.trace)
         dropped = self._over() | set(left_out)
         over = {name for step in self.done for name in (*step.accepted, *step.skipped)}
         seen = {f for f, name in enumerate(names) if any(name in step.expanded for step in self.done)}
         found = self._stacks(analysis, names, dropped) if STACKS not in over else []
         found += self._wakers(analysis, names, dropped) if WAKER not in over else []
-        for factor in select(analysis.ranking, len(analysis.ranking), analysis.least_share):
+        least = analysis.least_share if least is None else least
+        for factor in select(analysis.ranking, len(analysis.ranking), least):
             children = {}
             if factor.name not in over:
                 for e in expansions(analysis.trace.program, [factor], seen):

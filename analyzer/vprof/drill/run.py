@@ -8,7 +8,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
@@ -88,13 +88,14 @@ def rebuilding(run: TargetRun) -> Iterator[Rebuilder]:
 @dataclass
 class Rebuilder:
     """What VProfiler did: each plan is a build with the probes of its functions and no others, and a run from the
-    start. To compare with, or where probes that are off cost too much. `plan`, `count`, `first_seconds`: as of
+    start. To compare with, or where probes that are off cost too much. `plan`, `count`, `first_seconds`, `seen`: as of
     `LiveProgram`."""
 
     run: TargetRun
     plan: Plan
     count: int = 0
     first_seconds: float = 600.0
+    seen: Callable[[int, float], None] = field(default=lambda intervals, seconds: None)
 
     def measure(
         self, functions: frozenset[str], seconds: float, enough: Enough | None = None, compared: bool = False
@@ -104,6 +105,8 @@ class Rebuilder:
         target.check(target.units())
         with target_running(replace(self.run, target=target)) as program:
             program.count, program.first_seconds = self.count, self.first_seconds
+            if self.count == 0:
+                program.seen = self.seen
             self.count += 1
             return program.measure(functions, seconds, enough, compared)
 

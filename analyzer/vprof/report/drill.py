@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from vprof.drill.budget import FEWEST, MOST_STEPS, PATIENCE, Budget
 from vprof.drill.findings import Finding
 from vprof.drill.loop import CHOSEN, LIMIT_BUDGET, LIMIT_STEPS, Candidate, Drill, Measured, Step
 from vprof.drill.wait_paths import Seen
@@ -19,6 +20,37 @@ _MOST_NAMES = 12
 _MOST_FRAMES = 8
 _APART = 0.05
 """From this share on it is said."""
+
+
+def print_plan(budget: Budget) -> None:
+    """What the time will go to, before the first step."""
+    step = budget.step_seconds
+    within = f" of {budget.seconds:.0f} s" if budget.seconds else ""
+    print(
+        f"plan: up to {budget.steps} steps of {step:.3g} s ({PATIENCE * step:.3g} s while the shares are uncertain); "
+        f"{budget.kept:.3g} s{within} kept for the confirmation",
+        flush=True,
+    )
+
+
+def say_if_too_few(budget: Budget, intervals: int, seconds: float) -> None:
+    """On standard error, if intervals end so rarely that no share can be sure in the end, and what would help."""
+    expected = budget.expected(intervals, seconds)
+    if expected >= FEWEST:
+        return
+    needed = FEWEST * seconds / intervals if intervals else 0.0
+    longer = f", a longer drill-down ({_longer(budget, needed)})" if needed else ""
+    click.echo(
+        f"vprof: {intervals / seconds:.2g} intervals end in a second: the longest confirmation has about {expected}, "
+        f"and no share is sure below {FEWEST}. What helps: more load{longer}, or an interval that ends more often",
+        err=True,
+    )
+
+
+def _longer(budget: Budget, needed: float) -> str:
+    """Options with which a confirmation may take so many seconds."""
+    step = f"--step-seconds {max(budget.step_seconds, needed / MOST_STEPS / PATIENCE):.0f}"
+    return step + (f" --budget {2.5 * needed:.0f}s" if budget.seconds and budget.seconds < 2.5 * needed else "")
 
 
 def print_step(step: Step) -> None:
@@ -101,6 +133,8 @@ def finding_json(finding: Finding, explained: float = 1.0) -> dict[str, Any]:
         "ci95": finding.interval,
         "ci95_reason": finding.no_interval,
         "explored_share": finding.explored_share,
+        "seen_twice": finding.seen_twice,
+        "moments": finding.moments,
         "few_intervals": finding.few_intervals,
         "confirmed": finding.confirmed,
         "path": finding.path,
@@ -157,9 +191,11 @@ def _print_cpu_wait(shares: dict[str, float], place: dict[str, Any] | None) -> N
 
 def _verdict(finding: dict[str, Any]) -> str:
     if finding["confirmed"]:
-        return "confirmed" + ("; inherent: types of intervals differ by it" if finding.get("is_inherent") else "")
+        events = finding.get("moments")
+        by = f": most of the excess in {events[0]} of {events[1]} slow moments" if events else ""
+        return f"confirmed{by}" + ("; inherent: types of intervals differ by it" if finding.get("is_inherent") else "")
     if finding.get("few_intervals"):
-        return f"not confirmed: {finding['ci95_reason']}"
+        return f"{'seen twice, ' * finding.get('seen_twice', False)}not confirmed: {finding['ci95_reason']}"
     if finding.get("missing"):
         return "not confirmed: it is not known what this time was"
     if finding.get("is_small"):
@@ -169,6 +205,8 @@ def _verdict(finding: dict[str, Any]) -> str:
     if finding.get("is_steady"):
         spread = f"{finding['spread']:.0%} of its mean"
         return f"not confirmed: it varies by {spread}, as constant work does on a shared machine"
+    if finding.get("seen_twice") and (events := finding.get("moments")):
+        return f"seen twice, not confirmed: most of the excess in {events[0]} of {events[1]} slow moments"
     return f"not confirmed: {finding['explored_share']:.0%} while exploring"
 
 
