@@ -64,6 +64,27 @@ def test_how_the_only_function_spent_it_is_no_cause_beside_it() -> None:
     assert {ranked.factor.name for ranked in both.factors} >= {"[sleep]"}
 
 
+@pytest.mark.parametrize("more", [0, 20])
+def test_what_a_function_does_on_several_ways_explains_their_common_caller(more: int) -> None:
+    """execute calls deposit or transfer, and each of them sort, in which nearly all varies, or `more` beside it."""
+    intervals, segments, calls, now = {}, [], [], 0
+    for i, sort in enumerate((10, 10, 10, 10, 90, 10, 10, 90)):
+        way, other = ("deposit", "transfer")[i % 2], more * (i // 2 % 2)
+        end = now + sort + other + 4
+        intervals[f"i{i}"] = (1, now, 1, end)
+        segments.append(f"1 i{i} {now} {end} exec")
+        calls += [f"1 execute {now} {end}", f"1 {way} {now + 1} {end - 1}", f"1 sort {now + 2} {now + 2 + sort}"]
+        now = end + 10
+    heights = {"execute": 3, "deposit": 2, "transfer": 2, "sort": 0}
+    trace = hand_trace(intervals, "\n".join(segments), "\n".join(calls), heights=heights, root="execute")
+    found = analyze(trace, AnalysisOptions(k=5))
+    [execute] = [factor for factor in found.ranking if factor.name == "execute"]
+    assert execute.passes_to == ("" if more else "sort")
+    assert found.factors[0].factor.name == "sort"
+    if not more:
+        assert [set(ranked.explains) for ranked in found.factors] == [{"deposit", "transfer", "execute"}]
+
+
 def waiting_for(*flushes: int, unlocked: tuple[int, ...] = (0, 0, 0)) -> Analysis:
     """Three intervals: lock waits while thread 2 is in flush for so long, and for `unlocked` until it lets go."""
     intervals, segments, calls, wakeups = {}, [], ["2 flusher 0 1000"], []

@@ -8,7 +8,7 @@ from hand import hand_trace
 from vprof.tables.model import Program
 from vprof.variance.analysis import analyze
 from vprof.variance.factors import Factor
-from vprof.variance.planner import expansions, naive_cost, next_functions, outermost_functions
+from vprof.variance.planner import expansions, further, naive_cost, next_functions, outermost_functions
 
 NAMES = ["main", "parse", "run", "read", "write", "memcpy"]
 MAIN, PARSE, RUN, READ, WRITE, MEMCPY = range(6)
@@ -73,6 +73,22 @@ def test_what_was_expanded_or_accepted_is_not_proposed_again() -> None:
     """So the drill-down ends, which the printed loop does not."""
     assert expansions(program({MAIN}), [factor(MAIN)], done={MAIN}) == []
     assert len(expansions(program({MAIN}), [factor(MAIN), factor(MAIN)])) == 1
+
+
+def test_a_step_looks_ahead_by_whole_functions_as_far_as_there_is_room() -> None:
+    grown = program({MAIN})
+    assert further(grown, [PARSE, RUN], 9) == [READ, WRITE]
+    # parse's only callee fits into one; run has another one then.
+    assert further(grown, [PARSE, RUN], 1) == [READ]
+    assert further(grown, [RUN], 1) == []
+    assert further(grown, [PARSE, RUN], 9, over=[READ]) == [WRITE]
+    assert further(program({MAIN, READ, WRITE}), [PARSE, RUN], 9) == []
+
+
+def test_it_looks_through_functions_without_a_site_and_out_of_circles() -> None:
+    # main -> memcpy (no site) -> read -> main
+    circle = [[MEMCPY], [], [], [MAIN, MEMCPY], [], [READ, MEMCPY]]
+    assert further(replace(program(set()), calls=circle), [MAIN], 9) == [READ]
 
 
 def test_decomposing_everything_takes_every_call_path() -> None:

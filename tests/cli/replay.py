@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from vprof.drill.loop import Enough
+from vprof.drill.loop import DrillOptions, Enough
 from vprof.tables.model import Invocations, Trace
 from vprof.trace.json_trace import load_json
 from vprof.variance.analysis import Analysis, analyze
@@ -14,6 +14,8 @@ from vprof.variance.analysis import Analysis, analyze
 CASE = Path(__file__).parents[1] / "cases" / "01_writelog.json"
 TIMES = 100
 CALLS = {"txn": ["Execute", "WriteLog"], "WriteLog": ["Lock", "CopyData", "Unlock"]}
+STEPWISE = DrillOptions(ahead=0)
+"""Each step goes down one call."""
 ALL = {"txn", "Execute", "WriteLog", "Lock", "CopyData", "Unlock"}
 
 

@@ -4,9 +4,9 @@ import io
 from collections.abc import Callable
 
 import pytest
-from replay import Replay
+from replay import STEPWISE, Replay
 
-from vprof.drill.loop import CHOSEN, NOTHING_LEFT, Drill, DrillOptions
+from vprof.drill.loop import CHOSEN, NOTHING_LEFT, Drill
 from vprof.report.drill_ask import LeaveError, ask
 
 Answers = Callable[[str], Drill]
@@ -16,7 +16,7 @@ Answers = Callable[[str], Drill]
 def answered(monkeypatch: pytest.MonkeyPatch) -> Answers:
     def drill(text: str) -> Drill:
         monkeypatch.setattr("sys.stdin", io.StringIO(text))
-        done = Drill(frozenset({"txn"}), Replay(), DrillOptions(), ask)
+        done = Drill(frozenset({"txn"}), Replay(), STEPWISE, ask)
         list(done.steps())
         return done
 

@@ -4,10 +4,10 @@ import time
 from dataclasses import replace
 
 import pytest
-from replay import Replay
+from replay import STEPWISE, Replay
 
 from vprof.drill.budget import FEWEST, Budget
-from vprof.drill.loop import LIMIT_BUDGET, Drill, DrillOptions, Enough
+from vprof.drill.loop import LIMIT_BUDGET, Drill, Enough
 from vprof.report.drill import print_plan, say_if_too_few
 from vprof.variance.analysis import Analysis
 
@@ -64,7 +64,7 @@ def test_steps_leave_the_confirmation_its_part() -> None:
     begin = time.monotonic()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(time, "monotonic", lambda: begin + sum(turned))
-        drill = Drill(frozenset({"txn"}), Slow(), DrillOptions(step_seconds=3, budget_seconds=18))
+        drill = Drill(frozenset({"txn"}), Slow(), replace(STEPWISE, step_seconds=3, budget_seconds=18))
         assert len(list(drill.steps())) == 2
         assert drill.ended == LIMIT_BUDGET
         left = 18 - sum(turned)
@@ -85,7 +85,7 @@ def test_a_step_goes_on_only_while_that_may_change_what_is_expanded() -> None:
                 answers.append(enough(analysis))
             return analysis
 
-    drill = Drill(frozenset({"txn"}), Uncertain(), DrillOptions())
+    drill = Drill(frozenset({"txn"}), Uncertain(), STEPWISE)
     list(drill.steps())
     # All that can be expanded fits into a step, until there is nothing more to expand.
     assert answers == [True, True, False]

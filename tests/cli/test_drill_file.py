@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from replay import ALL, Replay
+from replay import ALL, STEPWISE, Replay
 
 from vprof.cli import root
 from vprof.commands.drill import work_folder
 from vprof.drill.file import SCHEMA, DrillFile
-from vprof.drill.loop import Drill, DrillOptions, Enough
+from vprof.drill.loop import Drill, Enough
 from vprof.drill.settings import DrillSettings
 from vprof.errors import VprofError
 from vprof.variance.analysis import Analysis
@@ -33,7 +33,7 @@ def test_each_program_has_a_work_folder_of_its_own(tmp_path: Path, monkeypatch: 
 
 
 def explore(file: DrillFile, measure: Replay) -> Drill:
-    drill = Drill(frozenset({"txn"}), measure, DrillOptions(), done=file.steps)
+    drill = Drill(frozenset({"txn"}), measure, STEPWISE, done=file.steps)
     for _ in drill.steps():
         file.save()
     return drill

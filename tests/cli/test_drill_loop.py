@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from replay import ALL, Replay
+from replay import ALL, STEPWISE, Replay
 
 from vprof.drill.findings import confirm
 from vprof.drill.loop import LIMIT_BUDGET, LIMIT_STEPS, Decision, Drill, DrillOptions, Enough, Measured
@@ -14,7 +14,7 @@ from vprof.variance.statistics import NoBlocks
 
 def test_it_expands_to_the_leaf_that_varies_and_shows_it() -> None:
     replay = Replay()
-    drill = Drill(frozenset({"txn"}), replay, DrillOptions())
+    drill = Drill(frozenset({"txn"}), replay, STEPWISE)
     steps = list(drill.steps())
     assert [step.expanded for step in steps] == [
         {"txn": ["Execute", "WriteLog"]},
@@ -32,7 +32,7 @@ def test_it_expands_to_the_leaf_that_varies_and_shows_it() -> None:
 
 def test_it_stops_at_the_most_steps() -> None:
     replay = Replay()
-    drill = Drill(frozenset({"txn"}), replay, DrillOptions(max_steps=2))
+    drill = Drill(frozenset({"txn"}), replay, replace(STEPWISE, max_steps=2))
     assert [bool(step.expanded) for step in drill.steps()] == [True, True]
     assert len(replay.plans) == 2
     assert drill.ended == LIMIT_STEPS
@@ -51,7 +51,7 @@ def test_a_step_that_cannot_be_ranked_ends_the_exploration_and_is_not_built_upon
             return analysis
 
     replay = Lossy()
-    drill = Drill(frozenset({"txn"}), replay, DrillOptions())
+    drill = Drill(frozenset({"txn"}), replay, STEPWISE)
     assert [step.no_ranking for step in drill.steps()] == ["", "", "too much was lost"]
     _, findings = confirm(drill)
     assert replay.plans[-1] == {"txn", "Execute", "WriteLog"}
@@ -70,7 +70,7 @@ def test_what_fresh_data_do_not_show_again_is_not_confirmed() -> None:
                 return replace(analysis, ranking=[f for f in analysis.ranking if f.name != "CopyData"])
             return analysis
 
-    drill = Drill(frozenset({"txn"}), Forgetful(), DrillOptions())
+    drill = Drill(frozenset({"txn"}), Forgetful(), STEPWISE)
     list(drill.steps())
     _, findings = confirm(drill)
     verdicts = {finding.factor.name: finding.confirmed for finding in findings}
@@ -88,7 +88,7 @@ def test_what_a_few_events_make_up_is_not_confirmed() -> None:
             few = NoBlocks("12 intervals hold half of the variance", np.arange(12), 17.0)
             return replace(super().__call__(functions, seconds, enough, compared), blocks=few)
 
-    drill = Drill(frozenset({"txn"}), Stalled(), DrillOptions())
+    drill = Drill(frozenset({"txn"}), Stalled(), STEPWISE)
     list(drill.steps())
     _, findings = confirm(drill)
     assert {finding.no_interval for finding in findings} == {"12 intervals hold half of the variance"}
@@ -108,12 +108,12 @@ def test_what_types_differ_by_is_called_inherent() -> None:
             iv.type[:] = latency > np.median(latency)
             return analysis
 
-    drill = Drill(frozenset({"txn"}), Typed(), DrillOptions())
+    drill = Drill(frozenset({"txn"}), Typed(), STEPWISE)
     list(drill.steps())
     _, findings = confirm(drill)
     kinds = {finding.factor.name: finding.is_inherent for finding in findings}
     assert kinds == {"CopyData": False, "Execute": True, "WriteLog": False}
-    drill = Drill(frozenset({"txn"}), Replay(), DrillOptions())
+    drill = Drill(frozenset({"txn"}), Replay(), STEPWISE)
     list(drill.steps())
     _, findings = confirm(drill)
     assert [(finding.inherent, finding.is_inherent) for finding in findings] == [(None, False)] * len(findings)
@@ -132,23 +132,23 @@ def test_on_a_busy_machine_it_looks_for_what_matters_of_the_rest() -> None:
 
         explained = 0.1
 
-    drill = Drill(frozenset({"txn"}), Busy(), DrillOptions())
+    drill = Drill(frozenset({"txn"}), Busy(), STEPWISE)
     steps = list(drill.steps())
     assert "CopyData" in steps[-1].plan
-    quiet = Drill(frozenset({"txn"}), Replay(), DrillOptions())
+    quiet = Drill(frozenset({"txn"}), Replay(), STEPWISE)
     assert list(quiet.steps())[-1].shares == pytest.approx(steps[-1].shares)
     # Nothing is left: what varies makes up for itself.
     Busy.explained = 0.0
-    assert len(list(Drill(frozenset({"txn"}), Busy(), DrillOptions()).steps())) == 1
+    assert len(list(Drill(frozenset({"txn"}), Busy(), STEPWISE).steps())) == 1
     # However little is left, it is what is looked into.
     Busy.explained = 0.01
-    steps = list(Drill(frozenset({"txn"}), Busy(), DrillOptions()).steps())
+    steps = list(Drill(frozenset({"txn"}), Busy(), STEPWISE).steps())
     assert list(quiet.done)[-1].shares == pytest.approx(steps[-1].shares)
 
 
 def test_the_budget_leaves_time_for_the_confirmation() -> None:
     # One step is always made. Another and the confirmation, half of it without probes, would take five times as long.
-    drill = Drill(frozenset({"txn"}), Replay(), DrillOptions(step_seconds=10, budget_seconds=49.9))
+    drill = Drill(frozenset({"txn"}), Replay(), replace(STEPWISE, step_seconds=10, budget_seconds=49.9))
     assert len(list(drill.steps())) == 1
     assert drill.ended == LIMIT_BUDGET
 
@@ -156,7 +156,7 @@ def test_the_budget_leaves_time_for_the_confirmation() -> None:
 def test_a_plan_that_distorts_too_much_is_cut_to_what_matters_most() -> None:
     # Six calls in an interval of some 365 ns: 13 % of the time at 8 ns each.
     replay = Replay(probe_ns=8.0)
-    drill = Drill(frozenset({"txn"}), replay, DrillOptions(max_distortion=0.12))
+    drill = Drill(frozenset({"txn"}), replay, replace(STEPWISE, max_distortion=0.12))
     steps = list(drill.steps())
     last = steps[-1]
     assert last.left_out
@@ -171,14 +171,14 @@ def test_a_plan_that_distorts_too_much_is_cut_to_what_matters_most() -> None:
 
 
 def test_the_roots_stay_on_whatever_they_cost() -> None:
-    drill = Drill(frozenset({"txn"}), Replay(probe_ns=30.0), DrillOptions(max_distortion=0.01))
+    drill = Drill(frozenset({"txn"}), Replay(probe_ns=30.0), replace(STEPWISE, max_distortion=0.01))
     steps = list(drill.steps())
     assert [step.plan for step in steps] == [{"txn"}, {"txn"}]
     assert steps[1].left_out == ["Execute", "WriteLog"]
 
 
 def test_what_probes_cost_is_no_limit_where_it_is_not_known() -> None:
-    drill = Drill(frozenset({"txn"}), Replay(), DrillOptions(max_distortion=1e-9))
+    drill = Drill(frozenset({"txn"}), Replay(), replace(STEPWISE, max_distortion=1e-9))
     assert [step.left_out for step in drill.steps()] == [[], [], []]
 
 
@@ -194,7 +194,7 @@ def test_the_confirmation_is_as_long_as_the_last_step_said_within_bounds() -> No
 
     def confirmed_for(needed: float) -> float:
         replay = Timed()
-        drill = Drill(frozenset({"txn"}), replay, DrillOptions(step_seconds=2))
+        drill = Drill(frozenset({"txn"}), replay, replace(STEPWISE, step_seconds=2))
         list(drill.steps())
         drill.done[-1] = replace(drill.done[-1], confirmation_seconds=needed)
         confirm(drill)
@@ -212,7 +212,7 @@ def test_what_is_accepted_or_skipped_is_not_proposed_again_and_what_is_accepted_
         return next(decisions)
 
     replay = Replay()
-    drill = Drill(frozenset(ALL - {"Lock", "CopyData", "Unlock"}), replay, DrillOptions(), decide)
+    drill = Drill(frozenset(ALL - {"Lock", "CopyData", "Unlock"}), replay, STEPWISE, decide)
     list(drill.steps())
     assert {c.factor.name: c.children for c in seen[0].candidates}["WriteLog"] == {
         "WriteLog": ["Lock", "CopyData", "Unlock"]
@@ -224,7 +224,7 @@ def test_what_is_accepted_or_skipped_is_not_proposed_again_and_what_is_accepted_
 
 
 def test_a_finding_says_where_it_lies() -> None:
-    drill = Drill(frozenset({"txn"}), Replay(), DrillOptions())
+    drill = Drill(frozenset({"txn"}), Replay(), STEPWISE)
     list(drill.steps())
     _, findings = confirm(drill)
     first = findings[0]
@@ -232,3 +232,14 @@ def test_a_finding_says_where_it_lies() -> None:
     assert (first.waiting, first.wakers) == (0.0, [])
     assert first.interval is not None
     assert first.interval[0] < first.factor.share < first.interval[1]
+
+
+def test_a_step_goes_down_several_calls_while_these_are_few() -> None:
+    replay = Replay()
+    drill = Drill(frozenset({"txn"}), replay, DrillOptions(ahead=3))
+    first, last = drill.steps()
+    assert first.expanded == {"txn": ["Execute", "WriteLog", "Lock", "CopyData", "Unlock"]}
+    assert (last.expanded, last.plan) == ({}, ALL)
+    # All callees of a function or none: two would be too few for WriteLog.
+    short = Drill(frozenset({"txn"}), Replay(), DrillOptions(ahead=2))
+    assert next(iter(short.steps())).expanded == {"txn": ["Execute", "WriteLog"]}

@@ -5,11 +5,11 @@ from math import comb
 
 import numpy as np
 import pytest
-from replay import CASE, TIMES, Replay, repeated
+from replay import CASE, STEPWISE, TIMES, Replay, repeated
 
 from vprof.drill.findings import confirm
 from vprof.drill.length import worth_more
-from vprof.drill.loop import Drill, DrillOptions, Enough
+from vprof.drill.loop import Drill, Enough
 from vprof.drill.moments import FEW, at_least, moments_of, most_of, number_of
 from vprof.trace.json_trace import load_json
 from vprof.variance.analysis import Analysis, analyze
@@ -92,7 +92,7 @@ class Stalled(Replay):
 
 @pytest.mark.parametrize(("events", "confirmed"), [(0, False), (FEW - 1, False), (FEW, True)])
 def test_without_an_interval_only_that_is_sure_which_is_most_of_many_moments(events: int, confirmed: bool) -> None:
-    drill = Drill(frozenset({"txn"}), Stalled(events), DrillOptions())
+    drill = Drill(frozenset({"txn"}), Stalled(events), STEPWISE)
     list(drill.steps())
     findings = {finding.factor.name: finding for finding in confirm(drill)[1]}
     execute, copy = findings["Execute"], findings["CopyData"]
@@ -115,11 +115,11 @@ def test_without_an_interval_only_that_is_sure_which_is_most_of_many_moments(eve
 )
 def test_a_confirmation_goes_on_while_that_may_help_and_there_is_time(events: int, needed: int, more: bool) -> None:
     measure = Stalled(events, needed)
-    drill = Drill(frozenset({"txn"}), measure, DrillOptions())
+    drill = Drill(frozenset({"txn"}), measure, STEPWISE)
     list(drill.steps())
     fresh, _ = confirm(drill)
     assert (measure.asked, worth_more(fresh)) == ([not more], more)
-    hurried = Drill(frozenset({"txn"}), measure, DrillOptions(budget_seconds=0.1))
+    hurried = Drill(frozenset({"txn"}), measure, replace(STEPWISE, budget_seconds=0.1))
     list(hurried.steps())
     confirm(hurried)
     assert measure.asked[-1] is True

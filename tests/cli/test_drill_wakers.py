@@ -98,7 +98,7 @@ class Waiting:
 
 
 def drilled(sited: set[str] = SITED) -> tuple[list[Step], list[Finding]]:
-    drill = Drill(frozenset({"serve"}), Waiting(sited), DrillOptions())
+    drill = Drill(frozenset({"serve"}), Waiting(sited), DrillOptions(ahead=0))
     steps = list(drill.steps())
     return steps, confirm(drill)[1]
 
@@ -144,7 +144,7 @@ def test_an_unknown_wait_belongs_to_the_function_that_waited() -> None:
             nobody = {key: column[:0] for key, column in vars(trace.wakeups).items()}
             return analyze(replace(trace, wakeups=type(trace.wakeups)(**nobody)), AnalysisOptions(k=5, cpu_apart=True))
 
-    drill = Drill(frozenset({"serve"}), Unknown(), DrillOptions())
+    drill = Drill(frozenset({"serve"}), Unknown(), DrillOptions(ahead=0))
     assert not any(WAKER in step.expanded for step in drill.steps())
     [finding] = confirm(drill)[1]
     assert (finding.factor.name, finding.confirmed) == ("take", True)
@@ -156,14 +156,14 @@ def test_it_is_asked_about_and_the_threads_are_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("1\nc\n"))
-    drill = Drill(frozenset({"serve"}), Waiting(), DrillOptions(), ask)
+    drill = Drill(frozenset({"serve"}), Waiting(), DrillOptions(ahead=0), ask)
     steps = list(drill.steps())
     assert list(steps[0].expanded) == [WAKER]
     said = capsys.readouterr().err
     assert "[waker]  threads waited for while nothing of theirs was on: 2  5 functions to switch on" in said
     # What is of no interest is not proposed again.
     monkeypatch.setattr("sys.stdin", io.StringIO("s 1\nm\nc\n"))
-    drill = Drill(frozenset({"serve"}), Waiting(), DrillOptions(), ask)
+    drill = Drill(frozenset({"serve"}), Waiting(), DrillOptions(ahead=0), ask)
     list(drill.steps())
     assert capsys.readouterr().err.count("threads waited for") == 1
 

@@ -26,7 +26,7 @@ from vprof.tables.kinds import WAKER
 from vprof.tables.model import NONE
 from vprof.variance.analysis import Analysis, AnalysisOptions
 from vprof.variance.factors import Factor, select
-from vprof.variance.planner import expansions
+from vprof.variance.planner import expansions, further
 from vprof.variance.probe_cost import load_of
 from vprof.variance.variance_tree import VarianceTree
 
@@ -62,13 +62,15 @@ LIMIT_STEPS, LIMIT_BUDGET, CHOSEN, NOTHING_LEFT = "steps", "budget", "chosen", "
 class DrillOptions:
     """`step_seconds` per measurement, at least; at most `max_steps` of them before the confirmation, and only as many
     as `budget_seconds` of wall time allow with the confirmation (0: as long as it takes). `max_distortion`: the part of
-    the intervals' time that the probes of a plan may take, by their number and cost."""
+    the intervals' time that the probes of a plan may take, by their number and cost. `ahead`: so many functions below
+    those that a step expands to are switched on with them, at most."""
 
     step_seconds: float = 3.0
     max_steps: int = 20
     budget_seconds: float = 0.0
     max_distortion: float = 0.03
     analysis: AnalysisOptions = field(default_factory=AnalysisOptions)
+    ahead: int = 16
 
     @property
     def budget(self) -> Budget:
@@ -272,6 +274,7 @@ class Drill:
         default = self._default(analysis, candidates)
         decision = self.decide(Measured(len(self.done) + 1, plan, left_out, analysis, candidates, default))
         children = {function: names for c in candidates for function, names in c.children.items()}
+        expanded = {function: children[function] for function in decision.expand}
         light = self._light(analysis, plan) if not decision.again else set()
         summary = analysis.summary
         # What reports need; the analysis holds the whole trace.
@@ -285,7 +288,7 @@ class Drill:
             calls=analysis.calls.total / max(1, summary.count),
             shares={factor.name: factor.share / (analysis.explained or 1.0) for factor in analysis.ranking},
             no_ranking=analysis.no_ranking,
-            expanded={function: children[function] for function in decision.expand},
+            expanded=self._further(analysis, expanded, left_out),
             dropped=sorted(light),
             accepted=decision.accept,
             skipped=decision.skip,
@@ -323,6 +326,24 @@ class Drill:
                         children[names[e.function]] = new
                 seen |= set(factor.expandable)
             found.append(Candidate(factor, children))
+        return found
+
+    def _further(self, analysis: Analysis, expanded: dict[str, list[str]], left_out: list[str]) -> dict[str, list[str]]:
+        """With some functions below those that are switched on, so that a step goes down several calls."""
+        names, program = display_names(analysis.trace), analysis.trace.program
+        number = {name: f for f, name in enumerate(names)}
+        dropped = {number[name] for name in self._over() | set(left_out) if name in number}
+        begun = {function: [number[child] for child in children] for function, children in expanded.items()}
+        found = {}
+        for function, children in begun.items():
+            others = dropped.union(*begun.values())
+            below = (
+                []
+                if function in (STACKS, WAKER)
+                else further(program, children, self.options.ahead // len(begun), others)
+            )
+            begun[function] = children + below
+            found[function] = [names[f] for f in begun[function]]
         return found
 
     def _stacks(self, analysis: Analysis, names: list[str], dropped: set[str]) -> list[Candidate]:

@@ -23,6 +23,8 @@ from vprof.variance.variance_tree import VarianceTree
 
 PASSED = 0.95
 """From this portion of a function's variance, and of its additive share, on a child explains it."""
+_HEAVY = 0.01
+"""Functions of this share are looked for at any depth."""
 _ROUNDING = 1e-9
 
 
@@ -33,7 +35,7 @@ def passed_on(
     several the one with the largest share, then the first by name. By body that holds as much of its function: that
     function, whose own time it is. By pseudo-node of which one function has as much directly below it (it slept, it
     waited for a disk): that function. `through_waits`: what others did while a function waited is a child of it, and
-    that it waited for nobody known is directly below it.
+    that it waited for nobody known is directly below it; and a function further below counts as a child, too.
 
     `element` of each node: below `functions` a function, NONE no factor; others have the names of pseudo-nodes and
     bodies. A function below itself is NONE.
@@ -59,8 +61,31 @@ def passed_on(
             children[names(caller[k])].append((-float(f"{held_below[k, 1]:.9g}"), names(child[k])))
         else:
             found[names(child[k])] = names(caller[k])
+    if through_waits:
+        for caller_, share, g in _explained_far_below(holds, parent, element, held):
+            children[names(caller_)].append((-float(f"{share:.9g}"), names(g)))
     found |= _of_one_function(tree, parent, element, functions, names)
     return found | {name: min(candidates)[1] for name, candidates in children.items()}
+
+
+def _explained_far_below(holds: Float, parent: Int64, element: Int64, held: Float) -> list[tuple[int, float, int]]:
+    """(function, share, function below it that holds PASSED of it over several ways from there): what it does for all
+    of them. `held`: by function; those that hold next to nothing are left out."""
+    functions = len(held)
+    heavy = np.r_[(held > 0).all(axis=1) & (held[:, 1] >= _HEAVY), False]
+    of = np.where((element >= 0) & (element < functions), element, functions)
+    places = np.flatnonzero(heavy[of])
+    above, pairs, rows = parent[places], [], []
+    while places.size:
+        counts = heavy[of[above]]
+        pairs.append(of[above[counts]] * functions + of[places[counts]])
+        rows.append(places[counts])
+        places, above = places[above > 0], parent[above[above > 0]]
+    pair, number = np.unique(np.concatenate([np.zeros(0, np.int64), *pairs]), return_inverse=True)
+    held_below = _sums(holds[np.concatenate([np.zeros(0, np.int64), *rows])], number, len(pair))
+    caller, below = np.divmod(pair, functions or 1)
+    explained = (held_below >= (PASSED - _ROUNDING) * held[caller]).all(axis=1) & (caller != below)
+    return [(int(caller[k]), float(held_below[k, 1]), int(below[k])) for k in np.flatnonzero(explained)]
 
 
 def _waiting_above(tree: VarianceTree, element: Int64) -> Int64:

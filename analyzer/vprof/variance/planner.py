@@ -43,6 +43,40 @@ def expansions(program: Program, factors: Sequence[Factor], done: Collection[int
     return result
 
 
+def further(program: Program, begun: Sequence[int], most: int, over: Collection[int] = ()) -> list[int]:
+    """What `begun` calls directly, then what that calls, and so on, as long as there are no more than `most`: functions
+    that are off and can be switched, none of `over`. Of a function all callees or none, so that its own time is known.
+    Functions without a site are passed through."""
+    graph = program.calls if program.call_graph is None else program.call_graph
+    found: list[int] = []
+    seen = {*begun, *over, *np.flatnonzero(program.on).tolist()}
+    level = list(begun)
+    while level:
+        below = []
+        for function in level:
+            called = _called(program, graph, function, seen)
+            if len(found) + len(called) <= most:
+                below += called
+                found += called
+                seen.update(called)
+        level = below
+    return found
+
+
+def _called(program: Program, graph: list[list[int]], function: int, seen: set[int]) -> list[int]:
+    """Functions outside of `seen` that one with a site enters next, in the order of its calls."""
+    found, passed, work = dict[int, None](), {function}, list(reversed(graph[function]))
+    while work:
+        callee = work.pop()
+        if program.can_switch(callee):
+            if callee not in seen:
+                found[callee] = None
+        elif callee not in passed:
+            passed.add(callee)
+            work += reversed(graph[callee])
+    return list(found)
+
+
 def next_functions(chosen: Sequence[Expansion]) -> list[int]:
     """All functions these expansions switch on, each once, in order."""
     return list(dict.fromkeys(c for e in chosen for c in e.children))
