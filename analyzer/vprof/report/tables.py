@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from vprof.report.names import without_scopes
+from vprof.report.names import told_apart
 from vprof.terminal import console, one_line
 
 Row = tuple[str, ...]
@@ -47,8 +47,9 @@ def print_table(
     table.add_column("", no_wrap=True, overflow="ellipsis", max_width=room)
     for name, width in zip(header, widths, strict=True):
         table.add_column(name, justify="right", no_wrap=True, width=width)
-    for (title, *numbers), style in zip(rows, styles or [""] * len(rows), strict=True):
-        table.add_row(Text(without_scopes(one_line(title), room), style), *numbers)
+    titles = told_apart([one_line(title) for title, *_ in rows], room)
+    for title, (_, *numbers), style in zip(titles, rows, styles or [""] * len(rows), strict=True):
+        table.add_row(Text(title, style), *numbers)
     console.print(table)
 
 

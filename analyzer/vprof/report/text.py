@@ -14,7 +14,8 @@ import numpy as np
 from rich.console import Console
 
 from vprof.report import apart, recorded
-from vprof.report.pruning import Pruned, prune, same_time
+from vprof.report.folding import FEWEST, Folded, fold
+from vprof.report.pruning import prune, same_time
 from vprof.report.roles import OTHERS, ROOT, WAIT, WORK, roles
 from vprof.report.tables import PLAIN_WIDTH, Row, heading, line, print_table, to_terminal, to_text
 from vprof.report.units import big, duration, percent
@@ -30,6 +31,8 @@ from vprof.variance.variance_tree import VarianceTree
 _MOST_NODES = 40
 _THEN, _LONGEST_CHAIN = " > ", 36
 """A row holds a chain of calls that say the same, up to so many characters."""
+_DEEPEST_INDENT = 24
+"""Columns; deeper rows begin there, too, so that a name has room."""
 _STYLES = {ROOT: "bold", WORK: "", WAIT: "yellow", OTHERS: "magenta"}
 _MOST_INTERVALS = 10
 _MOST_UNKNOWN = 5
@@ -103,26 +106,41 @@ def _tree(title: str, typed: TypedTree, analysis: Analysis, console: Console) ->
     tree = typed.tree
     heading(console, title)
     tail = f"beyond p{100 * typed.tail_quantile:g}" if typed.tail_quantile else "tail"
-    pruned = prune(tree, analysis.options.top or _MOST_NODES)
-    rows, last = zip(*_rows(tree, pruned), strict=True)
+    folded = fold(tree, prune(tree, analysis.options.top or _MOST_NODES))
+    pruned = folded.pruned
+    rows, last = zip(*_rows(tree, folded), strict=True)
     kind = roles(tree)
     print_table(console, ("variance", tail, "mean", "mean time", "sd"), rows, [_STYLES[kind[x]] for x in last])
     hidden = int(np.count_nonzero(tree.mean_ns)) - len(pruned.children)
     if hidden:
         line(console, f"not shown: {hidden} below {percent(pruned.threshold)} (--format json has all)", "dim")
+    if folded.deepest >= FEWEST and not analysis.options.own:
+        again = " (a chain: the same wait, again and again)" if folded.chains else ""
+        line(console, f"waits for others who wait, {folded.deepest} deep{again}", "dim")
+        line(console, "--own looks into no wait; --path slowest shows what one interval waited for", "dim")
 
 
-def _rows(tree: VarianceTree, pruned: Pruned) -> Iterator[tuple[Row, int]]:
+def _rows(tree: VarianceTree, folded: Folded) -> Iterator[tuple[Row, int]]:
     """The nodes worth showing, parents first; with the node whose numbers they are."""
+    found: list[tuple[int, list[int]]] = []
     work = [(0, 0)]
     while work:
         first, depth = work.pop()
-        chain = same_time(tree, pruned, first, _LONGEST_CHAIN, len(_THEN))
+        chain = same_time(tree, folded.pruned, first, _LONGEST_CHAIN, len(_THEN))
+        found.append((depth, chain))
+        work += [(c, depth + 1) for c in reversed(folded.pruned.children[chain[-1]])]
+    step = 2 if 2 * max(depth for depth, _ in found) <= _DEEPEST_INDENT else 1
+    for depth, chain in found:
         last = chain[-1]
+        title = _THEN.join(_name(tree, folded, x) for x in chain)
         spread = (duration(tree.mean_ns[last]), duration(tree.var_ns2[last] ** 0.5))
         shares = (percent(tree.share[last]), percent(tree.tail_share[last]), percent(tree.mean_share[last]))
-        yield ("  " * depth + _THEN.join(tree.paths.name[x] for x in chain), *shares, *spread), last
-        work += [(c, depth + 1) for c in reversed(pruned.children[last])]
+        yield (" " * min(step * depth, _DEEPEST_INDENT) + title, *shares, *spread), last
+
+
+def _name(tree: VarianceTree, folded: Folded, x: int) -> str:
+    times = folded.chains.get(x)
+    return tree.paths.name[x] + (f", chain of {times}" if times else "")
 
 
 def _factors(analysis: Analysis, console: Console) -> None:
