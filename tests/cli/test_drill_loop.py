@@ -164,10 +164,18 @@ def test_a_plan_that_distorts_too_much_is_cut_to_what_matters_most() -> None:
     # CopyData holds more of the variance than Lock and Unlock, which hold none.
     assert set(last.left_out) <= {"Lock", "Unlock"}
     assert last.distortion <= 0.12
-    # It was measured with all of them, and again without; what was left out stays off.
-    assert replay.plans[-2:] == [ALL, ALL - set(last.left_out)]
+    # What was measured with all of them tells where to go on; what was left out stays off.
+    assert replay.plans[-1] == ALL
     confirm(drill)
     assert not replay.plans[-1] & set(last.left_out)
+
+
+def test_a_plan_that_distorts_far_too_much_is_measured_again_without() -> None:
+    replay = Replay(probe_ns=8.0)
+    drill = Drill(frozenset({"txn"}), replay, DrillOptions(max_distortion=0.04))
+    *_, last = drill.steps()
+    assert replay.plans[1:] == [ALL, last.plan]
+    assert last.plan == ALL - set(last.left_out) < ALL
 
 
 def test_the_roots_stay_on_whatever_they_cost() -> None:

@@ -35,9 +35,13 @@ class Budget:
 
     @property
     def kept(self) -> float:
-        """Seconds of recording that steps leave to the confirmation: a third, as far as it can use them."""
-        step = self.step_seconds
-        return max(2 * LEAST_STEPS * step, min(2 * MOST_STEPS * step, self.seconds / _KEPT))
+        """Seconds of recording that steps leave to the confirmation until it is known what it needs: a third, as far
+        as it can use them."""
+        return max(self.least_kept, min(2 * MOST_STEPS * self.step_seconds, self.seconds / _KEPT))
+
+    @property
+    def least_kept(self) -> float:
+        return 2 * LEAST_STEPS * self.step_seconds
 
     @property
     def steps(self) -> int:

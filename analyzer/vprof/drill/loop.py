@@ -51,6 +51,9 @@ LIGHT = 0.2
 ROOM = 0.8
 """A plan that costs more than the distortion allows is cut to this part of it, for what calls may vary."""
 
+MILD = 3
+"""Up to so many times the allowed distortion, what was measured still tells where to go on."""
+
 _NEARLY = 0.5
 """A factor of this part of the least share may turn out to have all of it."""
 
@@ -216,12 +219,18 @@ class Drill:
     def _limit(self) -> str:
         if len(self.done) >= self.options.max_steps:
             return LIMIT_STEPS
-        needed = self.options.step_seconds + self.options.budget.kept
-        return LIMIT_BUDGET if self.done and not self.has_time(needed) else ""
+        return LIMIT_BUDGET if self.done and not self._has_time_for_a_step() else ""
+
+    def _has_time_for_a_step(self) -> bool:
+        """And for the confirmation, as far as it is known what that needs."""
+        budget = self.options.budget
+        needed = 2 * self.last_ranked.confirmation_seconds if self.done else 0.0
+        kept = min(budget.kept, max(budget.least_kept, needed)) if needed else budget.kept
+        return self.has_time(self.options.step_seconds + kept)
 
     def _measured(self) -> tuple[frozenset[str], list[str], Analysis]:
-        """The plan that was measured, what had to be left out of it, and the analysis. One that distorts too much is
-        measured no longer than it takes to see that."""
+        """The plan from now on, what has to be left out of the one that was measured, and the analysis. One that
+        distorts too much is measured no longer than it takes to see that; far too much: again, without."""
         plan, left_out = self.plan(), list[str]()
         while True:
             enough, begun = partial(self._seen_enough, plan), time.monotonic()
@@ -230,15 +239,15 @@ class Drill:
             if self.done and recorded:  # the first one loads code, and may wait for the program
                 self.pace = (time.monotonic() - begun) * self.options.step_seconds / recorded
             too_much = self._too_much(plan, analysis)
-            if not too_much:
-                return plan, left_out, analysis
             left_out += too_much
             plan -= frozenset(too_much)
+            if not too_much or sum(load_by_name(analysis).values()) <= MILD * self.options.max_distortion:
+                return plan, left_out, analysis
 
     def _seen_enough(self, plan: frozenset[str], analysis: Analysis) -> bool:
         if known_well(analysis) or self._too_much(plan, analysis):
             return True
-        if not self.has_time(self.options.step_seconds + self.options.budget.kept):
+        if not self._has_time_for_a_step():
             return True
         return is_clear(analysis, display_names(analysis.trace), self.roots, self._over()) or self._all_fit(analysis)
 
@@ -293,7 +302,7 @@ class Drill:
             accepted=decision.accept,
             skipped=decision.skip,
             left_out=left_out,
-            distortion=sum(load_by_name(analysis).values()),
+            distortion=sum(part for name, part in load_by_name(analysis).items() if name in plan),
             confirmation_seconds=seconds_needed(analysis),
         )
         self.done.append(step)
