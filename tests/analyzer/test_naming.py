@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vprof.tables.naming import Names, distinct
+from vprof.tables.naming import Names, distinct, without_place
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,17 @@ def test_the_shortest_place_that_tells_functions_apart(places: list[str], shown:
 def test_a_pattern_takes_as_much_of_the_place_as_it_has(pattern: str, chosen: list[int]) -> None:
     known = Names(f"Queue::push (/src/a/q.cc:{line})" for line in (3, 9))
     assert list(known.matching(pattern)) == [f"Queue::push (/src/a/q.cc:{line})" for line in chosen]
+
+
+@pytest.mark.parametrize(
+    ("full", "alone"),
+    [
+        ("push (q.cc:3)", "push"),
+        ("body(push (q.cc:3))", "body(push)"),
+        ("rest(a::push (a/q.cc:3))", "rest(a::push)"),
+        ("operator()", "operator()"),
+        ("push", "push"),
+    ],
+)
+def test_two_runs_are_compared_by_names_alone(full: str, alone: str) -> None:
+    assert without_place(full) == alone

@@ -12,6 +12,8 @@ from fnmatch import fnmatchcase
 
 _PLACED = re.compile(r"(?P<name>.+?) \((?P<place>.+:\d+)\)")
 
+_PART = re.compile(r"(?P<kind>body|rest)\((?P<of>.+)\)")
+
 
 def placed(name: str, place: str) -> str:
     """`place` is "file:line", or a number for what has none."""
@@ -65,8 +67,9 @@ class Names:
 
 
 def without_place(full: str) -> str:
-    """The name alone."""
-    return _split(full)[0]
+    """The name alone; of a function's body, or the rest of it, with the function's name alone."""
+    part = _PART.fullmatch(full)
+    return f"{part['kind']}({without_place(part['of'])})" if part else _split(full)[0]
 
 
 def _split(full: str) -> tuple[str, str]:
