@@ -118,11 +118,11 @@ def causes(runs: int, controls: int, seed: int) -> None:
     print(f"found {found} of {runs} causes; {clean} of {controls} controls without a confirmed finding")
 
 
-def again(target: str, runs: int, load: list[str]) -> None:
+def again(target: str, runs: int, budget: str, load: list[str]) -> None:
     print(HEADING)
     firsts = Counter[str]()
     for number in range(runs):
-        run = Run.of(target, [], load)
+        run = Run.of(target, ["--budget", budget], load)
         run.show(f"{target} {number + 1}")
         firsts[run.first] += run.first in run.confirmed
     best, times = firsts.most_common(1)[0]
@@ -173,12 +173,13 @@ def main() -> None:
     parser.add_argument("--controls", type=int, default=10)
     parser.add_argument("--counts", type=int, nargs="+", default=[100, 500])
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--budget", default="5m", help="of each drill-down of `again`")
     parser.add_argument("load", nargs="*", help="options of the target's load")
     given = parser.parse_args()
     if given.what == "causes":
         causes(given.runs, given.controls, given.seed)
     elif given.what == "again":
-        again(given.target, given.runs, given.load)
+        again(given.target, given.runs, given.budget, given.load)
     else:
         probes(given.target, given.counts, given.seed, given.load)
 
