@@ -45,6 +45,21 @@ def test_a_wait_that_a_time_ended_is_sleep(load: Load) -> None:
     assert Tuples(trace).wakeups() == []
 
 
+def test_a_wait_for_a_request_of_asynchronous_io_is_the_disk_s(load: Load) -> None:
+    """Whoever waits: also a thread that works for nobody. What somebody ended is a wait like others."""
+    storage = 17
+    writer = Writer()
+    thread = writer.thread(1)
+    thread.blocked(10, 20, class_=storage)
+    thread.begin(1, 20)
+    thread.blocked(30, 40, class_=storage)
+    thread.blocked(40, 50, peer=2, woke=45, class_=storage)
+    thread.end(1, 60)
+    writer.thread(2).on_behalf(0, 60)
+    segments = [(ts, te, state) for owner, _, ts, te, state in Tuples(load(writer)).segments() if owner == 0]
+    assert [row for row in segments if row[2] != "exec"] == [(10, 20, "disk"), (30, 40, "disk"), (40, 50, "blocked")]
+
+
 def test_waiting_for_what_comes_from_outside_is_idle_while_the_thread_works_for_nobody(load: Load) -> None:
     """Also until a time is over, as event loops do. Within an interval it is a wait like others."""
     descriptor = 11

@@ -42,6 +42,7 @@ OBJECT_CLASSES = (
     "file lock",
     "message queue",
     "fiber's turn",
+    "storage",
 )
 """What a blocked segment waited for, by the numbers of runtime/TRACE_FORMAT.md section 2.1; 0: not known."""
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vprof.tables.kernels import helper, kernel, loop
-from vprof.tables.kinds import BLOCKED, EXEC, IDLE, SLEEP
+from vprof.tables.kinds import BLOCKED, DISK, EXEC, IDLE, SLEEP
 from vprof.tables.model import NONE, OBJECT_CLASSES, Bool, Int8, Int32, Int64, Segments
 from vprof.trace.intervals import Labels
 from vprof.trace.lives import Lives
@@ -25,6 +25,7 @@ from vprof.trace.off_cpu import OffCpu
 from vprof.trace.window import Window
 
 _FROM_OUTSIDE = (OBJECT_CLASSES.index("pipe, socket or eventfd"), OBJECT_CLASSES.index("signal"))
+_STORAGE = OBJECT_CLASSES.index("storage")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,11 +108,12 @@ def cut(lives: Lives, labels: Labels, label: Int32, waits: BlockedWaits, off: Of
 
 def _name_waits_for_nobody(segments: Segments, waits: BlockedWaits, of: Int64) -> None:
     """Waits that no thread ended, and for which none is to blame: `idle` is waiting for what comes from outside while
-    working for nobody, `sleep` waiting until a time is over."""
+    working for nobody, `sleep` waiting until a time is over, `disk` waiting for a request that is for a file."""
     ended = np.r_[waits.waker != NONE, True][of]
     outside = np.isin(segments.object_class, _FROM_OUTSIDE) & (segments.interval == NONE)
     segments.state[~ended & np.r_[waits.timed_out, False][of]] = SLEEP
     segments.state[~ended & outside & (of != NONE)] = IDLE
+    segments.state[~ended & (segments.object_class == _STORAGE) & (of != NONE)] = DISK
 
 
 class _Still(NamedTuple):
