@@ -52,6 +52,7 @@ enum class ObjectClass : uint32_t {
   kFileLock = 14,
   kMessageQueue = 15,
   kFiber = 16,
+  kStorage = 17,
 };
 
 // Section 2.2.

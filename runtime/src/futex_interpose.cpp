@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <sys/syscall.h>
 
+#include "aio_calls.h"
 #include "arguments.h"
 #include "blocking.h"
 #include "children.h"
@@ -139,6 +140,7 @@ static long futex(const FutexCall &call) {
 VPROF_WRAPPER(long, syscall, (long number, long a, long b, long c, long d, long e, long f), VPROF_LABEL("syscall")) {
   if (__builtin_expect(attached(), 0)) {
     if (number == SYS_futex) return futex({a, b, c, d, e, f});
+    if (is_aio_call(number)) return aio_call(number, a, b, c, d, e, f);
     if (number == SYS_exit_group) release_parent();
     if (number == SYS_seccomp && (a == SECCOMP_SET_MODE_FILTER || a == SECCOMP_SET_MODE_STRICT))
       will_restrict(a == SECCOMP_SET_MODE_FILTER, reinterpret_cast<const sock_fprog *>(c));

@@ -1,0 +1,65 @@
+"""Asynchronous I/O: who waits for a request waits for the disk, by way of the thread that collects the results."""
+
+from __future__ import annotations
+
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from vprof.installed import native
+from vprof.session.owned import Session
+from vprof.session.plan import Plan
+from vprof.trace.reading import load_binary
+from vprof.variance.analysis import AnalysisOptions, analyze
+
+SOURCE = Path(__file__).parent / "programs" / "async_io.c"
+PAUSE_NS = 20e6
+
+
+def times(folder: Path, kind: str, *flags: str) -> dict[str, float]:
+    """Mean ns of the requests' critical paths, by kind of piece; "all": of all of them."""
+    program = folder / "prog"
+    built = [native("bin/vprof-cc"), "-I", native("include"), "-O2", "-pthread", *flags, "-o", program, SOURCE, "-laio"]
+    subprocess.run(built, check=True)
+    with Session.start(folder / "run.trace") as session:
+        process = subprocess.Popen([program, folder / "data", kind], env=session.environment())
+        session.attend(process, Plan.of([]))
+        session.stop()
+    assert process.returncode == 0
+    paths = analyze(load_binary(folder / "run.trace"), AnalysisOptions(intervals=True)).per_interval
+    found: Counter[str] = Counter()
+    for detail in paths.values():
+        for piece, _, begin, end in detail.critical_path:
+            found[piece] += end - begin
+            found["all"] += end - begin
+    return {piece: ns / len(paths) for piece, ns in found.items()}
+
+
+def unknown(found: dict[str, float]) -> float:
+    return found.get("blocked_unknown", 0) + found.get("unknown", 0)
+
+
+@pytest.mark.parametrize("flags", [[], ["-DDIRECT"], ["-static"]], ids=["libaio", "syscall", "static"])
+@pytest.mark.parametrize("kind", ["sync", "read", "own", "short"])
+def test_a_request_for_a_file_is_time_of_the_disk(tmp_path: Path, kind: str, flags: list[str]) -> None:
+    found = times(tmp_path, kind, *flags)
+    assert unknown(found) < 0.02 * found["all"]
+    assert found["disk"] > 0.5 * found["all"]
+
+
+@pytest.mark.parametrize("flags", [[], ["-DDIRECT"]], ids=["libaio", "syscall"])
+def test_until_it_is_submitted_its_submitter_is_waited_for(tmp_path: Path, flags: list[str]) -> None:
+    found = times(tmp_path, "late", *flags)
+    assert unknown(found) < 0.02 * found["all"]
+    assert found["sleep"] == pytest.approx(PAUSE_NS, rel=0.2)
+    assert 0 < found["disk"] < found["all"] - 0.9 * PAUSE_NS
+
+
+@pytest.mark.parametrize("flags", [[], ["-DDIRECT"]], ids=["libaio", "syscall"])
+def test_a_request_for_a_pipe_is_a_wait_for_who_writes(tmp_path: Path, flags: list[str]) -> None:
+    found = times(tmp_path, "poll", *flags)
+    assert unknown(found) < 0.02 * found["all"]
+    assert found.get("disk", 0) == 0
+    assert found["sleep"] == pytest.approx(PAUSE_NS, rel=0.2)
