@@ -4,7 +4,6 @@
 #include <poll.h>
 
 #include "async_io.h"
-#include "off_cpu.h"
 #include "raw_syscall.h"
 
 namespace vprof {
@@ -29,7 +28,7 @@ Asked asked_by(const iocb &request) {
     case IOCB_CMD_POLL:
       return {fd, (request.aio_buf & POLLIN) != 0, (request.aio_buf & POLLOUT) != 0, false};
     default:
-      return {-1, false, false, false};
+      return kNotKnown;
   }
 }
 
@@ -48,10 +47,8 @@ long submit(long number, long context, long count, iocb **requests) {
   for (long i = 0; i < count; ++i)
     if (is_readable(requests[i], sizeof(iocb)))
       for_files |= remember_request(queue, cookie_of(requests[i]), asked_by(*requests[i]));
-  look_before_call();
-  const long taken = make();
+  const long taken = submit_requests(for_files, make);
   const int error = errno;
-  if (was_switched() && t_thread.slot != nullptr) look(t_thread.slot, for_files ? kOffStorage : 0);
   for (long i = taken > 0 ? taken : 0; i < count; ++i) forget_request(queue, cookie_of(requests[i]));
   errno = error;
   return taken;
@@ -68,7 +65,7 @@ long aio_call(long number, long context, long b, long c, long d, long e, long f)
   const long found = make();
   wait.returned();
   for (long i = 0; i < found; ++i) wait.found(events[i].obj);
-  wait.finish(found);
+  wait.finish(found, false);
   return found;
 }
 

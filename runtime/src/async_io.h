@@ -2,36 +2,51 @@
 //
 //     submit: remember_request -> table -> AsyncWait: found, of each request that was over when the wait ended
 //
-// A wait for requests has up to two parts. Until the first of those that it found was submitted, whoever submitted it
-// let the thread wait. From then on the thread waited for storage if one of them was for a file; else, as others that
-// ask for readiness do, for a descriptor (readiness.h).
+// A wait that ended with the result of a request for a file has up to two parts. Until the first of the queue's
+// requests for files that were on their way was submitted, whoever submitted it let the thread wait. From then on it
+// waited for storage, and so it does in a wait that a time ended meanwhile. Other waits are as those of who asks for
+// readiness, for a descriptor (readiness.h).
 //
 // A queue is what requests are submitted to, a cookie what names a request there: both as the kernel knows them. What
 // is remembered decides what is recorded, and nothing else. A request that is not remembered (its place was taken,
-// another process submitted it, nobody saw it) leaves no record of the wait that it ended. That of one that was taken
-// from the queue behind our back counts as being on its way, until its cookie is used again.
+// another process submitted it, nobody saw it) leaves no record of the wait that it ended. One whose result was taken
+// where nobody saw it counts as being on its way, until its cookie is used again.
 //
 // Thread-safety: any thread; nothing locks or allocates. REQUIRES for all: attached().
 #ifndef VPROF_ASYNC_IO_H
 #define VPROF_ASYNC_IO_H
 
+#include "off_cpu.h"
 #include "readiness.h"
 
 namespace vprof {
 
-// What a request is for. `fd` with neither side: what nobody provides. `of_file`: of a file whatever `fd` is.
+// What a request is for. `of_file`: a file or its storage, whatever `fd` is.
 struct Asked {
   int fd;
   bool reading;
   bool writing;
   bool of_file;
 };
+constexpr Asked kNotKnown = {-1, false, false, false};  // not remembered
 
 // It is about to be submitted by the calling thread. Returns whether it is for a file or its storage. errno is kept.
 bool remember_request(uint64_t queue, uint64_t cookie, Asked asked);
 
 // It was not submitted after all, or somebody has its result.
 void forget_request(uint64_t queue, uint64_t cookie);
+
+// None that is for a file is on its way.
+void forget_requests_for_files(uint64_t queue);
+
+// Around the call that submits, which may sleep itself.
+template <typename Make>
+long submit_requests(bool for_files, Make make) {
+  look_before_call();
+  const long result = make();
+  if (was_switched() && t_thread.slot != nullptr) look(t_thread.slot, for_files ? kOffStorage : 0);
+  return result;
+}
 
 class AsyncWait {
  public:
@@ -44,11 +59,13 @@ class AsyncWait {
   // A request that was over when the call returned.
   void found(uint64_t cookie);
 
-  // `result` as io_getevents returned it, with errno, which is kept.
-  void finish(long result);
+  // `result` as io_getevents returned it, with errno, which is kept. `none_left`: nothing is on its way.
+  void finish(long result, bool none_left);
 
  private:
-  void write_for_storage(uint64_t submitted, Peer submitter);
+  static constexpr uint64_t kNever = ~uint64_t{0};
+
+  void write_for_storage();
 
   uint64_t queue_;
   long switches_;
@@ -56,7 +73,8 @@ class AsyncWait {
   uint64_t resumed_ = 0;
   bool waited_ = false;
   bool some_known_ = false;
-  uint64_t submitted_ = ~uint64_t{0};  // the first found request for a file
+  bool file_known_ = false;
+  uint64_t submitted_ = kNever;  // since when there were requests for files
   Peer submitter_ = kNobody;
 };
 

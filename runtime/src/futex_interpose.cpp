@@ -17,6 +17,7 @@
 #include "raw_syscall.h"
 #include "restriction.h"
 #include "signals.h"
+#include "uring.h"
 
 extern "C" __attribute__((visibility("hidden"))) long vprof_failed_syscall(long result) {
   errno = static_cast<int>(-result);
@@ -141,6 +142,7 @@ VPROF_WRAPPER(long, syscall, (long number, long a, long b, long c, long d, long 
   if (__builtin_expect(attached(), 0)) {
     if (number == SYS_futex) return futex({a, b, c, d, e, f});
     if (is_aio_call(number)) return aio_call(number, a, b, c, d, e, f);
+    if (is_ring_call(number)) return ring_call(number, a, b, c, d, e, f);
     if (number == SYS_exit_group) release_parent();
     if (number == SYS_seccomp && (a == SECCOMP_SET_MODE_FILTER || a == SECCOMP_SET_MODE_STRICT))
       will_restrict(a == SECCOMP_SET_MODE_FILTER, reinterpret_cast<const sock_fprog *>(c));

@@ -23,6 +23,16 @@ struct RealFunction {
 
 void look_up(const RealFunction &function);
 
+// A function that libvprof.so exports under the name of a library's that may not be there: found when it is first
+// called.
+struct LibraryFunction {
+  const char *name;
+  void *ours;
+  void *real;
+
+  void *find();  // null: there is none
+};
+
 }  // namespace vprof
 
 #define VPROF_WRAPPER(type, name, parameters, label)                                                     \

@@ -22,6 +22,7 @@
 #include "raw_syscall.h"
 #include "restriction.h"
 #include "session.h"
+#include "uring.h"
 
 namespace vprof {
 
@@ -66,6 +67,8 @@ static void *map(void *address, size_t length, int protection, int flags, int fd
     return reinterpret_cast<void *>(result);
   const int saved_errno = errno;
   if (is_restricted() && (flags & MAP_ANONYMOUS) == 0) return reinterpret_cast<void *>(result);
+  if ((flags & MAP_ANONYMOUS) == 0)
+    note_mapped_ring(fd, static_cast<uint64_t>(offset), reinterpret_cast<void *>(result));
   const uint64_t identity = flags & MAP_ANONYMOUS ? anonymous_identity() : file_identity(fd);
   g_mappings.enter(static_cast<uint64_t>(result), length, identity + static_cast<uint64_t>(offset));
   errno = saved_errno;

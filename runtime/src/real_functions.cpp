@@ -19,6 +19,22 @@ void look_up(const RealFunction &function) {
   if (found != nullptr) *function.pointer = found;
 }
 
+// Where the library is loaded for a plugin only, the dynamic linker's usual order does not find it: then the first
+// loaded object does that has it, which is not ours.
+void *LibraryFunction::find() {
+  if (real != nullptr) return real;
+  real = dlsym(RTLD_NEXT, name);
+  void *all = real == nullptr ? dlopen(nullptr, RTLD_LAZY) : nullptr;
+  link_map *object = nullptr;
+  if (all != nullptr && dlinfo(all, RTLD_DI_LINKMAP, &object) != 0) object = nullptr;
+  for (; object != nullptr && real == nullptr; object = object->l_next) {
+    void *handle = dlopen(object->l_name, RTLD_LAZY | RTLD_NOLOAD);
+    void *found = handle != nullptr ? dlsym(handle, name) : nullptr;
+    if (found != ours) real = found;
+  }
+  return real;
+}
+
 namespace {
 
 // The first of two loaded objects in lookup order, which is the order in which the dynamic linker names them.

@@ -16,15 +16,32 @@ from vprof.variance.analysis import AnalysisOptions, analyze
 
 SOURCE = Path(__file__).parent / "programs" / "async_io.c"
 PAUSE_NS = 20e6
+WAYS = {
+    "libaio": ["-laio"],
+    "syscall": ["-DDIRECT", "-laio"],
+    "static": ["-laio", "-static"],
+    "io_uring": ["-DRING"],
+    "liburing": ["-DLIBURING", "-luring"],
+}
 
 
-def times(folder: Path, kind: str, *flags: str) -> dict[str, float]:
+def has_liburing() -> bool:
+    given = subprocess.run(["cc", "-E", "-x", "c", "-"], input="#include <liburing.h>", text=True, capture_output=True)
+    return given.returncode == 0
+
+
+def times(folder: Path, kind: str, way: str) -> dict[str, float]:
     """Mean ns of the requests' critical paths, by kind of piece; "all": of all of them."""
+    if way == "liburing" and not has_liburing():
+        pytest.skip("liburing is not installed")
     program = folder / "prog"
-    built = [native("bin/vprof-cc"), "-I", native("include"), "-O2", "-pthread", *flags, "-o", program, SOURCE, "-laio"]
+    built = [native("bin/vprof-cc"), "-I", native("include"), "-O2", "-pthread", "-o", program, SOURCE, *WAYS[way]]
     subprocess.run(built, check=True)
     with Session.start(folder / "run.trace") as session:
-        process = subprocess.Popen([program, folder / "data", kind], env=session.environment())
+        environment = session.environment()
+        if way == "liburing":
+            environment["LD_PRELOAD"] = str(native("lib/vprof/libvprof.so"))
+        process = subprocess.Popen([program, folder / "data", kind], env=environment, stdout=subprocess.DEVNULL)
         session.attend(process, Plan.of([]))
         session.stop()
     assert process.returncode == 0
@@ -41,25 +58,25 @@ def unknown(found: dict[str, float]) -> float:
     return found.get("blocked_unknown", 0) + found.get("unknown", 0)
 
 
-@pytest.mark.parametrize("flags", [[], ["-DDIRECT"], ["-static"]], ids=["libaio", "syscall", "static"])
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kind", ["sync", "read", "own", "short"])
-def test_a_request_for_a_file_is_time_of_the_disk(tmp_path: Path, kind: str, flags: list[str]) -> None:
-    found = times(tmp_path, kind, *flags)
+def test_a_request_for_a_file_is_time_of_the_disk(tmp_path: Path, kind: str, way: str) -> None:
+    found = times(tmp_path, kind, way)
     assert unknown(found) < 0.02 * found["all"]
     assert found["disk"] > 0.5 * found["all"]
 
 
-@pytest.mark.parametrize("flags", [[], ["-DDIRECT"]], ids=["libaio", "syscall"])
-def test_until_it_is_submitted_its_submitter_is_waited_for(tmp_path: Path, flags: list[str]) -> None:
-    found = times(tmp_path, "late", *flags)
+@pytest.mark.parametrize("way", WAYS)
+def test_until_it_is_submitted_its_submitter_is_waited_for(tmp_path: Path, way: str) -> None:
+    found = times(tmp_path, "late", way)
     assert unknown(found) < 0.02 * found["all"]
     assert found["sleep"] == pytest.approx(PAUSE_NS, rel=0.2)
     assert 0 < found["disk"] < found["all"] - 0.9 * PAUSE_NS
 
 
-@pytest.mark.parametrize("flags", [[], ["-DDIRECT"]], ids=["libaio", "syscall"])
-def test_a_request_for_a_pipe_is_a_wait_for_who_writes(tmp_path: Path, flags: list[str]) -> None:
-    found = times(tmp_path, "poll", *flags)
+@pytest.mark.parametrize("way", WAYS)
+def test_a_request_for_a_pipe_is_a_wait_for_who_writes(tmp_path: Path, way: str) -> None:
+    found = times(tmp_path, "poll", way)
     assert unknown(found) < 0.02 * found["all"]
     assert found.get("disk", 0) == 0
     assert found["sleep"] == pytest.approx(PAUSE_NS, rel=0.2)

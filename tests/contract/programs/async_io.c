@@ -5,10 +5,9 @@
    read   a large read past the page cache           late   submitted by a third thread, 20 ms after the worker asked
    short  sync, by an I/O thread that wakes up often poll   that a pipe becomes readable, which takes 20 ms
 
-   With DIRECT the system calls are made by syscall(2), else by libaio. */
+   By Linux's asynchronous I/O, with RING by io_uring, with LIBURING by its library. */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <libaio.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -16,52 +15,37 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 #include <vprof/vprof.h>
+
+#if defined RING
+#include "async_ring.h"
+#elif defined LIBURING
+#include "async_liburing.h"
+#else
+#include "async_aio.h"
+#endif
 
 enum { kWorkers = 2, kRequests = 20, kBytes = 8 << 20, kPause = 20000 };
 #define FAR __attribute__((noinline))
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static sem_t asked;
-static io_context_t context;
-static struct iocb *late;
+static struct request *late;
 static const char *kind;
 static int file, fds[2];
 static char *data[kWorkers];
-
-struct request {
-  struct iocb iocb; /* first: the result names it */
-  int done;
-};
 
 static int is(const char *name) {
   return strcmp(kind, name) == 0;
 }
 
-#ifdef DIRECT
-static long start(struct iocb **requests) {
-  return syscall(SYS_io_submit, context, 1l, requests);
-}
-static long collect(struct io_event *event, struct timespec *timeout) {
-  return syscall(SYS_io_getevents, context, 1l, 1l, event, timeout);
-}
-#else
-static long start(struct iocb **requests) {
-  return io_submit(context, 1, requests);
-}
-static long collect(struct io_event *event, struct timespec *timeout) {
-  return io_getevents(context, 1, 1, event, timeout);
-}
-#endif
-
-FAR static void submit(struct iocb *request) {
-  if (start(&request) != 1) abort();
+FAR static void submit(struct request *request) {
+  if (start(request) != 1) abort();
 }
 
-/* All fields are those of the last worker to ask: the tests of these kinds have one at a time. */
+/* There is one worker then. */
 FAR static void provide(void) {
   usleep(kPause);
   if (is("poll") && write(fds[1], "x", 1) != 1) abort();
@@ -76,21 +60,19 @@ static void *provider(void *unused) {
   }
 }
 
-static void finish(const struct io_event *event) {
-  struct request *request = (struct request *)event->obj;
+static void finish(struct request *request) {
   char byte;
   if (is("poll") && read(fds[0], &byte, 1) != 1) abort();
-  if ((long)event->res < 0) abort();
   pthread_mutex_lock(&mutex);
   request->done = 1;
-  pthread_cond_broadcast(&condition);
+  pthread_cond_signal(&request->condition);
   pthread_mutex_unlock(&mutex);
 }
 
 FAR static void collect_one(void) {
   struct timespec often = {0, 100000};
-  struct io_event event;
-  if (collect(&event, is("short") ? &often : NULL) == 1) finish(&event);
+  struct request *request = collect(is("short") ? &often : NULL);
+  if (request != NULL) finish(request);
 }
 
 static void *io_thread(void *unused) {
@@ -99,29 +81,23 @@ static void *io_thread(void *unused) {
 }
 
 FAR static void ask(struct request *request, int worker) {
-  const long long place = (long long)worker * kBytes;
-  if (is("poll"))
-    io_prep_poll(&request->iocb, fds[0], POLLIN);
-  else if (is("read"))
-    io_prep_pread(&request->iocb, file, data[worker], kBytes, place);
-  else
-    io_prep_fsync(&request->iocb, file);
-  late = &request->iocb;
-  if (!is("late")) submit(&request->iocb);
+  prepare(request, kind, is("poll") ? fds[0] : file, data[worker], kBytes, (off_t)worker * kBytes);
+  late = request;
+  if (!is("late")) submit(request);
   if (is("poll") || is("late")) sem_post(&asked);
 }
 
 FAR static void await(struct request *request) {
   if (is("own")) return collect_one();
   pthread_mutex_lock(&mutex);
-  while (!request->done) pthread_cond_wait(&condition, &mutex);
+  while (!request->done) pthread_cond_wait(&request->condition, &mutex);
   pthread_mutex_unlock(&mutex);
 }
 
 static void *worker(void *number) {
   const int self = (int)(intptr_t)number;
   for (int i = 0; i < kRequests; ++i) {
-    struct request request = {.done = 0};
+    struct request request = {.condition = PTHREAD_COND_INITIALIZER};
     const uint64_t id = (uint64_t)(self * kRequests + i + 1);
     if (!is("read") && pwrite(file, data[self], kBytes / 4, (off_t)self * kBytes) < 0) abort();
     vprof_interval_begin(id, "");
@@ -137,7 +113,7 @@ int main(int argc, char **argv) {
   if (argc < 3) return 2;
   kind = argv[2];
   file = open(argv[1], O_RDWR | O_CREAT, 0600);
-  if (file < 0 || pipe(fds) != 0 || io_setup(16, &context) != 0) return 1;
+  if (file < 0 || pipe(fds) != 0 || set_up() != 0) return 1;
   for (int i = 0; i < kWorkers; ++i) {
     if (posix_memalign((void **)&data[i], 4096, kBytes) != 0) return 1;
     memset(data[i], i + 1, kBytes);
@@ -153,5 +129,6 @@ int main(int argc, char **argv) {
   for (int i = 0; i < workers; ++i)
     if (pthread_create(&threads[i], NULL, worker, (void *)(intptr_t)i) != 0) return 1;
   for (int i = 0; i < workers; ++i) pthread_join(threads[i], NULL);
+  puts(backend);
   return 0;
 }
