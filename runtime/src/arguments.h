@@ -30,6 +30,7 @@ inline bool is_readable(const void *p, size_t size) {
   const int saved_errno = errno;
   constexpr long kNoChange = -1, kWord = 8;
   const auto can_read = [](uintptr_t word) {
+    if (word == 0) return false;  // to the kernel it is no mask
     return vprof_raw_syscall(SYS_rt_sigprocmask, kNoChange, word, nullptr, kWord) == 0 || errno != EFAULT;
   };
   const uintptr_t first = reinterpret_cast<uintptr_t>(p) & ~uintptr_t{kWord - 1};

@@ -106,6 +106,10 @@ def test_calls_keep_their_rules(built: Built, tmp_path: Path, group: str) -> Non
     assert check_same(built, tmp_path, "call_rules", group).status == 0
 
 
+def test_asynchronous_io_keeps_its_rules(built: Built, tmp_path: Path) -> None:
+    assert check_same(built, tmp_path, "async_rules").status == 0
+
+
 @pytest.mark.parametrize(
     "how", ["vfork", "close_range", "closefrom", "syscall", "freopen", "pclose", "dup2", "shared", "again"]
 )
