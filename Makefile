@@ -2,7 +2,7 @@
 PACKAGES := clang-19 libclang-19-dev llvm-19-dev libclang-rt-19-dev clang-format-19 cmake ninja-build gcc g++ make \
             libgtest-dev libdeflate-dev graphviz python3 python3-venv libpython3-dev lld-19 procps \
             dpkg-dev zlib1g-dev autoconf automake libtool libtool-bin meson ccache \
-            libgmock-dev libbenchmark-dev libpcre2-dev perl csmith libcsmith-dev \
+            libgmock-dev libbenchmark-dev libpcre2-dev libaio-dev perl csmith libcsmith-dev \
             libapr1-dev libaprutil1-dev wrk libevent-dev libmemcached-tools libboost-context-dev \
             libev-dev libc-ares-dev libssl-dev nghttp2-client \
             chromium chromium-driver openjdk-17-jdk-headless

@@ -15,10 +15,13 @@ DESCRIPTORS = MAKERS | ENDERS | {"dup", "dup2", "dup3", "fcntl64", "epoll_ctl", 
 OTHERS = {"pthread_barrier_init", "pthread_tryjoin_np", "_exit", "_Exit", "syscall", "vfork"}
 JUMPS = {"longjmp", "_longjmp", "siglongjmp", "__longjmp_chk"}
 SWITCHES = {"makecontext", "setcontext", "swapcontext", "make_fcontext", "jump_fcontext", "ontop_fcontext"}
+RINGS = {"io_uring_submit", "io_uring_submit_and_wait", "io_uring_wait_cqes", "io_uring_wait_cqe_timeout"} | {
+    "__io_uring_get_cqe"
+}
 UNWINDING = {"__register_frame", "__register_frame_info", "__register_frame_table"}
 TRIES = {"pthread_mutex_trylock", "pthread_rwlock_tryrdlock", "pthread_rwlock_trywrlock", "pthread_spin_trylock"}
 """Interposed to know what objects are, which flow runs, and who has a lock: no primitives themselves, for none waits.
-`syscall` makes the futexes of futex.toml."""
+`syscall` makes the futexes of futex.toml, and asynchronous I/O, as RINGS do."""
 
 
 def exported_functions(library: Path) -> set[str]:
@@ -42,7 +45,9 @@ def test_the_listed_functions_are_the_interposed_ones() -> None:
     aliases = {function.name for function in unit.functions if function.no_site == "alias"}
     assert external == listed("io", "external")
     exported = exported_functions(library)
-    known = MAPPINGS | DESCRIPTORS | OTHERS | JUMPS | SWITCHES | UNWINDING | TRIES | {"mtx_trylock", "sem_trywait"}
+    known = (
+        MAPPINGS | DESCRIPTORS | OTHERS | JUMPS | SWITCHES | UNWINDING | RINGS | TRIES | {"mtx_trylock", "sem_trywait"}
+    )
     assert exported > known | external | aliases
     others = exported - known - external - aliases
     checked = {name for name in others if name.endswith(("_chk", "_2"))}
