@@ -37,7 +37,7 @@ def test_a_number_is_the_place_of_its_name(prefix: str, names: list[str]) -> Non
 
 def test_schemas_list_the_pieces() -> None:
     assert enumerations(schema("vprof-analysis-1.json")) == [set(kinds.PIECE_NAMES)]
-    told = set(kinds.PIECE_NAMES) - {"blocked_unknown"} | {"blocked", "busy", "short"}
+    told = set(kinds.PIECE_NAMES) - {"blocked_unknown"} | {"blocked", "busy", "aborted", "short"}
     assert enumerations(schema("vprof-path-1.json")) == [told]
 
 

@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,6 @@ from vprof.options import RingSize, Size, preload_option, server_options_option
 from vprof.report.recording import Progress
 from vprof.session.alternation import Alternation
 from vprof.session.calibration import probe_ns
-from vprof.session.control import Note
 from vprof.session.owned import Arena, Limit, Session, usual_arena
 from vprof.session.plan import Plan
 from vprof.target.server import Server, check_server_options
@@ -166,10 +166,10 @@ def command(
     else:
         plan = Plan.parse(sites)
 
-    of = target.built_from if target else ""
+    of, retry = (target.built_from, target.descriptor.retry) if target else ("", None)
     with (
         _compared(check_kernel, output),
-        Session.start(output, limit=limit, probe_ns=probe_ns(), arena=arena, built_from=of, preload=preload) as session,
+        Session.start(output, None, limit, probe_ns(), arena, of, preload, retry) as session,
     ):
         status = record_program(session, plan, arguments, None if target else seconds, measure_distortion)
     if status:
@@ -212,9 +212,9 @@ def _record_server(
     preload: bool,
 ) -> None:
     """The trace holds the load: the server is ready before, and stopped after it."""
-    of = server.target.built_from
+    of, retry = server.target.built_from, server.target.descriptor.retry
     with (
-        Session.start(None, server.account.name, limit, probe_ns(), arena, of, preload) as session,
+        Session.start(None, server.account.name, limit, probe_ns(), arena, of, preload, retry) as session,
         server.running(session, plan),
     ):
         session.rotate(output)
@@ -301,7 +301,7 @@ class _Watch:
         """`compared`: nobody else may switch probes meanwhile."""
         self._turns = Alternation(session, plan, Plan.of([])) if compared else None
         if compared:
-            session.write_note(Note(owner="vprof record --measure-distortion"))
+            session.write_note(replace(session.note(), owner="vprof record --measure-distortion"))
         self.failure: VprofError | None = None
         self._session = session
         self._plan = plan

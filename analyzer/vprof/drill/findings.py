@@ -16,7 +16,7 @@ from vprof.drill.loop import Drill, Step
 from vprof.drill.moments import FEW, at_least, moments_of, number_of
 from vprof.drill.natures import natures
 from vprof.drill.wakers import unmeasured
-from vprof.tables.kinds import L_BODY, L_BUSY, L_UNKNOWN, PSEUDO, WAKER
+from vprof.tables.kinds import L_ABORTED, L_BODY, L_BUSY, L_UNKNOWN, PSEUDO, WAKER
 from vprof.tables.model import NONE
 from vprof.variance import statistics
 from vprof.variance.analysis import Analysis
@@ -30,7 +30,8 @@ _WAITING = _INHERENT = 0.5
 """From this share of a factor's variance on it is called waiting, or inherent."""
 _LITTLE = 0.05
 """Below this share of its time a factor does not wait."""
-_UNEXPLAINED = {WAKER, PSEUDO[L_UNKNOWN], PSEUDO[L_BUSY], f"rest({PSEUDO[L_BUSY]})"}
+_MEASURED_BELOW = (PSEUDO[L_BUSY], PSEUDO[L_ABORTED])
+_UNEXPLAINED = {WAKER, PSEUDO[L_UNKNOWN], *_MEASURED_BELOW, *(f"rest({name})" for name in _MEASURED_BELOW)}
 """What consists of these alone is no finding: it says that something is not known."""
 _BUSY = 0.5
 """From this share of the variance on that is waiting for a CPU, others shake what runs, too."""

@@ -145,4 +145,5 @@ class LiveProgram:
     def _tell(self) -> None:
         """Whoever looks at the session learns whose plan is on, and its owner what to switch on in what joins."""
         with self.session.alone():
-            self.session.write_note(Note(_OWNER, Switched({"*": False}).then(Switched.of(self.plan))))
+            switched = Switched({"*": False}).then(Switched.of(self.plan))
+            self.session.write_note(Note(_OWNER, switched, self.session.note().retry))

@@ -65,7 +65,8 @@ def target_running(run: TargetRun) -> Iterator[LiveProgram]:
 
 
 def _session(target: Target, preload: bool, user: str | None = None) -> Session:
-    return Session.start(None, user, probe_ns=probe_ns(), built_from=target.built_from, preload=preload)
+    of, retry = target.built_from, target.descriptor.retry
+    return Session.start(None, user, probe_ns=probe_ns(), built_from=of, preload=preload, retry=retry)
 
 
 @contextmanager

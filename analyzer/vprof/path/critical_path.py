@@ -23,7 +23,7 @@ starts before e. That segment decides what the time before e was:
 Then e becomes the start of the piece, and the next step begins.
 
 WAITS. A row of `Waits` is a window of time in which one thread waited, and the thread that ended the wait. When
-the walk has reached the begin, `_walk_interval` takes the interval's rows in the order in which they were
+the walk has reached the begin, `_walk_waits` takes the interval's rows in the order in which they were
 written, and walks each waker backwards in turn, from the wake-up down to the start of the window. This walk may
 meet waits too: it adds their rows at the end of the table, and they are taken later. So the table replaces
 recursion, however deeply waits are nested. `parent` is the window in which a window was found, and every piece
@@ -42,6 +42,11 @@ TASKS. Where a home segment begins with a task from a queue, the time since the 
 moves to the creator's thread (`_follow_task`). It does so only if the creator worked for the interval when it made
 the task. Another creator is walked like a waker, in a window that reaches down to the previous segment of the
 interval on the thread that took the task (an *anchored* row); home stays where it is.
+
+ATTEMPTS. An interval that was aborted and tried again is walked attempt by attempt (stretches.py), each like an
+interval of its own, from its end on the thread of its end down to its begin. The time between two of them is a row of
+`Waits` (BUSY): what the thread on which the next one began did meanwhile, mostly `gap`. So no piece lies across the
+begin or the end of an attempt; places.py hangs those of aborted ones below `[aborted]`.
 
 WORKED EXAMPLE. tests/cases/04_nested_wakeups.json: thread 1 waits for thread 2, which waits for thread 3.
 
@@ -119,7 +124,7 @@ from vprof.path.segment_index import (
     last_mine,
     last_to_blame,
 )
-from vprof.tables.columns import i64
+from vprof.path.stretches import I_BEGIN, I_BETWEEN, I_END, I_NUMBER, I_THREAD, stretches
 from vprof.tables.kernels import helper, kernel, loop, roomy
 from vprof.tables.kinds import (
     BLOCKED,
@@ -137,17 +142,12 @@ from vprof.tables.kinds import (
 )
 from vprof.tables.model import NONE, Int64, Trace
 
-I_NUMBER, I_THREAD, I_BEGIN, I_END = range(4)
-"""Rows of the asked intervals."""
-
 
 def critical_paths(trace: Trace) -> Paths:
     """The critical paths of all intervals that are not ignored."""
     index = index_of(trace)
-    iv = trace.intervals
-    rows = np.flatnonzero(~iv.ignore)
-    wanted = i64(np.stack((rows, iv.end_thread[rows], iv.begin[rows], iv.end[rows])))
-    pieces, waits = _walk_all(index, wanted, trace.has_sync)
+    rows = np.flatnonzero(~trace.intervals.ignore)
+    pieces, waits = _walk_all(index, stretches(trace, rows), trace.has_sync)
     paths = paths_of(pieces, waits.T)
     check_partition(trace, rows, paths.pieces)
     return paths
@@ -175,7 +175,9 @@ def _walk_from(x: SegmentIndex, intervals: Int64, has_sync: bool, k: int, found:
         pieces, waits = used[N_PIECES], used[N_WAITS]
         interval, thread = intervals[I_NUMBER, k], intervals[I_THREAD, k]
         begin, end = intervals[I_BEGIN, k], intervals[I_END, k]
-        if has_sync:
+        if intervals[I_BETWEEN, k]:
+            done = _walk_between(x, interval, thread, begin, end, has_sync, found)
+        elif has_sync:
             done = _walk_interval(x, interval, thread, begin, end, found)
         else:
             done = _concatenate(x, interval, thread, begin, end, found)
@@ -189,17 +191,34 @@ def _walk_from(x: SegmentIndex, intervals: Int64, has_sync: bool, k: int, found:
 @helper
 def _walk_interval(x: SegmentIndex, interval: int, thread: int, lo: int, e: int, found: Tables) -> bool:
     """The home path from the end `e` on, then each waker's, as the waits turn up. False without room."""
+    first = found.used[N_WAITS]
+    return _walk(x, interval, thread, e, lo, NONE, found) and _walk_waits(x, interval, first, found)
+
+
+@helper
+def _walk_between(x: SegmentIndex, interval: int, thread: int, lo: int, e: int, has_sync: bool, found: Tables) -> bool:
+    """The time between two attempts: what the thread did that took up the next one. False without room."""
+    if is_full(found):
+        return False
+    if not has_sync:
+        add_piece(found, interval, P_GAP, thread, lo, e, NONE)
+        return True
+    first = found.used[N_WAITS]
+    add_anchored(found, BUSY, thread, lo, e, thread, e)
+    return _walk_waits(x, interval, first, found)
+
+
+@helper
+def _walk_waits(x: SegmentIndex, interval: int, w: int, found: Tables) -> bool:
+    """The wakers of the waits from row w on, and of those that turn up meanwhile. False without room."""
     waits, used = found.waits, found.used
-    w, wait = used[N_WAITS] - 1, NONE
-    while True:
-        if not _walk(x, interval, thread, e, lo, wait, found):
-            return False
+    while w < used[N_WAITS]:
+        if waits[w, W_WAKER] != NONE and waits[w, W_ENDED] > waits[w, W_START]:
+            waker, since, ended = waits[w, W_WAKER], waits[w, W_START], waits[w, W_ENDED]
+            if not _walk(x, interval, waker, ended, since, w, found):
+                return False
         w += 1
-        while w < used[N_WAITS] and (waits[w, W_WAKER] == NONE or waits[w, W_ENDED] <= waits[w, W_START]):
-            w += 1
-        if w == used[N_WAITS]:
-            return True
-        thread, lo, e, wait = waits[w, W_WAKER], waits[w, W_START], waits[w, W_ENDED], w
+    return True
 
 
 @helper

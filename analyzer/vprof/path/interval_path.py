@@ -29,11 +29,11 @@ SLOWEST, MEDIAN = "slowest", "median"
 
 @dataclass
 class PathStep:
-    """[start, stop) in ns since the interval's begin. `kind`: of a piece, or blocked, busy, short.
+    """[start, stop) in ns since the interval's begin. `kind`: of a piece, or blocked, busy, aborted, short.
 
     `stack`: functions with a probe, outermost first. A wait (blocked, queue) says what for (`object_class`, "" if not
     known) and which thread ended it, in which function (None, "": nobody is known); `steps` is what the waker did, or
-    the thread itself while it was busy.
+    the thread itself while it was busy, or an attempt that was aborted.
     """
 
     kind: str
@@ -92,7 +92,7 @@ class _Builder:
     """Nests the pieces of one interval's path in its waits."""
 
     def __init__(self, trace: Trace, row: int, stacks: Stacks) -> None:
-        self.trace = trace
+        self.trace, self.row = trace, row
         self.begin = int(trace.intervals.begin[row])
         self.visible = VISIBLE * int(trace.intervals.end[row] - self.begin)
         self.paths = critical_paths(trace)
@@ -110,7 +110,19 @@ class _Builder:
             elif p.kind[k] != P_BLOCKED_UNKNOWN:  # that is the wait itself
                 kind, thread, start = PIECE_NAMES[p.kind[k]], int(p.thread[k]), int(p.start[k])
                 where.append(self._step(kind, thread, start, int(p.stop[k]), self._stack(thread, start)))
-        return self._shortened(_without_idle_work(home))
+        return self._shortened(self._in_attempts(_without_idle_work(home)))
+
+    def _in_attempts(self, home: list[PathStep]) -> list[PathStep]:
+        """What aborted attempts did as the steps of one step each. None of `home` lies across the begin or the end of
+        an attempt."""
+        attempts, found = self.trace.attempts, home
+        for row in np.flatnonzero(attempts.interval == self.row):
+            thread, begin, end = int(attempts.thread[row]), int(attempts.begin[row]), int(attempts.end[row])
+            step = self._step("aborted", thread, begin, end, [])
+            step.steps = [inner for inner in found if step.start <= inner.start < step.stop]
+            before = [other for other in found if other.start < step.start]
+            found = [*before, step, *(other for other in found if other.start >= step.stop)]
+        return found
 
     def _inside(self, wait: int, waits: dict[int, PathStep], home: list[PathStep]) -> list[PathStep]:
         """The steps of a wait, of the home path if it is NONE. Makes the wait's own step, and those around it, when

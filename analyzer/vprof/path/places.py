@@ -28,6 +28,7 @@ from vprof.path.stacks import (
 from vprof.tables.columns import i64
 from vprof.tables.kernels import helper, kernel, loop, roomy
 from vprof.tables.kinds import (
+    L_ABORTED,
     L_BLOCKED,
     L_BUSY,
     L_GAP,
@@ -48,17 +49,19 @@ _FOREVER = 2**63 - 1
 _GRAFTS = 1 << 14
 """How many grafts are remembered."""
 
-B_NODE, B_SINCE, B_UNTIL, B_INNER = range(4)
-"""What the walk knows of a wait: its `[blocked]` node, since and until when it is that, and a link for `_update`."""
+B_NODE, B_SINCE, B_UNTIL, B_INNER, B_ABOVE = range(5)
+"""What the walk knows of a wait: its `[blocked]` node, since and until when it is that, a link for `_update`, and the
+call stack above a `[busy]`."""
 
-G_ONTO, G_STACK, G_NODE = range(3)
-"""A graft: the node, the call stack, and the node of this stack below that one."""
+G_ONTO, G_STACK, G_ABOVE, G_NODE = range(4)
+"""A graft: the node, the call stack, how much of it is above, and the node of the rest below that one."""
 
 S_TIME, S_TOUCHED = range(2)
 """Sums of the current interval: the time of each node and, as a list beside it, the nodes that have some."""
 
-A_PIECE, A_TIME, A_TOUCHED, A_OUT = range(4)
-"""How far `_place_on` is: the piece and the time in it, the nodes with time in the interval, the rows that are out."""
+A_PIECE, A_TIME, A_TOUCHED, A_OUT, A_ATTEMPT = range(5)
+"""How far `_place_on` is: the piece and the time in it, the nodes with time in the interval, the rows that are out, and
+the first aborted attempt that does not end before the piece."""
 
 
 class _Pieces(NamedTuple):
@@ -82,12 +85,23 @@ class _Waits(NamedTuple):
     anchored: Int64
 
 
+class _Attempts(NamedTuple):
+    """As `model.Attempts`, for kernels."""
+
+    interval: Int64
+    thread: Int64
+    begin: Int64
+    end: Int64
+    next_begin: Int64
+
+
 class _Walk(NamedTuple):
     """What is placed, and what is known of it: the step that was asked for last of each thread, of each wait a row B_*,
     the latest grafts as rows G_*; `path` is scratch."""
 
     pieces: _Pieces
     waits: _Waits
+    attempts: _Attempts
     timeline: Timeline
     near: Int64
     below: Int64
@@ -97,14 +111,15 @@ class _Walk(NamedTuple):
 
 def place(trace: Trace, paths: Paths, stacks: Stacks) -> Int64:
     """Rows (interval, node of the forest, ns), by interval."""
-    p, w = paths.pieces, paths.waits
+    p, w, a = paths.pieces, paths.waits, trace.attempts
     walk = _Walk(
         _Pieces(*map(i64, (p.interval, p.kind, p.thread, p.start, p.stop, p.wait))),
         _Waits(*map(i64, (w.parent, w.thread, w.start, w.stop, w.anchored))),
+        _Attempts(*map(i64, (a.interval, a.thread, a.begin, a.end, a.next_begin))),
         stacks.timeline,
         near=np.full(len(trace.threads), NONE, np.int64),
-        below=np.zeros((len(w.thread), 4), np.int64),
-        grafts=np.zeros((_GRAFTS, 3), np.int64),
+        below=np.zeros((len(w.thread), 5), np.int64),
+        grafts=np.zeros((_GRAFTS, 4), np.int64),
         path=np.empty(MAX_DEPTH + 1, np.int64),
     )
     times, stacks.forest.trie = _place(walk, stacks.forest.trie)
@@ -114,7 +129,7 @@ def place(trace: Trace, paths: Paths, stacks: Stacks) -> Int64:
 @kernel
 def _place(walk: _Walk, trie: Trie) -> tuple[Int64, Trie]:
     """Puts every nanosecond of the pieces at a node. Returns rows R_*, by interval, and the trie."""
-    at = np.zeros(4, np.int64)
+    at = np.zeros(5, np.int64)
     if len(walk.pieces.start):
         at[A_TIME] = walk.pieces.start[0]
     trie = roomy_trie(trie)
@@ -133,11 +148,12 @@ def _place_on(walk: _Walk, trie: Trie, sums: Int64, out: Int64, at: Int64) -> bo
     k, t, touched, n = at[A_PIECE], at[A_TIME], at[A_TOUCHED], at[A_OUT]
     while k < len(pieces.start):
         stop = pieces.stop[k]
-        if pieces.wait[k] == NONE and pieces.kind[k] == P_EXEC:
+        attempt = _attempt(walk, k, at)
+        if pieces.wait[k] == NONE and pieces.kind[k] == P_EXEC and attempt == NONE:
             touched = _add_steps(walk, pieces.thread[k], t, stop, sums, touched)
             t = stop
         while t < stop and has_room(trie):
-            t, touched = _place_some(walk, trie, k, t, sums, touched)
+            t, touched = _place_some(walk, trie, k, t, attempt, sums, touched)
         ends = k + 1 == len(pieces.start) or pieces.interval[k + 1] != pieces.interval[k]
         if t < stop or (ends and n + touched > len(out)):
             at[A_PIECE], at[A_TIME], at[A_TOUCHED], at[A_OUT] = k, t, touched, n
@@ -150,6 +166,20 @@ def _place_on(walk: _Walk, trie: Trie, sums: Int64, out: Int64, at: Int64) -> bo
             t = pieces.start[k]
     at[A_OUT] = n
     return True
+
+
+@helper
+def _attempt(walk: _Walk, k: int, at: Int64) -> int:
+    """The aborted attempt in which piece k lies, or NONE. No piece lies across the begin or the end of one."""
+    attempts, interval, t = walk.attempts, walk.pieces.interval[k], walk.pieces.start[k]
+    c = at[A_ATTEMPT]
+    while c < len(attempts.interval) and (
+        attempts.interval[c] < interval or (attempts.interval[c] == interval and attempts.end[c] <= t)
+    ):
+        c += 1
+    at[A_ATTEMPT] = c
+    inside = c < len(attempts.interval) and attempts.interval[c] == interval and attempts.begin[c] <= t
+    return int(c) if inside else NONE
 
 
 @helper
@@ -166,43 +196,55 @@ def _add_steps(walk: _Walk, thread: int, t: int, stop: int, sums: Int64, touched
 
 
 @helper
-def _place_some(walk: _Walk, trie: Trie, k: int, t: int, sums: Int64, touched: int) -> tuple[int, int]:
+def _place_some(walk: _Walk, trie: Trie, k: int, t: int, attempt: int, sums: Int64, touched: int) -> tuple[int, int]:
     """Places what piece k has from t on until one of the stacks that it lies below changes. REQUIRES: room in the trie.
 
     Returns until when that is, and how many nodes have time.
     """
     pieces, kind, wait = walk.pieces, walk.pieces.kind[k], walk.pieces.wait[k]
-    node, until = 0, pieces.stop[k]
+    node, until, above = 0, pieces.stop[k], 0
+    if attempt != NONE:
+        above = _around(walk, attempt)
+        node = child_of(above, L_ABORTED, trie)
     if kind == P_GAP and wait != NONE:
-        node = _anchor(walk, pieces.thread[k], walk.waits.start[wait], walk.waits.stop[wait])
+        stack = _anchor(walk, pieces.thread[k], walk.waits.start[wait], walk.waits.stop[wait])
+        node = _graft(walk, trie, node, stack, above)
         return until, _add(child_of(node, L_GAP, trie), until - t, sums, touched)
     if wait != NONE:
-        _update(walk, trie, wait, t)
-        node, until = walk.below[wait, B_NODE], min(until, walk.below[wait, B_UNTIL])
+        _update(walk, trie, wait, t, node, above)
+        node, above = walk.below[wait, B_NODE], walk.below[wait, B_ABOVE]
+        until = min(until, walk.below[wait, B_UNTIL])
     if kind == P_EXEC:
-        return _graft_steps(walk, trie, node, pieces.thread[k], t, until, sums, touched)
+        return _graft_steps(walk, trie, node, above, pieces.thread[k], t, until, sums, touched)
     if kind >= P_PREEMPTED:
         step = step_at(walk.timeline, pieces.thread[k], t, walk.near)
         until = min(until, _step_end(walk.timeline, pieces.thread[k], step))
-        node = _graft(walk, trie, node, _stack(walk.timeline, pieces.thread[k], step))
+        node = _graft(walk, trie, node, _stack(walk.timeline, pieces.thread[k], step), above)
         node = child_of(node, L_PREEMPTED + kind - P_PREEMPTED, trie)
     else:
         if wait == NONE:
-            node = _anchor(walk, pieces.thread[k], t, pieces.stop[k])
+            node = _graft(walk, trie, node, _anchor(walk, pieces.thread[k], t, pieces.stop[k]), above)
         node = child_of(node, _label(kind), trie)
     return until, _add(node, until - t, sums, touched)
 
 
 @helper
+def _around(walk: _Walk, attempt: int) -> int:
+    """The calls in which an aborted attempt was made and the next one began."""
+    attempts = walk.attempts
+    return _anchor(walk, attempts.thread[attempt], attempts.begin[attempt], attempts.next_begin[attempt])
+
+
+@helper
 def _graft_steps(
-    walk: _Walk, trie: Trie, onto: int, thread: int, t: int, until: int, sums: Int64, touched: int
+    walk: _Walk, trie: Trie, onto: int, above: int, thread: int, t: int, until: int, sums: Int64, touched: int
 ) -> tuple[int, int]:
-    """[t, until] of a waker that executes, below node `onto`; less if the trie gets full. Returns as `_place_some`."""
+    """[t, until] of a thread that executes, below node `onto`; less if the trie gets full. Returns as `_place_some`."""
     timeline = walk.timeline
     step, last = step_at(timeline, thread, t, walk.near), timeline.first[thread + 1] - 1
     while t < until and has_room(trie):
         leaves = min(until, timeline.times[step + 1]) if step < last else until
-        node = _graft(walk, trie, onto, _stack(timeline, thread, step))
+        node = _graft(walk, trie, onto, _stack(timeline, thread, step), above)
         touched = _add(node, leaves - t, sums, touched)
         t = leaves
         step += 1
@@ -210,8 +252,9 @@ def _graft_steps(
 
 
 @helper
-def _update(walk: _Walk, trie: Trie, wait: int, t: int) -> None:
-    """Brings the wait's row of `below` up to time t: its `[blocked]` node, from when and until when that holds.
+def _update(walk: _Walk, trie: Trie, wait: int, t: int, home: int, above: int) -> None:
+    """Brings the wait's row of `below` up to time t: its `[blocked]` node, from when and until when that holds. `home`:
+    the node that the interval's own threads hang below, the root or an `[aborted]`, and the calls `above` it.
 
     Remembered per wait, and pieces come in order of time: so a chain of n waits inside each other costs n, not n * n.
     The way in, through the waits that are not up to date, is noted beside it.
@@ -221,9 +264,9 @@ def _update(walk: _Walk, trie: Trie, wait: int, t: int) -> None:
     while w != NONE and not below[w, B_SINCE] <= t < below[w, B_UNTIL]:
         below[w, B_INNER] = inner
         w, inner = waits.parent[w], w
-    node, until = 0, _FOREVER
+    node, until = home, _FOREVER
     if w != NONE:
-        node, until = below[w, B_NODE], below[w, B_UNTIL]
+        node, until, above = below[w, B_NODE], below[w, B_UNTIL], below[w, B_ABOVE]
     w = inner
     while w != NONE:
         thread = waits.thread[w]
@@ -233,9 +276,10 @@ def _update(walk: _Walk, trie: Trie, wait: int, t: int) -> None:
             step = step_at(timeline, thread, t, walk.near)
             stack = _stack(timeline, thread, step)
             until = min(until, _step_end(timeline, thread, step))
-        label = L_BUSY if waits.anchored[w] == BUSY else L_BLOCKED
-        node = child_of(_graft(walk, trie, node, stack), label, trie)
-        below[w, B_NODE], below[w, B_SINCE], below[w, B_UNTIL] = node, t, until
+        is_busy = waits.anchored[w] == BUSY
+        node = child_of(_graft(walk, trie, node, stack, above), L_BUSY if is_busy else L_BLOCKED, trie)
+        above = stack if is_busy else 0
+        below[w, B_NODE], below[w, B_SINCE], below[w, B_UNTIL], below[w, B_ABOVE] = node, t, until, above
         w = below[w, B_INNER]
 
 
@@ -271,13 +315,13 @@ def _anchor(walk: _Walk, thread: int, start: int, stop: int) -> int:
 
 
 @helper
-def _graft(walk: _Walk, trie: Trie, onto: int, stack: int) -> int:
-    """The tree node of call stack `stack` below node `onto`: below a `[busy]`, that part of it which is not above."""
+def _graft(walk: _Walk, trie: Trie, onto: int, stack: int, above: int) -> int:
+    """The tree node of call stack `stack` below node `onto`, without those calls that are `above` that already: the
+    stack around a `[busy]` or an `[aborted]`, 0 elsewhere."""
     if onto == 0 or stack == 0:
         return onto + stack
-    above = trie.nodes[onto, T_PARENT] if trie.nodes[onto, T_LABEL] == L_BUSY else 0
     graft = walk.grafts[(onto * 31 + stack) & (_GRAFTS - 1)]
-    if graft[G_ONTO] == onto and graft[G_STACK] == stack:
+    if graft[G_ONTO] == onto and graft[G_STACK] == stack and graft[G_ABOVE] == above:
         return int(graft[G_NODE])
     n, node = 0, stack
     while node not in (0, above):
@@ -287,7 +331,7 @@ def _graft(walk: _Walk, trie: Trie, onto: int, stack: int) -> int:
     node = onto
     for i in range(n - 1, -1, -1):
         node = child_of(node, walk.path[i], trie)
-    graft[G_ONTO], graft[G_STACK], graft[G_NODE] = onto, stack, node
+    graft[G_ONTO], graft[G_STACK], graft[G_ABOVE], graft[G_NODE] = onto, stack, above, node
     return node
 
 

@@ -11,6 +11,7 @@ from vprof.drill.findings import Finding
 from vprof.drill.loop import CHOSEN, LIMIT_BUDGET, LIMIT_STEPS, Candidate, Drill, Measured, Step
 from vprof.drill.wait_paths import Seen
 from vprof.drill.wakers import Unmeasured
+from vprof.report import aborted
 from vprof.report.units import duration, percent
 from vprof.tables.kinds import MEANINGS
 from vprof.variance.probe_cost import MOSTLY
@@ -157,6 +158,8 @@ def print_findings(outcome: dict[str, Any]) -> None:
     how much of the variance is in none, as waiting for a CPU or as the client's time."""
     findings, cpu_wait = outcome["findings"], outcome.get("cpu_wait", {})
     client = outcome.get("client_time", 0.0)
+    for sentence in aborted.sentences(outcome.get("confirmation", {}).get("intervals", {})):
+        print(sentence)
     _print_cpu_wait(cpu_wait, outcome.get("cpu_place"))
     if client >= _APART:
         print(f"the client's time: {client:.0%} of the variance ([gap]), in no finding")

@@ -12,6 +12,7 @@ from dataclasses import asdict
 from typing import Any
 
 from vprof.path.path_tree import display_names
+from vprof.report.aborted import aborted_json
 from vprof.variance.analysis import Analysis, RankedFactor
 from vprof.variance.cpu_share import CpuShare, client_share, cpu_share
 from vprof.variance.per_interval import IntervalDetail
@@ -35,7 +36,7 @@ def analysis_json(analysis: Analysis) -> dict[str, Any]:
     ]
     out: dict[str, Any] = {
         "schema": SCHEMA,
-        "intervals": {"count": analysis.summary.count, "excluded": analysis.excluded, **asdict(analysis.summary)},
+        "intervals": intervals_json(analysis),
         "built_from": analysis.trace.built_from,
         "recorded": [asdict(one) for one in analysis.trace.recorded],
         "tree": _tree(analysis.tree),
@@ -66,6 +67,16 @@ def analysis_json(analysis: Analysis) -> dict[str, Any]:
     if analysis.options.intervals:
         out["per_interval"] = {sid: _detail(d) for sid, d in analysis.per_interval.items()}
     return out
+
+
+def intervals_json(analysis: Analysis) -> dict[str, Any]:
+    """`intervals` of the report."""
+    return {
+        "count": analysis.summary.count,
+        "excluded": analysis.excluded,
+        "aborted": aborted_json(analysis),
+        **asdict(analysis.summary),
+    }
 
 
 def _cpu_wait(cpu: CpuShare | None) -> dict[str, Any] | None:

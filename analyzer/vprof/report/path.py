@@ -37,7 +37,7 @@ def _says(step: PathStep) -> str:
     """Where it was, and for a wait what ended it."""
     if step.kind == "short":
         return "(several steps, each too short to be shown)"
-    if step.kind == "busy":
+    if step.kind in ("busy", "aborted"):
         return f"({LANES[step.kind]})"
     shown = " > ".join(step.stack[-_INNERMOST:]) or "(outside probed functions)"
     stack = f"... > {shown}" if len(step.stack) > _INNERMOST else shown

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vprof.tables.kinds import L_BODY, MEANWHILE
+from vprof.tables.kinds import L_ABORTED, L_BODY, MEANWHILE
 from vprof.tables.model import NONE
 from vprof.variance.variance_tree import VarianceTree
 
@@ -17,7 +17,7 @@ def roles(tree: VarianceTree) -> list[str]:
     for x, parent in enumerate(paths.parent.tolist()):
         if x == 0:
             found.append(ROOT)
-        elif int(paths.pseudo[x]) not in (NONE, L_BODY):
+        elif int(paths.pseudo[x]) not in (NONE, L_BODY, L_ABORTED):
             found.append(WAIT)
         else:
             others = found[parent] == OTHERS or int(paths.pseudo[parent]) in MEANWHILE

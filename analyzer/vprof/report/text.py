@@ -13,8 +13,9 @@ from functools import partial
 import numpy as np
 from rich.console import Console
 
-from vprof.report import apart, recorded
+from vprof.report import aborted, apart, recorded
 from vprof.report.folding import FEWEST, Folded, fold
+from vprof.report.json import intervals_json
 from vprof.report.pruning import prune, same_time
 from vprof.report.roles import OTHERS, ROOT, WAIT, WORK, roles
 from vprof.report.tables import PLAIN_WIDTH, Row, heading, line, print_table, to_terminal, to_text
@@ -76,6 +77,8 @@ def _summary(analysis: Analysis, console: Console) -> None:
     s = analysis.summary
     of = f" of {', '.join(analysis.trace.built_from)}" if analysis.trace.built_from else ""
     line(console, f"{s.count} intervals{of}", "bold")
+    for sentence in aborted.sentences(intervals_json(analysis)):
+        line(console, sentence, "yellow")
     for what, said in recorded.rows(analysis.trace.recorded):
         line(console, f"{what} {said}", "dim")
     cv = f", {s.cv:.2f} of the mean" if s.cv is not None else ""

@@ -55,11 +55,13 @@ def connect(directory: Path) -> socket.socket:
 class Note:
     """What the clients of a session tell each other.
 
-    `owner`: whose plan no other may change, "" = anyone may; `switched`: what `vprof ctl` switched, on top of the plan.
+    `owner`: whose plan no other may change, "" = anyone may; `switched`: what `vprof ctl` switched, on top of the plan;
+    `retry`: a mark that each file is to have (trace/marks.py), "" = none.
     """
 
     owner: str = ""
     switched: Switched = field(default_factory=Switched)
+    retry: str = ""
 
 
 class Control:
@@ -145,15 +147,19 @@ class Control:
 
     def rotate(self, output: Path | None) -> dict[str, Any]:
         """Finishes the current file and goes on in `output` (None: nowhere)."""
-        return self.request(f"rotate {output or '-'}")
+        reply = self.request(f"rotate {output or '-'}")
+        if output and (retry := self.note().retry):
+            self.mark(retry)
+        return reply
 
     def note(self) -> Note:
         """The session's note. REQUIRES: `alone`, if it is to be written again."""
         raw = json.loads(self.request("plan")["note"] or "{}")
-        return Note(raw.get("owner", ""), Switched(raw.get("switched", {})))
+        return Note(raw.get("owner", ""), Switched(raw.get("switched", {})), raw.get("retry", ""))
 
     def write_note(self, note: Note) -> None:
-        self.request(f"note {json.dumps({'owner': note.owner, 'switched': note.switched.rules})}")
+        told = {"owner": note.owner, "switched": note.switched.rules, "retry": note.retry}
+        self.request(f"note {json.dumps({key: value for key, value in told.items() if value or key != 'retry'})}")
 
     def sites_on(self) -> set[int]:
         """Site numbers that are on now."""

@@ -28,10 +28,11 @@ from typing import Any
 
 from vprof.errors import VprofError
 from vprof.installed import native
-from vprof.session.control import Control
+from vprof.session.control import Control, Note
 from vprof.session.interposition import preloaded
 from vprof.session.plan import Plan, Switched
 from vprof.session.running import PREFIX, SHARED_MEMORY
+from vprof.trace.marks import Retry, retry_text
 
 NEEDED_BYTES = 192 << 20
 """The arena is fully allocated: with less free shared memory than this it goes to the temporary folder."""
@@ -83,6 +84,7 @@ class Session(Control):
         super().__init__(directory)
         self._preload = preload
         self._collector = collector
+        self._repeated_mark = ""
 
     @classmethod
     def start(
@@ -94,11 +96,13 @@ class Session(Control):
         arena: Arena | None = None,
         built_from: str = "",
         preload: bool = False,
+        retry: Retry | None = None,
     ) -> Session:
         """Starts a collector that writes to `output` (None: drains to nowhere). Raises VprofError with its reason.
 
         `user`: the account whose programs join, if it is not ours. For the traces: `probe_ns`, what a probe costs, and
-        `built_from`, the source and version of the programs. `preload`: programs get libvprof by LD_PRELOAD.
+        `built_from`, the source and version of the programs, and `retry`, how clients repeat what was aborted.
+        `preload`: programs get libvprof by LD_PRELOAD.
         """
         free = _free_shared_memory()
         parent = SHARED_MEMORY if free > NEEDED_BYTES else tempfile.gettempdir()
@@ -131,7 +135,18 @@ class Session(Control):
             reason = collector.stderr.read().strip().removeprefix("vprof-collector: ")
             session.close()
             raise VprofError(reason.splitlines()[0] if reason else "the collector ended without a word")
+        if retry:
+            session._tell_of_retries(retry, output is not None, bool(limit and limit.newest))
         return session
+
+    def _tell_of_retries(self, retry: Retry, in_file: bool, is_followed: bool) -> None:
+        """In the file that is open, and in all that follow: whoever begins one looks into the note. `is_followed`: the
+        collector begins others by itself."""
+        text = retry_text(retry)
+        self.write_note(Note(retry=text))
+        if in_file:
+            self.mark(text)
+        self._repeated_mark = text if is_followed else ""
 
     def __enter__(self) -> Session:
         return self
@@ -151,6 +166,8 @@ class Session(Control):
 
         What others switched by `vprof ctl` goes on top of the plan.
         """
+        if self._repeated_mark:
+            self.mark(self._repeated_mark)
         if not self.new_modules():
             return
         with self.alone():

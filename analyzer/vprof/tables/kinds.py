@@ -46,12 +46,20 @@ OFF_CPU_KINDS = (
 )
 """Nobody has to end them. States, pieces and nodes have them last, in this order."""
 
+ABORTED = Kind(
+    "[aborted]", "", "", "attempts that were undone and repeated; below it what they did", "an aborted attempt"
+)
+"""Of an interval that its client repeated until it was not aborted: all before the last attempt."""
+
 WAKER = "[waker]"
-MEANINGS = {kind.node: kind.meaning for kind in (*WAITS, *OFF_CPU_KINDS)}
+MEANINGS = {kind.node: kind.meaning for kind in (*WAITS, *OFF_CPU_KINDS, ABORTED)}
 MEANINGS[WAKER] = "the waker's time outside functions with probes"
 """Of the nodes that are no functions. `[waker]` is the own time of a thread, named so where it is a waker's."""
-LANES = {kind.piece or kind.state or kind.node[1:-1]: kind.lane for kind in (WORK, *WAITS, UNEXPLAINED, *OFF_CPU_KINDS)}
-NODE_LANES = {kind.node: kind.lane for kind in (*WAITS, UNEXPLAINED, *OFF_CPU_KINDS)}
+LANES = {
+    kind.piece or kind.state or kind.node[1:-1]: kind.lane
+    for kind in (WORK, *WAITS, UNEXPLAINED, *OFF_CPU_KINDS, ABORTED)
+}
+NODE_LANES = {kind.node: kind.lane for kind in (*WAITS, UNEXPLAINED, *OFF_CPU_KINDS, ABORTED)}
 
 STATE_NAMES = (WORK.state, "blocked", "queue", *(kind.state for kind in OFF_CPU_KINDS))
 EXEC, BLOCKED, QUEUE = range(3)
@@ -63,9 +71,9 @@ P_EXEC, P_QUEUE, P_SCHED, P_GAP, P_UNKNOWN, P_BLOCKED_UNKNOWN = range(6)
 P_PREEMPTED, P_FAULT, P_DISK, P_OFF_CPU, P_SLEEP, P_IDLE = range(6, 12)
 """Pieces of critical paths."""
 
-PSEUDO = (*(kind.node for kind in WAITS), WORK.node, *(kind.node for kind in OFF_CPU_KINDS))
+PSEUDO = (*(kind.node for kind in WAITS), WORK.node, *(kind.node for kind in OFF_CPU_KINDS), ABORTED.node)
 L_BLOCKED, L_BUSY, L_QUEUE, L_GAP, L_SCHED, L_UNKNOWN, L_BODY = range(7)
-L_PREEMPTED, L_FAULT, L_DISK, L_OFF_CPU, L_SLEEP, L_IDLE = range(7, 13)
+L_PREEMPTED, L_FAULT, L_DISK, L_OFF_CPU, L_SLEEP, L_IDLE, L_ABORTED = range(7, 14)
 """Labels of tree nodes that are no functions; FIRST_FRAME is the first label of a function at a call site."""
 FIRST_FRAME = len(PSEUDO)
 OF_ONE_FUNCTION = (L_UNKNOWN, L_FAULT, L_DISK, L_SLEEP, L_IDLE)

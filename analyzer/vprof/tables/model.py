@@ -143,6 +143,43 @@ class Intervals:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Attempts:
+    """One row per aborted attempt at an interval that was tried again, sorted by (interval, begin). It lasted from
+    `begin` to `end`; the next one, aborted or the last, began on `next_thread` at `next_begin`. The first attempt's
+    begin is the interval's."""
+
+    interval: Int32
+    thread: Int32
+    begin: Int64
+    end: Int64
+    next_thread: Int32
+    next_begin: Int64
+
+    @classmethod
+    def none(cls) -> Attempts:
+        small, long = np.zeros(0, np.int32), np.zeros(0, np.int64)
+        return cls(interval=small, thread=small, begin=long, end=long, next_thread=small, next_begin=long)
+
+
+@dataclass(frozen=True)
+class Aborted:
+    """Of the intervals that ended, also those left out for other reasons: how many were aborted, of how many, and how
+    long they took, of how long all took. `joins`: attempts that clients repeated are joined, and these are the rest."""
+
+    count: int = 0
+    of: int = 0
+    ns: int = 0
+    of_ns: int = 0
+    joins: bool = False
+
+    def __add__(self, other: Aborted) -> Aborted:
+        joins = self.joins or other.joins
+        return Aborted(
+            self.count + other.count, self.of + other.of, self.ns + other.ns, self.of_ns + other.of_ns, joins
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Program:
     """What is known of the program: names, call graph, and which functions were measured.
 
@@ -249,6 +286,8 @@ class Trace:
     wakeups: Wakeups
     created: Created
     intervals: Intervals
+    attempts: Attempts = field(default_factory=Attempts.none)
+    """Of `intervals`, where clients repeat what was aborted and the program's descriptor says so."""
     wait_samples: WaitSamples = field(default_factory=WaitSamples.none)
     wait_stacks: list[tuple[str, ...]] = field(default_factory=list)
     """The names of functions, the outermost first; those without a name are left out."""
@@ -260,6 +299,8 @@ class Trace:
     """Intervals left out before analysis, by reason (unfinished, aborted, flip, loss, ...)."""
     excluded_latencies: Int64 = field(default_factory=lambda: np.zeros(0, np.int64))
     """Latencies of intervals left out because of loss (their ends are known)."""
+    aborted: Aborted = field(default_factory=lambda: Aborted())
+    """What was left out because it was aborted."""
     recorded_ns: int = 0
     """How long the recording took; 0: not known."""
     probe_ns: float | None = None

@@ -15,11 +15,12 @@ from typing import Any
 
 from vprof.errors import UsageError
 from vprof.installed import annotation_file
-from vprof.target import entries, shell
+from vprof.target import entries, repeats, shell
 from vprof.target.build_choices import BuildChoices
 from vprof.target.entries import Entry
 from vprof.target.fetch import Fetched
 from vprof.target.versions import admits, floor, is_range
+from vprof.trace.marks import Retry
 
 _LISTS = ("roots", "include", "probe", "exclude", "ignore_for_height")
 _TABLES: dict[str, dict[str, type]] = {
@@ -83,7 +84,13 @@ class Descriptor:
             "ignore_for_height": self.ignore_for_height,
         }
         planned = {} if only is None else {"only": sorted(only)}
-        return json.dumps({**self.entries, **lists, **planned}, indent=1)
+        tables = {table: [repeats.without(entry) for entry in rows] for table, rows in self.entries.items()}
+        return json.dumps({**tables, **lists, **planned}, indent=1)
+
+    @property
+    def retry(self) -> Retry | None:
+        """How clients repeat what was aborted, if they do. Raises UsageError if entries differ."""
+        return repeats.retry_of(self.entries["interval"], str(self.file))
 
 
 def load(file: Path, choices: BuildChoices | None = None, fetched: Fetched | None = None) -> Descriptor:
@@ -102,6 +109,7 @@ def load(file: Path, choices: BuildChoices | None = None, fetched: Fetched | Non
     version = source.get("version")
     chosen, left_out = _chosen(parts, version, choices.interval, file)
     lists = {key: [item for part in parts for item in part.get(key, [])] for key in _LISTS}
+    repeats.retry_of(chosen["interval"], str(file))
     return Descriptor(
         name=str(name),
         file=file,

@@ -13,10 +13,11 @@ from typing import Any
 from packaging.version import InvalidVersion
 
 from vprof.errors import UsageError
+from vprof.target import repeats
 from vprof.target.versions import parse_range, upstream
 
 Entry = dict[str, Any]
-"""Keys as in the descriptor: strings; for `function` and `call` also lists of strings."""
+"""Keys as in the descriptor: strings; for `function` and `call` also lists of strings; `retry` and its bound."""
 
 # Table -> key of what happens, its values, key of the expression.
 TABLES: dict[str, tuple[str, tuple[str, ...], str]] = {
@@ -47,6 +48,7 @@ def check(table: str, rows: Any, file: str) -> None:
         if "type" in entry and entry["event"] not in _TYPED_EVENTS:
             raise UsageError(f"{where}: type is only for event = {' and '.join(_TYPED_EVENTS)}")
         _check_creation(entry, where)
+        repeats.check(entry, where)
         if "versions" in entry:
             parse_range(entry["versions"], f"{where}: versions")
 
@@ -120,7 +122,10 @@ def _check_keys(table: str, entry: Entry, where: str) -> None:
     action, values, expression = TABLES[table]
     required = (action, "function", expression)
     optional = (
-        _OPTIONAL + {"interval": ("at", "kind", "type", "created_at", "clock"), "sync": (), "queue": ("at",)}[table]
+        _OPTIONAL
+        + {"interval": ("at", "kind", "type", "created_at", "clock", *repeats.KEYS), "sync": (), "queue": ("at",)}[
+            table
+        ]
     )
     for key in required:
         if key not in entry:
@@ -128,6 +133,8 @@ def _check_keys(table: str, entry: Entry, where: str) -> None:
     for key, value in entry.items():
         if key not in required and key not in optional:
             raise UsageError(f"{where}: unknown key '{key}'")
+        if key in repeats.KEYS:
+            continue
         if key in _NAMES and isinstance(value, list) and value and all(isinstance(v, str) and v for v in value):
             continue
         if not isinstance(value, str) or not value:

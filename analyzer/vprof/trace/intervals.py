@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vprof.tables.lookup import latest
-from vprof.tables.model import NONE, Bool, Int32, Int64, Intervals
+from vprof.tables.model import NONE, Aborted, Bool, Int32, Int64, Intervals
 from vprof.trace.records import ABORTED, INTERVAL_BEGIN, INTERVAL_END, NOT_CREATED, OBJECT, ON_BEHALF, Records
 
 UNFINISHED = "unfinished"
@@ -53,6 +53,15 @@ class Instances:
         has_end: Bool = self.end_thread != NONE
         return has_end & ~self.aborted
 
+    def what_aborted(self, joins: bool) -> Aborted:
+        """`joins`: as of `Aborted`."""
+        ended = self.end_thread != NONE
+        ns = self.end - self.created
+        gone = self.aborted & ended
+        return Aborted(
+            int(np.count_nonzero(gone)), int(np.count_nonzero(ended)), int(ns[gone].sum()), int(ns[ended].sum()), joins
+        )
+
 
 @dataclass(frozen=True)
 class Labels:
@@ -66,6 +75,10 @@ class Labels:
         """The instance a thread worked for at a time (from its change on), or NONE."""
         row = latest(self.thread, self.t, thread, t)
         return np.where(row >= 0, self.instance[row], NONE) if len(self.t) else np.full(len(t), NONE, np.int64)
+
+    def renumbered(self, number: Int64) -> Labels:
+        """With another number for each instance."""
+        return Labels(self.thread, self.t, np.r_[number, NONE][self.instance])
 
 
 def pair(records: Records) -> Instances:

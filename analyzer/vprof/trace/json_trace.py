@@ -1,13 +1,14 @@
 """Reads a JSON trace: the papers' tuples, times in ns (runtime/TRACE_FORMAT.md section 7) -> model.Trace.
 
-    {"intervals": [{"sid": "t0", "type": "pay", "begin": {"tid": 1, "t": 0}, "end": {"tid": 1, "t": 9}, "ignore":
-    false}],
+    {"intervals": [{"sid": "t0", "type": "pay", "begin": {"tid": 1, "t": 0}, "end": {"tid": 1, "t": 9}, "ignore": false,
+                    "attempts": [{"end": {"tid": 1, "t": 3}, "next": {"tid": 1, "t": 5}}]}],
      "segments":  [[tid, sid | null, ts, te, state]],         "exec", "blocked" ...: kinds.STATE_NAMES
      "functions": [[tid, sid | null, name, call site, fs, fe]],          optionally a seventh item: depth
      "wakeups":   [[tid, waker tid, t]],        optionally a fourth item (object): not used; and a fifth: since when
      "created":   [[creator tid, ts, consumer tid, ts2]],                optionally a fifth item: task, not used
      "root": "main", "heights": {"main": 1, "f": 0}}
 
+`attempts` of an interval were aborted: where each ended, and where the next began, the last of which is no item.
 Only `intervals`, `segments` and `functions` are required; without `heights` they are derived from the calls seen. All
 functions of such a trace count as measured. Unknown keys are ignored. Whatever contradicts the model is a TraceError
 that names the item.
@@ -24,8 +25,9 @@ import numpy as np
 
 from vprof.errors import TraceError
 from vprof.program.heights import acyclic, heights
+from vprof.tables.columns import i32
 from vprof.tables.kinds import BLOCKED, QUEUE, STATE_NAMES
-from vprof.tables.model import NONE, SINCE_ALWAYS, Intervals, Invocations, Program, Segments, Trace
+from vprof.tables.model import NONE, SINCE_ALWAYS, Attempts, Intervals, Invocations, Program, Segments, Trace
 from vprof.trace.json_links import link_created, link_wakeups
 
 Row = list[Any]
@@ -88,6 +90,7 @@ def trace_from_dict(data: Any) -> Trace:
         wakeups=wakeups,
         created=created,
         intervals=intervals,
+        attempts=_attempts(_list(data, "intervals"), intervals, threads, labels),
         has_sync=bool(len(wakeups.t) or len(created.ts) or np.any(np.isin(segments.state, (BLOCKED, QUEUE)))),
         notes=notes,
     )
@@ -152,6 +155,24 @@ def _intervals(items: list[Any], threads: _Names, labels: _Names, types: _Names)
         np.array([threads[r[4]] for r in rows], np.int32),
         np.array([r[5] for r in rows], np.int64),
         np.array([r[6] for r in rows], np.bool_),
+    )
+
+
+def _attempts(items: list[Any], intervals: Intervals, threads: _Names, labels: _Names) -> Attempts:
+    rows = []
+    for i, item in enumerate(items):
+        number = labels[_name(item["sid"], "sid")]
+        t = int(intervals.begin[number])
+        for k, attempt in enumerate(_list(item, "attempts")):
+            where = f"intervals[{i}].attempts[{k}]"
+            end, after = _point(attempt, "end", where), _point(attempt, "next", where)
+            if not t <= end[1] <= after[1] <= intervals.end[number]:
+                raise TraceError(f"{where}: ends at {end[1]}, before {after[1]}: not in the order of time")
+            rows.append((number, threads[end[0]], t, end[1], threads[after[0]], after[1]))
+            t = after[1]
+    of, thread, begin, stop, after_thread, after_t = np.array(sorted(rows), np.int64).reshape(-1, 6).T
+    return Attempts(
+        interval=i32(of), thread=i32(thread), begin=begin, end=stop, next_thread=i32(after_thread), next_begin=after_t
     )
 
 

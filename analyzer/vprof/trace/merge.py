@@ -17,6 +17,8 @@ import numpy as np
 from vprof.errors import UsageError
 from vprof.tables.model import (
     NONE,
+    Aborted,
+    Attempts,
     Created,
     Int32,
     Int64,
@@ -71,6 +73,8 @@ def merge(traces: Sequence[Trace]) -> Trace:
         created=_join([p.created for p in parts], Created),
         wait_samples=_join([p.wait_samples for p in parts], WaitSamples),
         wait_stacks=[stack for t in traces for stack in t.wait_stacks],
+        attempts=_in_order(_join([p.attempts for p in parts], Attempts)),
+        aborted=sum((t.aborted for t in traces), Aborted()),
         intervals=Intervals(*(c[order] for c in vars(joined).values())),
         root=traces[0].root,
         has_sync=any(t.has_sync for t in traces),
@@ -202,6 +206,12 @@ def _renumbered(
             segment=t.wakeups.segment + segment,
         ),
         created=replace(t.created, creator=_moved(t.created.creator, thread), thread=t.created.thread + thread),
+        attempts=replace(
+            t.attempts,
+            interval=label[t.attempts.interval].astype(i32),
+            thread=t.attempts.thread + thread,
+            next_thread=t.attempts.next_thread + thread,
+        ),
         wait_samples=replace(
             t.wait_samples,
             interval=label[t.wait_samples.interval].astype(i32),
@@ -214,6 +224,11 @@ def _renumbered(
             end_thread=t.intervals.end_thread + thread,
         ),
     )
+
+
+def _in_order(attempts: Attempts) -> Attempts:
+    order = np.lexsort((attempts.begin, attempts.interval))
+    return Attempts(**{name: column[order] for name, column in vars(attempts).items()})
 
 
 def _moved(threads: Int32, by: int) -> Int32:

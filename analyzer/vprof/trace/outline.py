@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from vprof.tables.columns import i32, i64
-from vprof.tables.model import Bool, Int64, Slice
+from vprof.tables.model import Aborted, Attempts, Bool, Int64, Slice
 from vprof.trace import intervals as semantic
 from vprof.trace import loss
 from vprof.trace.chunks import TraceFile, read_chunks
@@ -25,6 +25,7 @@ from vprof.trace.edges import Handovers, handovers
 from vprof.trace.epochs import Epoch, choose, holds, read_epochs, sites_on, spoiled_times
 from vprof.trace.intervals import Instances, Labels, Selection
 from vprof.trace.lives import Lives
+from vprof.trace.retries import join, retry_of
 from vprof.trace.root import choose as choose_calls
 from vprof.trace.root import label
 from vprof.trace.scan import Progress, Scan, scan
@@ -74,6 +75,7 @@ class Scanned:
 class Outline:
     """The intervals that are analyzed, and what is known of all threads.
 
+    `attempts`: the aborted ones of intervals that were tried again. `aborted`: what was and is left out for that.
     `labels`, `given`: who worked for what, and who made whose tasks. `chosen`: the epochs of the plan that is analyzed,
     `on`: its sites. `visited`: threads that critical paths may visit. `spans`: the slices with probes on and off in
     turn; `slices`: with their latencies. `spoiled`: as `Trace.spoiled`. `not_believed`: as `Instances.not_believed`.
@@ -82,6 +84,8 @@ class Outline:
 
     scanned: Scanned
     selection: Selection
+    attempts: Attempts
+    aborted: Aborted
     labels: Labels
     given: Handovers
     chosen: list[Epoch]
@@ -103,7 +107,11 @@ class Outline:
         if clock.remark:  # what is known in ns cannot be taken from these times
             instances = replace(instances, created=instances.begin)
         labels, foreign = semantic.label(records, instances)
+        retry = retry_of(file.of("mark"))
+        joined = join(instances, retry)
+        labels = labels.renumbered(np.r_[joined.number, len(joined.instances.id) + np.arange(len(foreign))])
         given = handovers(records, instances, labels)
+        instances = joined.instances
         entered = scanned.scan.calls_entered if len(epochs) > 1 else np.zeros(1, np.int64)
         spans = read_spans(file, clock)
         chosen = choose(epochs, instances, entered, plan_of(spans, epochs))
@@ -114,6 +122,8 @@ class Outline:
         return cls(
             scanned=scanned,
             selection=selection,
+            attempts=joined.attempts(selection.number, len(selection.instance)),
+            aborted=instances.what_aborted(retry is not None),
             labels=labels,
             given=given,
             chosen=chosen,
@@ -146,6 +156,8 @@ class Outline:
         return replace(
             self,
             selection=Selection(intervals, rows, chosen.ids, i32(rows), chosen.excluded, chosen.lost_latencies),
+            attempts=Attempts.none(),
+            aborted=Aborted(),
             labels=Labels(owner, t, i64(label(intervals, owner, t))),
             slices=slices(self.spans, of_all.begin, of_all.end),
             types=[""],

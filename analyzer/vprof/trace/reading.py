@@ -21,6 +21,7 @@ import numpy as np
 from vprof.tables.columns import i32, i64
 from vprof.tables.model import (
     NONE,
+    Attempts,
     Created,
     Int32,
     Int64,
@@ -185,6 +186,7 @@ class Windows:
             created=self._created_in(lives),
             wait_samples=self._stacks.samples(content.stacks, window, labels, label),
             intervals=intervals,
+            attempts=self._attempts(window),
         )
 
     def bare(self) -> Trace:
@@ -215,6 +217,16 @@ class Windows:
             return selection.intervals, selection.ids
         rows = self.rows(window)
         return Intervals(*(column[rows] for column in vars(selection.intervals).values())), []
+
+    def _attempts(self, window: Window) -> Attempts:
+        """Those of the intervals that end in the window."""
+        attempts = self.known.attempts
+        if window == WHOLE or not len(attempts.interval):
+            return attempts
+        rows = self.rows(window)
+        mine = np.isin(attempts.interval, rows)
+        part = Attempts(**{name: column[mine] for name, column in vars(attempts).items()})
+        return replace(part, interval=i32(np.searchsorted(rows, part.interval)))
 
     def _numbers(self, labels: Labels, window: Window) -> Int32:
         """What each label is in the tables of the window: the number of an interval, a larger one if it is another's,
@@ -266,6 +278,8 @@ def _bare(known: Outline, call_sites: list[str]) -> Trace:
         has_sync=bool(scanned.scan.waits or known.given.adopted.any()),
         excluded=selection.excluded,
         excluded_latencies=selection.lost_latencies,
+        attempts=known.attempts,
+        aborted=known.aborted,
         spoiled=known.spoiled,
         open_at=scanned.open_at,
         takers=np.unique(known.given.created.thread),

@@ -17,7 +17,7 @@ import numpy as np
 from vprof.errors import NoIntervalError, UsageError
 from vprof.tables.columns import i32
 from vprof.tables.kernels import kernel
-from vprof.tables.model import NONE, Bool, Int32, Int64, Intervals, Segments, Trace, Wakeups
+from vprof.tables.model import NONE, Aborted, Attempts, Bool, Int32, Int64, Intervals, Segments, Trace, Wakeups
 
 LOSS = "touches lost records"
 UNFINISHED = "unfinished"
@@ -39,6 +39,8 @@ def with_root(trace: Trace, root: str) -> Trace:
         invocations=replace(inv, interval=label(chosen.intervals, inv.thread, inv.fs)),
         excluded=chosen.excluded,
         excluded_latencies=chosen.lost_latencies,
+        attempts=Attempts.none(),
+        aborted=Aborted(),
         root=root,
     )
 

@@ -14,7 +14,7 @@ from vprof.tables.model import Int64, Slice
 from vprof.trace.chunks import TraceFile
 from vprof.trace.clock import Clock
 from vprof.trace.epochs import Epoch
-from vprof.trace.marks import SLICE_END, SLICE_OFF, SLICE_ON
+from vprof.trace.marks import SLICE_END, SLICE_OFF, SLICE_ON, SLICES
 
 ROUND = 4
 """Slices of a round."""
@@ -31,7 +31,7 @@ class Span:
 
 def read_spans(file: TraceFile, clock: Clock) -> list[Span]:
     """The slices of a file that are in whole rounds, in the order of time."""
-    events = file.of("mark")
+    events = [mark for mark in file.of("mark") if mark["text"] in SLICES]
     times = clock.to_ns(np.array([mark["ticks"] for mark in events], np.int64)).tolist()
     marks = sorted(zip(times, (mark["text"] for mark in events), strict=True))
     spans = [

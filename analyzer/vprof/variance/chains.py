@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from vprof.tables.columns import i64
-from vprof.tables.kinds import L_BODY, L_UNKNOWN, MEANWHILE, OF_ONE_FUNCTION, PSEUDO
+from vprof.tables.kinds import L_ABORTED, L_BODY, L_UNKNOWN, MEANWHILE, OF_ONE_FUNCTION, PSEUDO
 from vprof.tables.model import NONE, Float, Int64
 from vprof.variance.variance_tree import VarianceTree
 
@@ -42,7 +42,7 @@ def passed_on(
     """
     holds = np.column_stack((tree.var_ns2, tree.share))
     is_function = (element != NONE) & (element < functions)
-    parent = _waiting_above(tree, element) if through_waits else i64(tree.paths.parent)
+    parent = _above(tree, element, through_waits)
     places = np.flatnonzero(is_function)
     held = _sums(holds[places], element[places], functions)
     is_body = tree.paths.pseudo == L_BODY
@@ -88,11 +88,14 @@ def _explained_far_below(holds: Float, parent: Int64, element: Int64, held: Floa
     return [(int(caller[k]), float(held_below[k, 1]), int(below[k])) for k in np.flatnonzero(explained)]
 
 
-def _waiting_above(tree: VarianceTree, element: Int64) -> Int64:
-    """By node: the one above, behind a wait the one that waited, without recursive instances."""
+def _above(tree: VarianceTree, element: Int64, through_waits: bool) -> Int64:
+    """By node: the one above; of what an aborted attempt did, the one around it. `through_waits`: behind a wait the one
+    that waited, without recursive instances."""
     paths = tree.paths
     found = i64(paths.parent)
-    is_passed = np.isin(paths.pseudo, MEANWHILE) | (paths.inner & (element == NONE))
+    is_passed = paths.pseudo == L_ABORTED
+    if through_waits:
+        is_passed |= np.isin(paths.pseudo, MEANWHILE) | (paths.inner & (element == NONE))
     for x in range(1, len(found)):  # parents come first
         if is_passed[found[x]]:
             found[x] = found[found[x]]

@@ -5,7 +5,7 @@
 Source: docs/algorithms.md section 5 (thesis Algorithm 1; section 10 says what is corrected). A factor is a function's
 variance, summed over its places in the tree, or twice the covariance of two siblings, summed over the places of the
 pair. A function below itself counts at its outermost place; `[blocked]`, the unmeasured part of its wakers, a `[busy]`
-of which something was measured, and pairs with these belong to the tree only.
+or `[aborted]` of which something was measured, and pairs with these belong to the tree only.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from vprof.path.path_tree import display_names
 from vprof.path.view import AS_RECORDED, View
 from vprof.tables.columns import groups
-from vprof.tables.kinds import L_BLOCKED, L_BODY, L_BUSY, L_IDLE, L_UNKNOWN, OF_ONE_FUNCTION, PSEUDO
+from vprof.tables.kinds import L_ABORTED, L_BLOCKED, L_BODY, L_BUSY, L_IDLE, L_UNKNOWN, OF_ONE_FUNCTION, PSEUDO
 from vprof.tables.model import NONE, Bool, Float, Int64, Trace
 from vprof.variance.chains import children_first, deepest, passed_on
 from vprof.variance.variance_tree import VarianceTree
@@ -118,7 +118,8 @@ class _Elements:
         of[body] = self._bodies + owner
         blocked = paths.pseudo == L_BLOCKED
         has_child = np.bincount(np.maximum(paths.parent, 0), minlength=len(of)) > 0
-        measured = (paths.pseudo == L_BUSY) & has_child  # what the thread did counts, and the rest of it
+        # What the thread did counts, and the rest of it.
+        measured = np.isin(paths.pseudo, (L_BUSY, L_ABORTED)) & has_child
         of[paths.inner | blocked | measured | (body & blocked[paths.parent])] = NONE
         of[np.isin(paths.pseudo, view.labels)] = NONE
         if view.cpu_apart:

@@ -3,6 +3,7 @@
 | key | holds |
 |---|---|
 | `title`, `headline` | `headline`: {`answer`, `certainty`} |
+| `aborted` | what was left out as aborted, and what was tried again, in sentences |
 | `slowest` | where the slowest interval lost its time, "" if none is slower than the others |
 | `analysis` | vprof-analysis/1: its trees cut by trees.py, its factors with `places` |
 | `latency` | `histogram`, `points` of latency.py |
@@ -31,9 +32,9 @@ from vprof.path.chosen import paths_of
 from vprof.path.exemplars import exemplars
 from vprof.path.interval_path import IntervalPath
 from vprof.path.path_tree import display_names
-from vprof.report import recorded
+from vprof.report import aborted, recorded
 from vprof.report.explain import explanation_json
-from vprof.report.json import analysis_json
+from vprof.report.json import analysis_json, intervals_json
 from vprof.report.page import latency, links, slow, sources, trees
 from vprof.report.page.headline import headline
 from vprof.report.page.plain import all_plain
@@ -83,6 +84,7 @@ def page_data(source: PageSource, options: AnalysisOptions) -> dict[str, Any]:
     data: dict[str, Any] = {
         "title": source.title or ", ".join(path.name for path in source.traces),
         "headline": headline(analysis),
+        "aborted": aborted.sentences(intervals_json(analysis)),
         "slowest": found.slowest,
         "meanings": MEANINGS,
         "lanes": LANES,
