@@ -45,12 +45,36 @@ class Walk:
 
     def interval(self, iv: dict[str, Any]) -> list[Nanosecond]:
         begin, end = iv["begin"]["t"], iv["end"]["t"]
-        synced = self.wakeups or self.created or any(s[4] in ("blocked", "queue") for s in self.segments)
-        if synced:
-            self.back(iv["end"]["tid"], end, begin, True, (), [])
-        else:
-            self.concatenate(iv["end"]["tid"], begin, end)
+        since = begin
+        for attempt in iv.get("attempts", []):
+            self.aborted(attempt, since)
+            since = attempt["next"]["t"]
+        self.stretch(iv["end"]["tid"], since, end)
         return [self.out[t] for t in range(begin, end)]
+
+    def stretch(self, tid: Any, begin: int, end: int) -> None:
+        if self.is_synced():
+            self.back(tid, end, begin, True, (), [])
+        else:
+            self.concatenate(tid, begin, end)
+
+    def is_synced(self) -> bool:
+        return bool(self.wakeups or self.created or any(s[4] in ("blocked", "queue") for s in self.segments))
+
+    def aborted(self, attempt: dict[str, Any], begin: int) -> None:
+        """An attempt below the calls in which the next one began, too, and the time until that."""
+        tid, end = attempt["end"]["tid"], attempt["end"]["t"]
+        again, then = attempt["next"]["tid"], attempt["next"]["t"]
+        self.stretch(tid, begin, end)
+        above = self.open_across(tid, begin, then)
+        for t in range(begin, end):
+            kind, who, node = self.out[t]
+            rest = node[len(above) :] if node[: len(above)] == above else node
+            self.out[t] = (kind, who, (*above, "[aborted]", *rest))
+        if self.is_synced():
+            self.back(again, then, end, False, (("busy", self.open_across(again, end, then)),), [])
+        else:
+            self.emit("gap", again, end, then, ())
 
     def concatenate(self, tid: Any, begin: int, end: int) -> None:
         now, kind = begin, "unknown"
@@ -74,7 +98,7 @@ class Walk:
             if s is None:
                 before = [t for t in self.segments if t[0] == tid and t[3] <= e and (not home or t[1] == self.sid)]
                 if not before:
-                    self.emit("unknown", tid, lo, e, around)
+                    self.emit("gap" if busy else "unknown", tid, lo, e, around)
                     return
                 stop = max(lo, max(t[3] for t in before))
                 if home:

@@ -37,8 +37,15 @@ class Tree:
                     self.times.setdefault(leaf[:n], [0] * len(self.sids))[i] += ns
 
     def element(self, node: Node) -> str:
-        """As below; "": also other work of which something was measured."""
-        return "" if node[-1] == "[busy]" and self.children(node) else element(node)
+        """As below; "": also other work, or an aborted attempt, of which something was measured."""
+        return "" if node[-1] in ("[busy]", "[aborted]") and self.children(node) else element(node)
+
+    def owner(self, node: Node) -> str:
+        """What the node above counts for, or if that is an aborted attempt the one around it."""
+        above = node[:-1]
+        while above and above[-1] == "[aborted]":
+            above = above[:-1]
+        return self.element(above) if above else ""
 
     def children(self, node: Node) -> list[Node]:
         return [x for x in self.times if len(x) == len(node) + 1 and x[: len(node)] == node]
@@ -89,7 +96,7 @@ class Tree:
             return owner if owner in self._places() and self._holds_most(name, owner) else ""
         if name in ("[unknown]", "[fault]", "[disk]", "[sleep]", "[idle]"):
             whole = self._held([node for node in self.times if node and self.element(node) == name])
-            owners = {self.element(node[:-1]) for node in self.times if len(node) > 1 and self.element(node) == name}
+            owners = {self.owner(node) for node in self.times if len(node) > 1 and self.element(node) == name}
             held = {
                 o: self._held(self._below(name, o)) for o in owners if o and o[0] != "[" and not o.startswith("body(")
             }
@@ -101,7 +108,7 @@ class Tree:
             return min(most)[1] if most else ""
         if name[0] == "[":
             return ""
-        children = {self.element(node) for node in self.times if len(node) > 1 and self.element(node[:-1]) == name}
+        children = {self.element(node) for node in self.times if len(node) > 1 and self.owner(node) == name}
         candidates = [
             (-self._held(self._below(child, name))[1], child)
             for child in children
@@ -113,7 +120,7 @@ class Tree:
         return {self.element(node) for node in self.times if node}
 
     def _below(self, child: str, name: str) -> list[Node]:
-        return [x for x in self.times if len(x) > 1 and self.element(x[:-1]) == name and self.element(x) == child]
+        return [x for x in self.times if len(x) > 1 and self.owner(x) == name and self.element(x) == child]
 
     def _holds_most(self, child: str, name: str) -> bool:
         whole = self._held([node for node in self.times if node and self.element(node) == name])

@@ -66,7 +66,8 @@ class Details:
     def _above(self, node: int, forest: Forest) -> set[str]:
         found = set()
         while node != 0 and forest.nodes[node, T_LABEL] not in MEANWHILE:
-            found.add(self._names[forest.function[forest.nodes[node, T_LABEL]]])
+            label = int(forest.nodes[node, T_LABEL])  # of `[aborted]`, or of a function
+            found.add(PSEUDO[label] if label < FIRST_FRAME else self._names[forest.function[label]])
             node = int(forest.nodes[node, T_PARENT])
         return found
 
