@@ -9,6 +9,7 @@ from vprof.errors import UsageError
 from vprof.installed import target_file, target_names
 from vprof.target import descriptor as descriptors
 from vprof.target.fetch import Fetched
+from vprof.trace.marks import Retry
 
 GOOD = """
 name = "toy"
@@ -232,6 +233,49 @@ def test_a_mistake_about_a_time_of_creation_is_one_line(tmp_path: Path, change: 
     descriptors.load(write(tmp_path, CREATED))
     with pytest.raises(UsageError) as error:
         descriptors.load(write(tmp_path, CREATED.replace(*change)))
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+ABORT = '[[interval]]\nevent = "abort"\nfunction = "serve"\nid = "txn->id"\n'
+RETRY = GOOD + ABORT + "retry = true\nretry_within = 0.25\n"
+
+
+def test_what_clients_repeat_is_for_the_trace_and_not_for_the_rewriter(tmp_path: Path) -> None:
+    """Nothing of the program changes by it, so nothing has to be built anew."""
+    without, with_it = (descriptors.load(write(tmp_path, text)) for text in (GOOD + ABORT, RETRY))
+    assert (without.retry, with_it.retry) == (None, Retry(250_000_000))
+    assert without.rewriter_json() == with_it.rewriter_json()
+    by_thread = descriptors.load(write(tmp_path, GOOD + ABORT + 'retry = "thread"\n'))
+    assert by_thread.retry == Retry(1_000_000_000, by_thread=True)
+    assert descriptors.load(write(tmp_path, GOOD + ABORT + "retry = false\n")).retry is None
+
+
+def test_of_another_kind_of_interval_nothing_is_repeated(tmp_path: Path) -> None:
+    descriptor = descriptors.load(write(tmp_path, RETRY + 'kind = "statement"\n'))
+    assert descriptor.retry is None
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (('event = "abort"', 'event = "end"'), "number 2: retry is only for event = abort"),
+        (
+            ("retry = true", 'retry = "always"'),
+            "number 2: retry must be true (the id names the connection) or 'thread'",
+        ),
+        (("retry = true\n", ""), "number 2: retry must be true"),
+        (("0.25", "0"), "number 2: retry_within must be a number of seconds, up to 3600"),
+        (("0.25", "true"), "number 2: retry_within must be a number of seconds"),
+        (
+            ("0.25\n", "0.25\n" + ABORT + "retry = true\n"),
+            "retry: a trace has one for all aborts, and these entries differ",
+        ),
+    ],
+)
+def test_a_mistake_about_what_clients_repeat_is_one_line(tmp_path: Path, change: tuple[str, str], message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        descriptors.load(write(tmp_path, RETRY.replace(*change)))
     assert message in str(error.value)
     assert "\n" not in str(error.value)
 

@@ -12,10 +12,15 @@ from writer import Thread, Writer, function, unit
 from vprof.report.aborted import sentences
 from vprof.report.json import intervals_json
 from vprof.report.text import render
+from vprof.session.control import Control
+from vprof.session.owned import Session
+from vprof.session.plan import Switched
 from vprof.tables.model import Trace
+from vprof.trace.chunks import read_chunks
 from vprof.trace.loading import load_trace
 from vprof.trace.marks import Retry, parse_retry, retry_text
 from vprof.trace.merge import merge
+from vprof.trace.retries import retry_of
 from vprof.variance.analysis import Analysis, AnalysisOptions, analyze
 from vprof.variance.stream import analyze_traces
 
@@ -98,7 +103,8 @@ def test_by_thread_the_next_begin_on_the_thread_of_the_abort_is_the_next_attempt
     trace = loaded(writer, tmp_path)
     assert intervals(trace) == [("1", 10, 50), ("2", 25, 29)]
     assert attempts(trace) == [(0, 10, 20, 30)]
-    on_second = {int(t): int(i) for h, t, i in zip(*(trace.segments.thread, trace.segments.ts, trace.segments.interval))}
+    seg = trace.segments
+    on_second = dict(zip(seg.ts[seg.thread == 1].tolist(), seg.interval[seg.thread == 1].tolist(), strict=True))
     assert (on_second[35], on_second[36]) == (0, 0), "both ids are the one interval's"
 
 
@@ -184,9 +190,7 @@ def busy_server(retry: Retry | None, clients: int = 3, transactions: int = 300) 
     """Each client's every third transaction is aborted twice; `work` takes 10 in an aborted attempt, then 40."""
     writer = retried(retry)
     writer.event("plan", on=[[1, 2]])
-    writer.event(
-        "module", index=0, path="/bin/x", base=1, count=2, section_addr=0x4040, state="mapped", ticks=0
-    )
+    writer.event("module", index=0, path="/bin/x", base=1, count=2, section_addr=0x4040, state="mapped", ticks=0)
     writer.unit(unit([function("serve", site=0), function("work", site=1)]), 0x4040)
     for client in range(clients):
         thread, t = writer.thread(client + 1), 100 * client
@@ -257,3 +261,26 @@ def test_what_is_hardly_anything_is_not_said(tmp_path: Path) -> None:
     assert sentences(intervals_json(analysis)) == []
     analysis.trace.aborted = replace(few, count=15)
     assert len(sentences(intervals_json(analysis))) == 1
+
+
+def test_each_file_of_a_session_has_the_mark_whoever_begins_it(tmp_path: Path) -> None:
+    """Also a drill-down in somebody else's session, of which it knows only the note; and `vprof ctl` keeps that."""
+    files = [tmp_path / f"{n}.trace" for n in range(4)]
+    with Session.start(files[0], retry=BY_THREAD) as session:
+        session.rotate(files[1])
+        other = Control(session.directory)
+        with other.alone():
+            other.write_note(replace(other.note(), owner="vprof drill", switched=Switched({"f": True})))
+        other.rotate(files[2])
+        other.rotate(None)
+        other.rotate(files[3])
+        other.disconnect()
+        session.stop()
+    assert [retry_of(read_chunks(file).of("mark")) for file in files] == [BY_THREAD] * 4
+
+
+def test_a_session_of_programs_without_retries_has_no_mark(tmp_path: Path) -> None:
+    with Session.start(tmp_path / "first.trace") as session:
+        session.rotate(tmp_path / "second.trace")
+        session.stop()
+    assert not [mark for name in ("first", "second") for mark in read_chunks(tmp_path / f"{name}.trace").of("mark")]

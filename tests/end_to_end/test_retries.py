@@ -1,4 +1,4 @@
-"""Clients that repeat what was undone: a real program, its descriptor with `retry`, and what every report of it says."""
+"""Clients that repeat what was undone: a real program, its descriptor with `retry`, and what its reports say."""
 
 import json
 import subprocess
@@ -63,7 +63,8 @@ programs = ["again"]
 [run]
 command = "{build}/again"
 """ + "".join(
-    f'[[interval]]\nevent = "{event}"\nfunction = "txn_{event}"\nid = "txn->id"\n' for event in ("begin", "end", "abort")
+    f'[[interval]]\nevent = "{event}"\nfunction = "txn_{event}"\nid = "txn->id"\n'
+    for event in ("begin", "end", "abort")
 )
 
 
@@ -77,7 +78,9 @@ def vprof(cwd: Path, *arguments: object) -> str:
 def recorded(tmp_path: Path, retry: str, id_: str = BY_CONNECTION, *options: str) -> None:
     target = tmp_path / "again"
     target.mkdir()
-    (target / "again.c").write_text(PROGRAM.replace("ID,", f"{id_},").replace("struct txn {", "static long last_id;\nstruct txn {"))
+    (target / "again.c").write_text(
+        PROGRAM.replace("ID,", f"{id_},").replace("struct txn {", "static long last_id;\nstruct txn {")
+    )
     (target / "target.toml").write_text(DESCRIPTOR + retry)
     vprof(tmp_path, "instrument", "--target", target)
     vprof(tmp_path, "record", "--target", target, "--sites", "serve,apply", "-o", "run.trace", *options)

@@ -170,7 +170,9 @@ def _attempts(items: list[Any], intervals: Intervals, threads: _Names, labels: _
                 raise TraceError(f"{where}: ends at {end[1]}, before {after[1]}: not in the order of time")
             rows.append((number, threads[end[0]], t, end[1], threads[after[0]], after[1]))
             t = after[1]
-    of, thread, begin, stop, after_thread, after_t = np.array(sorted(rows, key=lambda row: row[0]), np.int64).reshape(-1, 6).T
+    of, thread, begin, stop, after_thread, after_t = (
+        np.array(sorted(rows, key=lambda row: row[0]), np.int64).reshape(-1, 6).T
+    )
     return Attempts(
         interval=i32(of), thread=i32(thread), begin=begin, end=stop, next_thread=i32(after_thread), next_begin=after_t
     )
