@@ -77,3 +77,14 @@ def test_few_events_are_the_reason_why_a_finding_is_not_confirmed(capsys: pytest
 def test_calls_that_nobody_can_follow_are_said_of_the_finding(capsys: pytest.CaptureFixture[str]) -> None:
     lines = said(capsys, {}, unfollowed=["a.c:9"])
     assert lines[-1].strip() == "part of it is what it calls through pointers at a.c:9: no callee is known there"
+
+
+def test_what_was_left_out_as_aborted_is_said_first(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the confirmation; files of older drills do not tell."""
+    aborted = {"count": 5001, "of": 7094, "share": 0.62, "joined": False, "repeated": 0, "repeated_share": 0.0}
+    told = {"findings": [ROW], "confirmation": {"intervals": {"count": 2093, "aborted": aborted}}}
+    print_findings(told)
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.startswith("left out as aborted: 5001 of 7094 intervals, 62.0 % of the time that all took; where")
+    print_findings(told | {"confirmation": {"intervals": {"count": 2093}}})
+    assert capsys.readouterr().out.startswith("findings")

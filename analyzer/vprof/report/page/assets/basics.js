@@ -66,7 +66,7 @@ function empty(why) {
 // Of a node of the tree: it waits, or it is work of a thread that somebody waited for, or the interval's own work.
 function kindOf(name, parentKind) {
   if (parentKind === undefined) return "root";
-  if (name.startsWith("[")) return "wait";
+  if (name.startsWith("[") && name !== "[aborted]") return "wait";
   return parentKind === "wait" || parentKind === "other" ? "other" : "own";
 }
 

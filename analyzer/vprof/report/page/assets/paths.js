@@ -5,16 +5,17 @@ const LANE = 40;
 const TOP = 26;
 // Words for kinds of steps (vprof/tables/kinds.py); all but work and the sum of short steps are waits.
 const KIND_NAMES = { ...data.lanes, short: "several short steps" };
-const isWait = (kind) => kind !== "exec" && kind !== "short";
+const isWait = (kind) => kind !== "exec" && kind !== "short" && kind !== "aborted";
 
 // Steps with those inside waits, in order of time: {step, depth, kind}.
 function flattened(steps) {
   const flat = [];
-  const work = steps.map((step) => ({ step, depth: 0 })).reverse();
+  const work = steps.map((step) => ({ step, depth: 0, own: true })).reverse();
   while (work.length) {
-    const { step, depth } = work.pop();
-    flat.push({ step, depth, kind: isWait(step.kind) ? "wait" : depth ? "other" : "own", explained: step.steps.length > 0 });
-    work.push(...step.steps.map((inner) => ({ step: inner, depth: depth + 1 })).reverse());
+    const { step, depth, own } = work.pop();
+    flat.push({ step, depth, kind: isWait(step.kind) ? "wait" : own ? "own" : "other", explained: step.steps.length > 0 });
+    const below = { depth: depth + 1, own: own && step.kind === "aborted" };
+    work.push(...step.steps.map((inner) => ({ step: inner, ...below })).reverse());
   }
   return flat;
 }
