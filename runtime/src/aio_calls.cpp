@@ -10,8 +10,8 @@ namespace vprof {
 
 namespace {
 
-// More of one call are not remembered: each is looked at.
-constexpr long kMostRequests = 1024;
+// More of one call are not remembered: each is looked at, and their list must lie in two pages at most (is_readable).
+constexpr long kMostRequests = 512;
 
 Asked asked_by(const iocb &request) {
   const int fd = static_cast<int>(request.aio_fildes);

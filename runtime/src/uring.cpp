@@ -10,6 +10,7 @@ namespace vprof {
 namespace {
 
 constexpr uint32_t kMostRequests = 4096;  // that are looked at in one call
+constexpr uint32_t kNoArray = 1u << 16;   // IORING_SETUP_NO_SQARRAY of newer headers
 
 // With registered files the number is none of a descriptor.
 Asked asked_by(const io_uring_sqe &request) {
@@ -96,7 +97,7 @@ bool view(int fd, SharedRing *ring) {
   const io_cqring_offsets &cq = own->at.cq_off;
   *ring = {object_id(to),
            word(to, sq.head),
-           word(to, sq.array),
+           own->at.flags & kNoArray ? nullptr : word(to, sq.array),
            own->at.sq_entries - 1,
            own->at.flags & IORING_SETUP_SQE128 ? 128u : 64u,
            requests,
@@ -170,7 +171,7 @@ long ring_call(long number, long a, long b, long c, long d, long e, long f) {
   if ((d & IORING_ENTER_GETEVENTS) == 0 || least == 0) return submit_requests(for_files, make);
   AsyncWait wait(ring.queue);
   const long result = make();
-  finish_ring_wait(ring, wait, result);
+  if (view(static_cast<int>(a), &ring)) finish_ring_wait(ring, wait, result);  // it may be gone by now
   return result;
 }
 

@@ -145,6 +145,14 @@ static long enter(int fd, long count, long least, long flags) {
   return syscall(SYS_io_uring_enter, fd, count, least, flags, NULL, 0l);
 }
 
+static void *unmap(void *of) {
+  const struct ring *ring = of;
+  usleep(20000);
+  syscall(SYS_munmap, ring->rings, ring->bytes);
+  kill(getpid(), SIGALRM);
+  return of;
+}
+
 static void rings(void) {
   struct ring ring = made_ring();
   if (ring.fd < 0) {
@@ -163,7 +171,10 @@ static void rings(void) {
   signal_soon();
   show("enter until a signal", enter(ring.fd, 0, 4, IORING_ENTER_GETEVENTS));
   ask(&ring);
-  syscall(SYS_munmap, ring.rings, ring.bytes);
+  pthread_t other;
+  pthread_create(&other, NULL, unmap, &ring);
+  show("enter, and its memory goes meanwhile", enter(ring.fd, 1, 8, IORING_ENTER_GETEVENTS));
+  pthread_join(other, NULL);
   show("enter without its memory", enter(ring.fd, 1, 1, IORING_ENTER_GETEVENTS));
   syscall(SYS_munmap, ring.entries, (long)(4 * sizeof *ring.entries));
   show("enter without any", enter(ring.fd, 0, 1, IORING_ENTER_GETEVENTS));
