@@ -1,7 +1,9 @@
 // Condition variables of POSIX and C11; std::condition_variable and _any are made of them.
 //
-// A wait releases the mutex and takes it again: it is woken by the signaller and then by whoever has the mutex; the
-// last of the two counts. Who slept only once did so before the signal, and found the mutex free.
+// A wait releases the mutex and takes it again: it is woken by the signaller and then by whoever has the mutex. Who
+// slept only once did so before the signal, and found the mutex free; else it is two waits, for the signal and from
+// then on for the mutex. Where the thread had no CPU in the second, the mutex's holders tell (TRACE_FORMAT.md section
+// 2.6).
 #include <threads.h>
 
 #include "blocking.h"
@@ -26,17 +28,27 @@ struct ConditionWait {
 };
 
 // A signal that comes at once may come before the sleep, which is one for the mutex then.
-static bool surely_slept_before(const ConditionWait &wait, uint64_t signalled) {
+static bool came_at_once(const ConditionWait &wait, const Peer &signaller) {
   constexpr uint64_t kAtOnce = 1 << 15;  // ticks: some microseconds
-  return sleeps_until_look() - wait.sleeps_before == 1 && signalled - wait.on_condition.began > kAtOnce;
+  return signaller.time - wait.on_condition.began <= kAtOnce;
 }
 
-static Peer find_waker(const ConditionWait &wait, uint64_t resumed) {
+static bool slept_once(const ConditionWait &wait) {
+  return sleeps_until_look() - wait.sleeps_before == 1;
+}
+
+static void write_woken(const ConditionWait &wait, uint64_t resumed) {
   const Peer signaller = find_signaller(wait.on_condition, resumed);
-  if (signaller.flags == 0 && surely_slept_before(wait, signaller.time)) return signaller;
+  if (signaller.flags != 0 || (slept_once(wait) && !came_at_once(wait, signaller)))
+    return write_blocked(wait.on_condition, signaller, resumed);
   const Peer unlocker = find_peer(wait.on_mutex, resumed, Trust::kOnlyDuringWait);
-  if (signaller.flags != 0 || unlocker.flags != 0) return signaller;
-  return later(signaller, unlocker);
+  if (unlocker.flags != 0 || unlocker.time <= signaller.time || came_at_once(wait, signaller))
+    return write_blocked(wait.on_condition, later(signaller, unlocker), resumed);
+  const uint64_t signalled = signaller.time + 1;
+  Wait on_mutex = wait.on_mutex;
+  on_mutex.began = signalled;
+  write_blocked(wait.on_condition, signaller, signalled);
+  write_blocked(on_mutex, unlocker, resumed);
 }
 
 enum class End { kWoken, kTimedOut, kCancelled, kRefused };
@@ -44,8 +56,10 @@ enum class End { kWoken, kTimedOut, kCancelled, kRefused };
 static void finish(const ConditionWait &wait, End how) {
   const uint64_t resumed = ticks();
   look_away();
-  const Peer peer = how == End::kWoken ? find_waker(wait, resumed) : how == End::kTimedOut ? kTimedOut : kNobody;
-  if (how != End::kRefused) write_blocked(wait.on_condition, peer, resumed);
+  if (how == End::kWoken)
+    write_woken(wait, resumed);
+  else if (how != End::kRefused)
+    write_blocked(wait.on_condition, how == End::kTimedOut ? kTimedOut : kNobody, resumed);
   keep_hold(table_key(ObjectClass::kMutex, wait.on_mutex.object), resumed);
   end_wait(wait.on_mutex);
   end_wait(wait.on_condition);

@@ -177,6 +177,41 @@ def test_a_task_waits_for_a_cpu_while_another_that_puts_one_in_does_and_has_the_
     ]
 
 
+def test_a_convoy_at_the_queue_s_lock_waits_for_a_cpu_while_its_head_does() -> None:
+    """A's thread 1 waits until 60 for 3, which waits until 50 for 4: it has the lock, and no CPU from 20 to 40. What
+    is without one after 50, or woke thread 2 before the task came, decides nothing."""
+    trace = hand_trace(
+        {"A": (1, 5, 2, 120), "B": (3, 5, 3, 130)},
+        """1 A 5 12 exec
+        1 A 12 60 blocked
+        1 A 60 62 exec
+        2 - 0 1 exec
+        2 - 1 9 blocked
+        2 - 9 10 exec
+        2 - 10 62 blocked
+        2 A 62 120 exec
+        3 B 5 15 exec
+        3 B 15 50 blocked
+        3 B 50 130 exec
+        4 - 0 20 exec
+        4 - 20 40 off_cpu
+        4 - 40 52 exec
+        4 - 52 130 preempted
+        5 - 0 9 exec
+        5 - 9 130 off_cpu""",
+        "2 serve 62 120",
+        wakeups=[[1, 3, 60], [3, 4, 50], [2, 5, 9], [2, 1, 62]],
+        created=[[1, 10, 2, 62]],
+    )
+    p = split_queues(trace, critical_paths(trace)).pieces
+    mine = (p.interval == trace.interval_ids.index("A")) & np.isin(p.kind, (P_QUEUE, P_SCHED))
+    assert list(zip(p.kind[mine].tolist(), p.start[mine].tolist(), p.stop[mine].tolist(), strict=True)) == [
+        (P_QUEUE, 10, 20),
+        (P_SCHED, 20, 40),
+        (P_QUEUE, 40, 62),
+    ]
+
+
 def test_what_the_worker_did_meanwhile_is_known(queued: Trace) -> None:
     a = queued.interval_ids.index("A")
     [part] = analyze(queued).times.parts
@@ -187,24 +222,31 @@ def test_what_the_worker_did_meanwhile_is_known(queued: Trace) -> None:
     assert found == {"serve": 10 + 10, "clean": (50 - 42) + (80 - 65)}
 
 
+def has_no_cpu(trace: Trace, s: int, t: int) -> bool:
+    """Whether the thread of segment s could run then: of a wait, after a wake-up, while nobody else is to blame."""
+    seg, wakes = trace.segments, trace.wakeups
+    if not seg.ts[s] <= t < seg.te[s]:
+        return False
+    mine = wakes.segment == s
+    to_blame = mine & (wakes.since <= t) & (t < wakes.t)
+    woken = bool(np.any(mine & (wakes.t <= t))) and not np.any(to_blame)
+    return bool(seg.state[s] in (PREEMPTED, OFF_CPU) or (seg.state[s] == BLOCKED and woken))
+
+
 def lacks_a_cpu(trace: Trace, p: Pieces, k: int) -> Iterator[int]:
     """The nanoseconds of a queue piece in which somebody who counts had no CPU: one by one, to compare with."""
     seg, wakes = trace.segments, trace.wakeups
     takers = set(trace.created.thread.tolist())
-    start, stop = int(p.start[k]), int(p.stop[k])
-    woke = {
-        int(waker)
-        for segment, t, waker in zip(wakes.segment, wakes.t, wakes.waker, strict=True)
-        if p.thread[k] == seg.thread[segment] or p.interval[k] == seg.interval[segment]
-        if start <= t <= stop
-    }
-    for s in range(len(seg.ts)):
-        last = wakes.t[wakes.segment == s].max(initial=int(seg.ts[s])) if s in wakes.segment else seg.te[s]
-        since = {BLOCKED: int(last), PREEMPTED: int(seg.ts[s]), OFF_CPU: int(seg.ts[s])}.get(int(seg.state[s]))
-        idle = int(seg.thread[s]) in takers and seg.interval[s] == NONE
-        whose = idle or seg.thread[s] in {int(p.thread[k]), *woke} or seg.interval[s] == p.interval[k]
-        if since is not None and whose:
-            yield from range(max(since, start), min(int(seg.te[s]), stop))
+    for t in range(p.start[k], p.stop[k]):
+        at = (seg.ts <= t) & (t < seg.te)
+        decisive = {int(p.thread[k]), *seg.thread[at & (seg.interval == p.interval[k])].tolist()}
+        for_whom = at[wakes.segment] & (wakes.since <= t) & (t < wakes.t)
+        while more := set(wakes.waker[for_whom & np.isin(seg.thread[wakes.segment], list(decisive))]) - decisive:
+            decisive |= more
+        for s in np.flatnonzero(at):
+            idle = int(seg.thread[s]) in takers and seg.interval[s] == NONE
+            if (idle or int(seg.thread[s]) in decisive) and has_no_cpu(trace, int(s), t):
+                yield t
 
 
 @lots(300)

@@ -23,8 +23,9 @@ def split_queues(trace: Trace, paths: Paths) -> Paths:
     a CPU, and is `sched` here; in docs/algorithms.md section 2 all of it is `queue`.
 
     It counts while any thread that takes tasks, and works for nobody, is so; while the thread that took the task is, by
-    whatever it was kept busy, or a thread that woke it; and while the one is that puts it into the queue, or a thread
-    that woke that one.
+    whatever it was kept busy, or the one that puts the task into the queue; and while one of these is blocked, and the
+    thread is so that it waits for, or that one waits for, and so on: a convoy at the queue's lock is one of its
+    holder's wait for a CPU.
     """
     p = paths.pieces
     mine = np.flatnonzero(p.kind == P_QUEUE)
@@ -55,34 +56,69 @@ class _Windows(NamedTuple):
     stop: Int64
 
 
+class _Times(NamedTuple):
+    """Times of threads: from `start` to `stop` a task, of the window `of`, gets on no sooner than `thread` does."""
+
+    of: Int64
+    thread: Int64
+    start: Int64
+    stop: Int64
+
+    @property
+    def length(self) -> int:
+        return int((self.stop - self.start).sum())
+
+
 def _lacking_a_cpu(trace: Trace, windows: _Windows) -> tuple[Int64, Int64, Int64]:
     """(window, since, until) of their parts that count as waits for a CPU: sorted, and apart from each other."""
     seg, wakes = trace.segments, trace.wakeups
-    woken = seg.te.copy()
-    order = np.argsort(wakes.t, kind="stable")
-    woken[wakes.segment[order]] = wakes.t[order]  # the last wake-up counts
-    since = np.where(seg.state == BLOCKED, np.maximum(woken, seg.ts), seg.ts)
-    rows = np.flatnonzero(np.isin(seg.state, (BLOCKED, PREEMPTED, OFF_CPU)) & (since < seg.te))
-    since, until, thread, interval = since[rows], seg.te[rows], seg.thread[rows], seg.interval[rows]
+    # Of a wait: from each wake-up to the time from which on the next one's thread is to blame, or to the end.
+    order = np.lexsort((wakes.t, wakes.segment))
+    waits, woken = wakes.segment[order], np.maximum(wakes.t[order], seg.ts[wakes.segment[order]])
+    is_last = np.r_[waits[1:] != waits[:-1], True][: len(waits)]
+    next_blamed = np.where(is_last, seg.te[waits], np.r_[wakes.since[order][1:], 0][: len(waits)])
+    off = np.flatnonzero(np.isin(seg.state, (PREEMPTED, OFF_CPU)))
+    rows, since, until = np.r_[off, waits], np.r_[seg.ts[off], woken], np.r_[seg.te[off], next_blamed]
+    lacking = (since < until) & np.isin(seg.state[rows], (BLOCKED, PREEMPTED, OFF_CPU))
+    rows, since, until = rows[lacking], since[lacking], until[lacking]
+    thread = seg.thread[rows]
     takers = trace.created.thread if trace.takers is None else trace.takers
-    idle = np.isin(thread, takers) & (interval == NONE)
+    idle = np.isin(thread, takers) & (seg.interval[rows] == NONE)
     every = np.arange(len(windows.start))
-    woke = [
-        _Spans(key, wakes.t, wakes.t + 1).meeting(who, windows.start, windows.stop + 1)
-        for key, who in ((seg.thread[wakes.segment], windows.thread), (seg.interval[wakes.segment], windows.interval))
-    ]
-    of, wake = (np.concatenate(columns) for columns in zip(*woke, strict=True))
-    waker = wakes.waker[wake]
-    anybody = np.zeros(len(every), np.int64)
-    by_thread = _Spans(thread, since, until)
-    parts = [
-        (_Spans(np.zeros(np.count_nonzero(idle), np.int64), since[idle], until[idle]), every, anybody),
-        (by_thread, every, i64(windows.thread)),
-        (by_thread, of, i64(waker)),
-        (_Spans(interval, since, until), every, i64(windows.interval)),
-    ]
-    found = [_cut(spans, window, key, windows) for spans, window, key in parts]
-    return _union(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
+    anybody = _Spans(np.zeros(np.count_nonzero(idle), np.int64), since[idle], until[idle])
+    decisive = _decisive(trace, windows)
+    span, of, start, stop = _clipped(_Spans(thread, since, until), decisive)
+    _, window, begin, end = _clipped(anybody, _Times(every, np.zeros_like(every), windows.start, windows.stop))
+    return _union(np.r_[of, window], np.r_[start, begin], np.r_[stop, end])
+
+
+def _decisive(trace: Trace, windows: _Windows) -> _Times:
+    """Of the thread that took the task and the one that puts it in, and of who these wait for, and so on."""
+    seg, wakes = trace.segments, trace.wakeups
+    begun = np.maximum(wakes.since, seg.ts[wakes.segment])
+    waits = _Spans(seg.thread[wakes.segment], begun, wakes.t)
+    every = np.arange(len(windows.start))
+    own = _Times(every, i64(windows.interval), windows.start, windows.stop)
+    row, of, start, stop = _clipped(_Spans(seg.interval, seg.ts, seg.te), own)
+    found = _together(
+        _Times(every, i64(windows.thread), windows.start, windows.stop), _Times(of, i64(seg.thread[row]), start, stop)
+    )
+    # At one time each thread waits for few, so there are as many rounds as the longest chain of waits has threads.
+    while True:
+        row, of, start, stop = _clipped(waits, found)
+        more = _together(found, _Times(of, i64(wakes.waker[row]), start, stop))
+        if more.length == found.length:
+            return found
+        found = more
+
+
+def _together(one: _Times, other: _Times) -> _Times:
+    """What either covers."""
+    of, thread, start, stop = (np.concatenate(columns) for columns in zip(one, other, strict=True))
+    threads = thread.max(initial=NONE) - NONE + 1
+    keys, key = np.unique(of * threads + thread - NONE, return_inverse=True)
+    row, start, stop = _union(i64(key), start, stop)
+    return _Times(keys[row] // threads, keys[row] % threads + NONE, start, stop)
 
 
 class _Spans:
@@ -111,11 +147,15 @@ class _Spans:
         return window[meets], span[meets]
 
 
-def _cut(spans: _Spans, window: Int64, key: Int64, windows: _Windows) -> tuple[Int64, Int64, Int64]:
-    """(window, start, stop) of what the spans of these keys cover of these windows."""
-    row, span = spans.meeting(key, windows.start[window], windows.stop[window])
-    of = window[row]
-    return of, np.maximum(spans.start[span], windows.start[of]), np.minimum(spans.stop[span], windows.stop[of])
+def _clipped(spans: _Spans, times: _Times) -> tuple[Int64, Int64, Int64, Int64]:
+    """(span, window, start, stop) of the spans, by thread, that meet these times, as far as they do."""
+    row, span = spans.meeting(times.thread, times.start, times.stop)
+    return (
+        span,
+        times.of[row],
+        np.maximum(spans.start[span], times.start[row]),
+        np.minimum(spans.stop[span], times.stop[row]),
+    )
 
 
 def _union(of: Int64, start: Int64, stop: Int64) -> tuple[Int64, Int64, Int64]:
