@@ -62,6 +62,16 @@ std::vector<std::string> sorted_lines(const std::string &text) {
   return lines;
 }
 
+// Takes the lines that begin with "or", which are the last, out, and what else they say, once each, out of the edges.
+void take_allowed(std::vector<std::string> *lines, std::vector<std::string> *edges) {
+  const auto first = std::find_if(lines->begin(), lines->end(), [](const auto &line) { return line.find("or ") == 0; });
+  for (auto line = first; line != lines->end(); ++line) {
+    const auto found = std::find(edges->begin(), edges->end(), line->substr(3));
+    if (found != edges->end()) edges->erase(found);
+  }
+  lines->erase(first, lines->end());
+}
+
 // Runs a program that prints the edges it forced.
 void check_edges(const std::vector<std::string> &argv) {
   Recording recording;
@@ -69,7 +79,8 @@ void check_edges(const std::vector<std::string> &argv) {
   std::string expected;
   ASSERT_EQ(running.wait(&expected), 0) << expected;
   std::vector<std::string> edges = edges_in(recording.finish());
-  const std::vector<std::string> lines = sorted_lines(expected);
+  std::vector<std::string> lines = sorted_lines(expected);
+  take_allowed(&lines, &edges);
   const bool about_creation = !lines.empty() && lines[0].find("created") == 0;
   if (!about_creation)
     edges.erase(std::remove_if(edges.begin(), edges.end(), [](const auto &e) { return e.find("created") == 0; }),

@@ -87,7 +87,7 @@ def _lacking_a_cpu(trace: Trace, windows: _Windows) -> tuple[Int64, Int64, Int64
     every = np.arange(len(windows.start))
     anybody = _Spans(np.zeros(np.count_nonzero(idle), np.int64), since[idle], until[idle])
     decisive = _decisive(trace, windows)
-    span, of, start, stop = _clipped(_Spans(thread, since, until), decisive)
+    _, of, start, stop = _clipped(_Spans(thread, since, until), decisive)
     _, window, begin, end = _clipped(anybody, _Times(every, np.zeros_like(every), windows.start, windows.stop))
     return _union(np.r_[of, window], np.r_[start, begin], np.r_[stop, end])
 

@@ -113,7 +113,7 @@ static void *hold_mutex(void *unused) {
   return NULL;
 }
 
-/* Signalled by main, then kept from the mutex by another thread: the last of the two counts. */
+/* Signalled by main, then kept from the mutex by another thread: two waits. */
 static void condition_then_mutex(void) {
   pthread_t a, b;
   start(&a, wait_condition);
@@ -125,7 +125,8 @@ static void condition_then_mutex(void) {
   flag = 1;
   join_ended(a, 0);
   join_ended(b, 1);
-  printf("2 %d %d\n", tid_of[0], tid_of[1]);
+  printf("2 %d %d\n", tid_of[0], self());
+  printf("1 %d %d\n", tid_of[0], tid_of[1]);
 }
 
 static void condition_timeout(void) {

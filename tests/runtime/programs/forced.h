@@ -92,6 +92,11 @@ static inline void expect(int class_number, int waiter, int waker) {
   printf("%d %d %d\n", class_number, waiter, waker);
 }
 
+/* One that may be recorded, or not. */
+static inline void allow(int class_number, int waiter, int waker) {
+  printf("or %d %d %d\n", class_number, waiter, waker);
+}
+
 /* 50 ms from now. */
 static inline struct timespec soon(clockid_t clock) {
   struct timespec t;
