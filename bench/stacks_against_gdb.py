@@ -95,7 +95,7 @@ def compared(name: str, kind: str, folder: Path) -> tuple[set[Stack], set[Stack]
 
 def main() -> None:
     print(f"{'build':26} {'wait':10} {'stacks by gdb':>13} {'same':>5} {'deepest':>8}")
-    wrong = 0
+    wrong = none = 0
     for name in BUILDS:
         for kind in KINDS:
             with tempfile.TemporaryDirectory() as folder:
@@ -103,11 +103,14 @@ def main() -> None:
             seen = ours & gdb
             deepest = max(map(len, seen), default=0)
             print(f"{name:26} {kind:10} {len(gdb):13} {len(seen):5} {deepest:8}", flush=True)
+            none += not seen
             for stack in sorted(ours - gdb):
                 wrong += 1
                 print(f"    not gdb's: {' > '.join(stack)}")
     print(f"{wrong} stacks are not gdb's" if wrong else "every stack is one of gdb's")
-    sys.exit(bool(wrong))
+    if none:
+        print(f"{none} waits have no stack")
+    sys.exit(bool(wrong or none))
 
 
 if __name__ == "__main__":
