@@ -4,7 +4,7 @@ PACKAGES := clang-19 libclang-19-dev llvm-19-dev libclang-rt-19-dev clang-format
             dpkg-dev zlib1g-dev autoconf automake libtool libtool-bin meson ccache \
             libgmock-dev libbenchmark-dev libpcre2-dev libaio-dev perl csmith libcsmith-dev \
             libapr1-dev libaprutil1-dev wrk libevent-dev libmemcached-tools libboost-context-dev \
-            libev-dev libc-ares-dev libssl-dev nghttp2-client \
+            libev-dev libc-ares-dev libssl-dev nghttp2-client libpq-dev libmariadb-dev pkg-config \
             chromium chromium-driver openjdk-17-jdk-headless
 PYTHON := /usr/bin/python3
 VENV := .venv
@@ -45,7 +45,7 @@ $(BUILD)/build.ninja: .stamps/packages
 	  -DCMAKE_INSTALL_PREFIX=$(CURDIR)/$(VENV) >/dev/null
 
 native: .stamps/venv $(BUILD)/build.ninja
-	cmake --build $(BUILD) --target runtime/all instrumenter/all
+	cmake --build $(BUILD) --target runtime/all instrumenter/all workloads/all
 	@cmake --install $(BUILD) >/dev/null
 
 # Numba compiles the analyzer's kernels on first use and keeps them: here, and beside the native build.

@@ -4,8 +4,10 @@
  *
  *   TRY(db_one(db, "SELECT w_tax FROM warehouse WHERE w_id = ?", in(w_id), out(&w_tax)));
  *
- * Its text is a literal: it is prepared at its first use on this connection and known by its address from then on.
- * `?` stands for an input, for PostgreSQL it becomes $1, $2, ...
+ * Its text is a literal: it is prepared at its first use on this connection and known by its address from then on;
+ * another text at the same address is an error. `?` stands for an input, for PostgreSQL it becomes $1, $2, ... There
+ * are as many outputs as the statement has columns, or none at all, and at most DB_MAX_VALUES inputs and as many
+ * outputs.
  */
 #ifndef VPROF_DB_H
 #define VPROF_DB_H
@@ -15,10 +17,11 @@
 #include <stdint.h>
 
 enum db_kind { DB_POSTGRES, DB_MYSQL };
+enum { DB_MAX_VALUES = 160 };
 
 struct db_address {
   enum db_kind kind;
-  const char *socket; /* PostgreSQL: the folder of its socket, or HOST:PORT on loopback; MySQL: the socket's path */
+  const char *socket; /* PostgreSQL: the folder of its socket or the socket in it, or HOST:PORT; MySQL: the socket */
   const char *user;
   const char *database;
 };
@@ -81,8 +84,16 @@ enum db_kind db_kind(const struct db *db);
 /* Such as "PostgreSQL 15.8". Valid until db_close. */
 const char *db_server_version(const struct db *db);
 
-/* Statements without inputs or rows, not prepared: DDL, SET, BEGIN. */
+/* Ends what the connection is doing, from another thread: its call returns DB_LOST. The one call that may be made while
+ * the connection is in use; it must not be closed meanwhile. */
+void db_interrupt(struct db *db);
+
+/* Statements without inputs, not prepared: DDL, SET. Rows are thrown away. */
 enum db_result db_run(struct db *db, const char *sql);
+/* Of the transactions that begin from now on: "read uncommitted", "read committed", "repeatable read", "serializable".
+ */
+enum db_result db_set_isolation(struct db *db, const char *level);
+/* A transaction that has failed cannot be committed: DB_FAILED. Rolling back where there is none is no error. */
 enum db_result db_begin(struct db *db);
 enum db_result db_commit(struct db *db);
 enum db_result db_rollback(struct db *db);
@@ -91,20 +102,23 @@ enum db_result db_rollback(struct db *db);
 enum db_result db_execute_values(struct db *db, const char *sql, const struct db_value *values);
 enum db_result db_one_values(struct db *db, const char *sql, const struct db_value *values);
 enum db_result db_query_values(struct db *db, const char *sql, const struct db_value *values);
-#define DB_VALUES(...) ((const struct db_value[]){__VA_ARGS__, {.kind = DB_END}})
+#define DB_VALUES(...) ((const struct db_value[]){__VA_ARGS__ __VA_OPT__(, ){.kind = DB_END}})
 /* A change: INSERT, UPDATE, DELETE. db_changed() says how many rows. */
 #define db_execute(db, sql, ...) db_execute_values(db, sql, DB_VALUES(__VA_ARGS__))
 int64_t db_changed(const struct db *db);
 /* The first row into the outputs; DB_NO_ROW if there is none. Further rows are left. */
 #define db_one(db, sql, ...) db_one_values(db, sql, DB_VALUES(__VA_ARGS__))
-/* Several rows, each fetched by db_next into the outputs given here. Nothing else may be done before db_next is false.
- */
+/* Several rows, each fetched by db_next into the outputs given here. Whatever else is done on the connection before
+ * db_next is false throws the remaining rows away. */
 #define db_query(db, sql, ...) db_query_values(db, sql, DB_VALUES(__VA_ARGS__))
 bool db_next(struct db *db);
 /* How db_next ended: DB_OK if all rows were read. */
 enum db_result db_ended(struct db *db);
 
-/* Rows in bulk: COPY (PostgreSQL) or INSERTs of many rows (MySQL). Values as text, NULL for SQL's NULL. */
+/* Rows in bulk: COPY (PostgreSQL) or INSERTs of many rows (MySQL). Values as text, NULL for SQL's NULL. `table` and
+ * `columns` ("a, b") are put into SQL as they are. Nothing else may be done on the connection before db_bulk_end, which
+ * is due after an error too: it then returns that error. On MySQL each INSERT commits unless db_begin came before.
+ * db_bulk_begin returns NULL if it fails: db_error(). */
 struct db_bulk;
 struct db_bulk *db_bulk_begin(struct db *db, const char *table, const char *columns, size_t column_count);
 enum db_result db_bulk_row(struct db_bulk *bulk, const char *const *values);
