@@ -18,7 +18,7 @@ struct load_options {
   uint64_t seed;
   int clients;
   double theta;    /* Zipf's exponent, of the workloads that have one */
-  const char *mix; /* "read=50,update=50": weights of types; NULL: the workload's own */
+  const char *mix; /* "read=50,update=50": weights of types, which the driver draws; NULL: the workload's own */
 };
 
 /* How one transaction ended, after all its tries. */
@@ -55,12 +55,14 @@ struct workload {
   const char *summary; /* one line for --help */
   const struct transaction_type *types;
   size_t type_count;
+  double theta; /* Zipf's exponent unless --theta gives another; 0: it has none, and --theta is an error */
   /* Creates tables and rows; what is there already is replaced. 0, or -1 with the reason printed to stderr. */
   int (*setup)(const struct load_options *options);
   /* Fails with a reason if the database is not one that setup made, or of another scale. May be NULL. */
   int (*begin)(const struct load_options *options);
-  int (*begin_client)(struct client *client); /* may be NULL */
-  void (*end_client)(struct client *client);  /* may be NULL */
+  /* 0, or -1 with the reason in db_error(client->db). May be NULL. Called again after a connection was lost. */
+  int (*begin_client)(struct client *client);
+  void (*end_client)(struct client *client); /* may be NULL */
   /* Consistency after a run: prints a line per condition, "ok NAME" or "FAILED NAME: what", and returns how many
    * failed; -1: could not be checked. */
   int (*check)(const struct load_options *options);

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
+
 static enum db_result class_of(unsigned int number) {
   switch (number) {
     case ER_LOCK_DEADLOCK:
@@ -207,7 +209,7 @@ static MYSQL *connect_to(const struct db_address *address, char *error, size_t s
 struct db *db_open_mariadb(const struct db_address *address, char *error, size_t size) {
   MYSQL *connection = connect_to(address, error, size);
   if (!connection) return NULL;
-  struct mariadb *mariadb = db_allocate(1, sizeof *mariadb);
+  struct mariadb *mariadb = allocate(1, sizeof *mariadb);
   mariadb->db.backend = &backend;
   mariadb->db.kind = DB_MYSQL;
   mariadb->connection = connection;

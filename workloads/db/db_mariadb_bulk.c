@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "db_mariadb.h"
+#include "memory.h"
 
 enum { CHUNK_BYTES = 512 * 1024 }; /* below the smallest usual max_allowed_packet, 1 MB */
 
@@ -55,7 +56,7 @@ static enum db_result end(struct db_bulk *bulk) {
 }
 
 struct db_bulk *mariadb_bulk_begin(struct db *db, const char *table, const char *columns, size_t column_count) {
-  struct mariadb_bulk *bulk = db_allocate(1, sizeof *bulk);
+  struct mariadb_bulk *bulk = allocate(1, sizeof *bulk);
   bulk->bulk = (struct db_bulk){.db = db, .column_count = column_count, .row = row, .end = end};
   snprintf(bulk->insert, sizeof bulk->insert, "INSERT INTO %s (%s) VALUES ", table, columns);
   return &bulk->bulk;

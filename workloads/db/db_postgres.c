@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "backend.h"
+#include "memory.h"
 
 enum { NUMBER_SIZE = 32 };
 
@@ -227,7 +228,7 @@ struct db *db_open_postgres(const struct db_address *address, char *error, size_
     return NULL;
   }
   PQsetNoticeProcessor(connection, ignore_notice, NULL);
-  struct postgres *postgres = db_allocate(1, sizeof *postgres);
+  struct postgres *postgres = allocate(1, sizeof *postgres);
   postgres->db.backend = &backend;
   postgres->db.kind = DB_POSTGRES;
   postgres->connection = connection;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "db_postgres.h"
+#include "memory.h"
 
 enum { CHUNK_BYTES = 64 * 1024 };
 
@@ -75,7 +76,7 @@ struct db_bulk *postgres_bulk_begin(struct db *db, const char *table, const char
     return NULL;
   }
   PQclear(result);
-  struct db_bulk *bulk = db_allocate(1, sizeof *bulk);
+  struct db_bulk *bulk = allocate(1, sizeof *bulk);
   *bulk = (struct db_bulk){.db = db, .column_count = column_count, .row = row, .end = end};
   return bulk;
 }

@@ -5,17 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
+
 enum { FIRST_SLOTS = 64 };
-
-static void *or_exit(void *memory) {
-  if (memory) return memory;
-  fprintf(stderr, "vprof-load-driver: out of memory\n");
-  exit(1);
-}
-
-void *db_allocate(size_t count, size_t size) {
-  return or_exit(calloc(count, size));
-}
 
 static size_t slot_of(const struct statements *statements, const char *address) {
   const uint64_t mixed = (uint64_t)(uintptr_t)address * 0x9e3779b97f4a7c15u;
@@ -30,7 +22,7 @@ static size_t slot_of(const struct statements *statements, const char *address) 
 static void grow(struct statements *statements) {
   const struct statements old = *statements;
   statements->slot_count = old.slot_count ? 2 * old.slot_count : FIRST_SLOTS;
-  statements->slots = db_allocate(statements->slot_count, sizeof *statements->slots);
+  statements->slots = allocate(statements->slot_count, sizeof *statements->slots);
   for (size_t i = 0; i < old.slot_count; i++) {
     if (old.slots[i]) statements->slots[slot_of(statements, old.slots[i]->address)] = old.slots[i];
   }
@@ -38,9 +30,9 @@ static void grow(struct statements *statements) {
 }
 
 static struct statement *make(const char *sql, size_t number) {
-  struct statement *statement = db_allocate(1, sizeof *statement);
+  struct statement *statement = allocate(1, sizeof *statement);
   *statement = (struct statement){
-      .address = sql, .sql = or_exit(strdup(sql)), .number = number, .input_count = count_question_marks(sql)};
+      .address = sql, .sql = copy_text(sql), .number = number, .input_count = count_question_marks(sql)};
   return statement;
 }
 
@@ -67,7 +59,7 @@ char *text_reserve(struct db_text *text, size_t length) {
   if (text->length + length + 1 > text->capacity) {
     size_t capacity = text->capacity ? text->capacity : 256;
     while (text->length + length + 1 > capacity) capacity *= 2;
-    text->bytes = or_exit(realloc(text->bytes, capacity));
+    text->bytes = reallocate(text->bytes, capacity);
     text->capacity = capacity;
   }
   return text->bytes + text->length;

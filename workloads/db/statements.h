@@ -39,7 +39,4 @@ void text_free(struct db_text *text);
 void text_append_numbered(struct db_text *text, const char *sql);
 size_t count_question_marks(const char *sql);
 
-/* No memory: says so and exits, with code 1. */
-void *db_allocate(size_t count, size_t size);
-
 #endif

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mix.h"
 #include "workloads.h"
 
 static const char usage[] =
@@ -20,7 +21,7 @@ static const char usage[] =
     "  --database D      (vprof)\n"
     "  --scale N         warehouses, thousands of subscribers or of rows (1)\n"
     "  --seed N          of the random numbers (1)\n"
-    "  --theta T         exponent of Zipf's law, of the workloads that have one (0.99)\n"
+    "  --theta T         exponent of Zipf's law, of the workloads that have one\n"
     "run:\n"
     "  --latencies FILE  where the latencies go\n"
     "  --clients N       connections, each with a thread\n"
@@ -80,12 +81,23 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
+static void complain_with(const char *format, va_list arguments) {
+  char line[1024];
+  vsnprintf(line, sizeof line, format, arguments);
+  fprintf(stderr, "vprof-load-driver: %s\n", line);
+}
+
+void complain(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  complain_with(format, arguments);
+  va_end(arguments);
+}
+
 __attribute__((format(printf, 1, 2))) _Noreturn static void fail(const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  fprintf(stderr, "vprof-load-driver: ");
-  vfprintf(stderr, format, arguments);
-  fprintf(stderr, "\n");
+  complain_with(format, arguments);
   va_end(arguments);
   exit(2);
 }
@@ -233,6 +245,12 @@ static void check_run(const struct driver_options *options, bool arrivals, bool 
   if (think && options->rate > 0) fail("--think and --rate exclude each other");
 }
 
+static void check_mix(const struct driver_options *options) {
+  struct mix mix;
+  const char *wrong = mix_parse(&mix, options->workload, options->load.mix);
+  if (wrong) fail("--mix %s: %s", options->load.mix, wrong);
+}
+
 static void parse_options(struct driver_options *options, int argc, char **argv) {
   bool seen[OPTION_HELP + 1] = {false};
   int option;
@@ -243,18 +261,20 @@ static void parse_options(struct driver_options *options, int argc, char **argv)
   if (optind < argc) fail("'%s' is not an option, see vprof-load-driver --help", argv[optind]);
   if (!seen[OPTION_ON]) fail("--on is missing: postgres or mysql");
   if (!options->load.server.socket) fail("--socket is missing");
+  if (seen[OPTION_THETA] && options->workload->theta <= 0) fail("--theta: %s has none", options->workload->name);
   if (options->command == COMMAND_RUN) check_run(options, seen[OPTION_ARRIVALS], seen[OPTION_THINK]);
+  if (options->command == COMMAND_RUN) check_mix(options);
 }
 
 struct driver_options options_parse(int argc, char **argv) {
-  struct driver_options options = {.load = {.server = {.database = "vprof"}, .scale = 1, .seed = 1, .theta = 0.99},
-                                   .tries = 10};
+  struct driver_options options = {.load = {.server = {.database = "vprof"}, .scale = 1, .seed = 1}, .tries = 10};
   options.command = parse_command(argc > 1 ? argv[1] : NULL);
   if (options.command == COMMAND_LIST) {
     if (argc > 2) fail("list takes no arguments");
     return options;
   }
   options.workload = parse_workload(argc > 2 ? argv[2] : NULL);
+  options.load.theta = options.workload->theta;
   static char name[] = "vprof-load-driver";
   argv[2] = name; /* getopt's messages begin with it */
   parse_options(&options, argc - 2, argv + 2);

@@ -22,6 +22,8 @@ struct driver_options {
   bool progress;
 };
 
+/* One line to stderr, with the program's name. */
+void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* A wrong command line is said in one line and ends the program with code 2; --help with 0. */
 struct driver_options options_parse(int argc, char **argv);
 
