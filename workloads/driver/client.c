@@ -167,7 +167,7 @@ static void run_client(struct client_thread *thread) {
     if (!wait_for_turn(thread, &intended_ns)) return;
     const int64_t start_ns = now_ns();
     if (start_ns >= end_ns(thread)) {
-      if (open_loop) client_record_unbegun(thread, type, intended_ns);
+      if (open_loop && intended_ns < end_ns(thread)) client_record_unbegun(thread, type, intended_ns);
       return;
     }
     const enum db_result result = perform(thread, type, open_loop ? intended_ns : start_ns, start_ns);

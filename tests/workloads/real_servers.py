@@ -1,0 +1,113 @@
+"""PostgreSQL and MariaDB as Debian has them, started for the tests: below a folder of their own, without TCP.
+
+Neither runs as root, so that root's tests run them as nobody. Where a server is not installed its tests are skipped.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from patience import PATIENCE_SECONDS, wait_for
+
+CHECKOUT = Path(__file__).parents[2]
+USER = "nobody" if os.geteuid() == 0 else None
+
+
+@dataclass
+class RealServer:
+    on: str
+    socket: Path
+    process: subprocess.Popen[bytes]
+
+    @property
+    def where(self) -> list[object]:
+        return ["--on", self.on, "--socket", self.socket, "--user", "vprof", "--database", "vprof"]
+
+
+def run(*command: object, **more: str) -> None:
+    done = subprocess.run(
+        list(map(str, command)), capture_output=True, text=True, timeout=PATIENCE_SECONDS, cwd="/", **_account(), **more
+    )
+    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+
+
+def _account() -> dict[str, object]:
+    return {"user": USER, "group": "nogroup", "extra_groups": []} if USER else {}
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    """Where the server's account may write; sockets below it have short paths."""
+    folder = Path(tempfile.mkdtemp(prefix="vprof-"))
+    try:
+        if USER:
+            shutil.chown(folder, USER)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _serving(command: Sequence[object], log: Path, socket: Path) -> Iterator[subprocess.Popen[bytes]]:
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            list(map(str, command)), stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd="/", **_account()
+        )
+    try:
+        wait_for(lambda: socket.exists() or process.poll() is not None, f"{command[0]} serves")
+        assert process.poll() is None, log.read_text()
+        yield process
+    finally:
+        process.kill()
+        process.wait(PATIENCE_SECONDS)
+
+
+def _postgres_programs(folder: Path) -> Path:
+    """Those installed, or from the package that `make setup` has fetched and not installed."""
+    try:
+        installed = subprocess.run(["pg_config", "--bindir"], capture_output=True, text=True).stdout.strip()
+    except FileNotFoundError:
+        installed = ""
+    if installed and (Path(installed) / "postgres").is_file():
+        return Path(installed)
+    for package in sorted((CHECKOUT / ".stamps").glob("postgresql-*.deb")):
+        run("dpkg-deb", "-x", package, folder / "package")
+        return next((folder / "package").glob("usr/lib/postgresql/*/bin"))
+    pytest.skip("no server of PostgreSQL: make setup fetches one")
+
+
+@contextmanager
+def postgres() -> Iterator[RealServer]:
+    with _folder() as folder:
+        programs = _postgres_programs(folder)
+        run(programs / "initdb", "-D", folder / "data", "-U", "vprof", "-A", "trust", "--no-sync")
+        command = [programs / "postgres", "-D", folder / "data", "-k", folder, "-c", "listen_addresses="]
+        with _serving(command, folder / "log", folder / ".s.PGSQL.5432") as process:
+            ready = [programs / "pg_isready", "-q", "-h", folder]
+            wait_for(lambda: subprocess.run(ready).returncode == 0, "PostgreSQL is ready")
+            run(programs / "createdb", "-h", folder, "-U", "vprof", "vprof")
+            yield RealServer("postgres", folder, process)
+
+
+@contextmanager
+def mariadb() -> Iterator[RealServer]:
+    program = shutil.which("mariadbd", path=os.environ.get("PATH", "") + ":/usr/sbin")
+    if not program:
+        pytest.skip("no server of MariaDB: make setup installs one")
+    with _folder() as folder:
+        data, socket, init = folder / "data", folder / "socket", folder / "init.sql"
+        init.write_text("CREATE DATABASE vprof;\nCREATE USER vprof;\nGRANT ALL ON *.* TO vprof;\n")
+        init.chmod(0o644)
+        options = ["--auth-root-authentication-method=normal", "--skip-test-db"]  # with it comes a user without a name
+        run("mariadb-install-db", "--no-defaults", f"--datadir={data}", *options)
+        command = [program, "--no-defaults", f"--datadir={data}", f"--socket={socket}", "--skip-networking"]
+        with _serving([*command, f"--init-file={init}"], folder / "log", socket) as process:
+            yield RealServer("mysql", socket, process)

@@ -1,0 +1,50 @@
+"""The driver's random numbers: the same for the same seed and stream, and of the distributions they should have."""
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from real_servers import CHECKOUT
+from scipy import stats
+
+COUNT = 20_000
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    built = tmp_path_factory.mktemp("random") / "random_check"
+    sources = [CHECKOUT / "tests/workloads/random_check.c", CHECKOUT / "workloads/driver/random.c"]
+    subprocess.run(["cc", "-O2", f"-I{CHECKOUT / 'workloads/driver'}", *sources, "-o", built, "-lm"], check=True)
+    return built
+
+
+def draw(program: Path, seed: int, stream: int, count: int = COUNT) -> NDArray[np.float64]:
+    out = subprocess.run([program, str(seed), str(stream), str(count)], capture_output=True, text=True, check=True)
+    return np.loadtxt(out.stdout.splitlines(), ndmin=2)
+
+
+def test_seed_and_stream_determine_all(program: Path) -> None:
+    first = draw(program, 7, 3, 100)
+    assert (first == draw(program, 7, 3, 100)).all()
+    for seed, stream in [(7, 4), (8, 3), (3, 7), (6, 3)]:
+        assert not (first[:, 3] == draw(program, seed, stream, 100)[:, 3]).any()
+
+
+def test_distributions(program: Path) -> None:
+    """Each would be rejected once in 10,000 seeds if it were right; the seed is fixed."""
+    small, whole, third, unit, exponential = draw(program, 1, 0).T
+    counts = np.bincount(small.astype(int) + 3, minlength=10)
+    assert len(counts) == 10 and stats.chisquare(counts).pvalue > 1e-4
+    assert stats.kstest(whole / 2**64 + 0.5, "uniform").pvalue > 1e-4
+    assert stats.kstest(third / (3 * 2**61), "uniform").pvalue > 1e-4
+    assert unit.min() >= 0 and unit.max() < 1 and stats.kstest(unit, "uniform").pvalue > 1e-4
+    assert stats.kstest(exponential / 5, "expon").pvalue > 1e-4
+
+
+def test_streams_are_independent(program: Path) -> None:
+    """Neighbouring streams, and neighbours within one."""
+    streams = np.array([draw(program, 1, stream, 5000)[:, 3] for stream in range(6)])
+    assert abs(np.corrcoef(streams) - np.eye(6)).max() < 0.06
+    assert abs(np.corrcoef(streams[0][:-1], streams[0][1:])[0, 1]) < 0.06
