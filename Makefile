@@ -5,6 +5,7 @@ PACKAGES := clang-19 libclang-19-dev llvm-19-dev libclang-rt-19-dev clang-format
             libgmock-dev libbenchmark-dev libpcre2-dev libaio-dev perl csmith libcsmith-dev \
             libapr1-dev libaprutil1-dev wrk libevent-dev libmemcached-tools libboost-context-dev \
             libev-dev libc-ares-dev libssl-dev nghttp2-client libpq-dev libmariadb-dev pkg-config \
+            mariadb-server-core mariadb-client-core libxml2 tzdata \
             chromium chromium-driver openjdk-17-jdk-headless
 PYTHON := /usr/bin/python3
 VENV := .venv
@@ -40,6 +41,12 @@ endef
 	$(VENV)/bin/pip install -q --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
+# PostgreSQL's server for tests/workloads, which unpacks it. Installed, it would start a cluster of its own.
+.stamps/postgresql: .stamps/packages
+	[ -x "$$(pg_config --bindir)/postgres" ] || \
+	  (cd .stamps && apt-get download -q "postgresql-$$(pg_config --version | sed 's/[^0-9]*\([0-9]*\).*/\1/')")
+	@touch $@
+
 $(BUILD)/build.ninja: .stamps/packages
 	cmake -G Ninja -S . -B $(BUILD) -DCMAKE_C_COMPILER=clang-19 -DCMAKE_CXX_COMPILER=clang++-19 \
 	  -DCMAKE_INSTALL_PREFIX=$(CURDIR)/$(VENV) >/dev/null
@@ -70,7 +77,7 @@ OF_TARGETS := $(filter $(wildcard tests/*),$(patsubst targets/%/target.toml,test
 OF_OTHERS := $(OF_TARGETS) tests/corpus tests/browser
 
 # What needs no other program's source. Tests that need the CPUs to themselves (tests/shared/quiet_cpus.py) come last.
-test-quick: setup lint
+test-quick: setup lint .stamps/postgresql
 	cmake --build $(BUILD)
 	ctest --test-dir $(BUILD) --output-on-failure
 	$(BIN)/python -m pytest -n $(shell nproc) -m "not quiet_cpus" $(addprefix --ignore=,$(OF_OTHERS))

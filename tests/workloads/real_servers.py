@@ -56,17 +56,17 @@ def _folder() -> Iterator[Path]:
 
 
 @contextmanager
-def _serving(command: Sequence[object], log: Path, socket: Path) -> Iterator[subprocess.Popen[bytes]]:
+def _serving(command: Sequence[object], log: Path, ready: str) -> Iterator[subprocess.Popen[bytes]]:
     with log.open("wb") as out:
         process = subprocess.Popen(
             list(map(str, command)), stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd="/", **_account()
         )
     try:
-        wait_for(lambda: socket.exists() or process.poll() is not None, f"{command[0]} serves")
+        wait_for(lambda: ready in log.read_text() or process.poll() is not None, f"{command[0]} serves")
         assert process.poll() is None, log.read_text()
         yield process
     finally:
-        process.kill()
+        process.terminate()
         process.wait(PATIENCE_SECONDS)
 
 
@@ -81,7 +81,7 @@ def _postgres_programs(folder: Path) -> Path:
     for package in sorted((CHECKOUT / ".stamps").glob("postgresql-*.deb")):
         run("dpkg-deb", "-x", package, folder / "package")
         return next((folder / "package").glob("usr/lib/postgresql/*/bin"))
-    pytest.skip("no server of PostgreSQL: make setup fetches one")
+    pytest.skip("no server of PostgreSQL: make test-quick fetches one")
 
 
 @contextmanager
@@ -89,11 +89,9 @@ def postgres() -> Iterator[RealServer]:
     with _folder() as folder:
         programs = _postgres_programs(folder)
         run(programs / "initdb", "-D", folder / "data", "-U", "vprof", "-A", "trust", "--no-sync")
+        run(programs / "postgres", "--single", "-D", folder / "data", "postgres", input="CREATE DATABASE vprof\n")
         command = [programs / "postgres", "-D", folder / "data", "-k", folder, "-c", "listen_addresses="]
-        with _serving(command, folder / "log", folder / ".s.PGSQL.5432") as process:
-            ready = [programs / "pg_isready", "-q", "-h", folder]
-            wait_for(lambda: subprocess.run(ready).returncode == 0, "PostgreSQL is ready")
-            run(programs / "createdb", "-h", folder, "-U", "vprof", "vprof")
+        with _serving(command, folder / "log", "ready to accept connections") as process:
             yield RealServer("postgres", folder, process)
 
 
@@ -109,5 +107,5 @@ def mariadb() -> Iterator[RealServer]:
         options = ["--auth-root-authentication-method=normal", "--skip-test-db"]  # with it comes a user without a name
         run("mariadb-install-db", "--no-defaults", f"--datadir={data}", *options)
         command = [program, "--no-defaults", f"--datadir={data}", f"--socket={socket}", "--skip-networking"]
-        with _serving([*command, f"--init-file={init}"], folder / "log", socket) as process:
+        with _serving([*command, f"--init-file={init}"], folder / "log", "ready for connections") as process:
             yield RealServer("mysql", socket, process)
