@@ -18,6 +18,7 @@ struct load_options {
   uint64_t seed;
   int clients;
   double theta;    /* Zipf's exponent, of the workloads that have one */
+  double writes;   /* the share of statements that write, of the workloads that have one */
   const char *mix; /* "read=50,update=50": weights of types, which the driver draws; NULL: the workload's own */
 };
 
@@ -55,7 +56,9 @@ struct workload {
   const char *summary; /* one line for --help */
   const struct transaction_type *types;
   size_t type_count;
-  double theta; /* Zipf's exponent unless --theta gives another; 0: it has none, and --theta is an error */
+  double theta;  /* Zipf's exponent unless --theta gives another; 0: it has none, and --theta is an error */
+  double writes; /* the same of --writes */
+  int64_t scale; /* unless --scale gives another; 0: 1 */
   /* Creates tables and rows; what is there already is replaced. 0, or -1 with the reason printed to stderr. */
   int (*setup)(const struct load_options *options);
   /* Fails with a reason if the database is not one that setup made, or of another scale. May be NULL. */

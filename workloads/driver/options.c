@@ -19,9 +19,10 @@ static const char usage[] =
     "  --socket S        PostgreSQL: the folder of its socket, or HOST:PORT; MariaDB and MySQL: the socket\n"
     "  --user U          the server's user (the system's)\n"
     "  --database D      (vprof)\n"
-    "  --scale N         warehouses, thousands of subscribers or of rows (1)\n"
+    "  --scale N         warehouses, thousands of subscribers or of rows (1; zipf_locks 20)\n"
     "  --seed N          of the random numbers (1)\n"
-    "  --theta T         exponent of Zipf's law, of the workloads that have one\n"
+    "  --theta T         exponent of Zipf's law, of the workloads that have one (ycsb 0.99, zipf_locks 0.8)\n"
+    "  --writes SHARE    of the statements of zipf_locks (0.6)\n"
     "run:\n"
     "  --latencies FILE  where the latencies go\n"
     "  --clients N       connections, each with a thread\n"
@@ -44,6 +45,7 @@ enum {
   OPTION_SCALE,
   OPTION_SEED,
   OPTION_THETA,
+  OPTION_WRITES,
   OPTION_LATENCIES,
   OPTION_CLIENTS,
   OPTION_SECONDS,
@@ -66,6 +68,7 @@ static const struct option long_options[] = {
     {"scale", required_argument, NULL, OPTION_SCALE},
     {"seed", required_argument, NULL, OPTION_SEED},
     {"theta", required_argument, NULL, OPTION_THETA},
+    {"writes", required_argument, NULL, OPTION_WRITES},
     {"latencies", required_argument, NULL, OPTION_LATENCIES},
     {"clients", required_argument, NULL, OPTION_CLIENTS},
     {"seconds", required_argument, NULL, OPTION_SECONDS},
@@ -202,6 +205,9 @@ static void parse_option(struct driver_options *options, int option) {
     case OPTION_THETA:
       options->load.theta = parse_number("theta", optarg, 0, 10);
       break;
+    case OPTION_WRITES:
+      options->load.writes = parse_number("writes", optarg, 0, 1);
+      break;
     case OPTION_HELP:
       fputs(usage, stdout);
       exit(0);
@@ -262,6 +268,7 @@ static void parse_options(struct driver_options *options, int argc, char **argv)
   if (!seen[OPTION_ON]) fail("--on is missing: postgres or mysql");
   if (!options->load.server.socket) fail("--socket is missing");
   if (seen[OPTION_THETA] && options->workload->theta <= 0) fail("--theta: %s has none", options->workload->name);
+  if (seen[OPTION_WRITES] && options->workload->writes <= 0) fail("--writes: %s has none", options->workload->name);
   if (options->command == COMMAND_RUN) check_run(options, seen[OPTION_ARRIVALS], seen[OPTION_THINK]);
   if (options->command == COMMAND_RUN) check_mix(options);
 }
@@ -275,6 +282,8 @@ struct driver_options options_parse(int argc, char **argv) {
   }
   options.workload = parse_workload(argc > 2 ? argv[2] : NULL);
   options.load.theta = options.workload->theta;
+  options.load.writes = options.workload->writes;
+  if (options.workload->scale) options.load.scale = options.workload->scale;
   static char name[] = "vprof-load-driver";
   argv[2] = name; /* getopt's messages begin with it */
   parse_options(&options, argc - 2, argv + 2);

@@ -83,7 +83,8 @@ static void print_asked(const struct driver_options *options) {
   printf(", \"seed\": %" PRIu64, load->seed);
   print_text("isolation", load->isolation);
   print_text("mix", load->mix);
-  if (load->theta > 0) print_number("theta", load->theta);
+  if (options->workload->theta > 0) print_number("theta", load->theta);
+  if (options->workload->writes > 0) print_number("writes", load->writes);
   if (options->rate > 0) {
     print_number("rate", options->rate);
     print_text("arrivals", options->even ? "even" : "poisson");
