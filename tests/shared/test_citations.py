@@ -48,7 +48,17 @@ CITATION = re.compile(
 )
 QUOTED = re.compile(r"([\w./-]*\b[\w-]+\.md)`?,?\s+\"([^\"\n]+)\"")
 FILE = re.compile(r"[\w./*-]+\.(?:c|cc|cpp|css|def|h|jinja|js|json|md|png|py|S|svg|toml|txt)")
-FOLDERS = ("analyzer/", "annotations/", "bench/", "docs/", "instrumenter/", "runtime/", "targets/", "tests/")
+FOLDERS = (
+    "analyzer/",
+    "annotations/",
+    "bench/",
+    "docs/",
+    "instrumenter/",
+    "runtime/",
+    "targets/",
+    "tests/",
+    "workloads/",
+)
 CODE = {".py", ".c", ".cpp", ".h", ".S", ".def", ".toml", ".md", ".txt"}
 
 

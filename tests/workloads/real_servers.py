@@ -90,7 +90,8 @@ def postgres() -> Iterator[RealServer]:
         programs = _postgres_programs(folder)
         run(programs / "initdb", "-D", folder / "data", "-U", "vprof", "-A", "trust", "--no-sync")
         run(programs / "postgres", "--single", "-D", folder / "data", "postgres", input="CREATE DATABASE vprof\n")
-        command = [programs / "postgres", "-D", folder / "data", "-k", folder, "-c", "listen_addresses="]
+        options = ["-c", "listen_addresses=", "-c", "deadlock_timeout=20ms"]
+        command = [programs / "postgres", "-D", folder / "data", "-k", folder, *options]
         with _serving(command, folder / "log", "ready to accept connections") as process:
             yield RealServer("postgres", folder, process)
 
