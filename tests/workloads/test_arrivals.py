@@ -60,6 +60,17 @@ def test_lateness_has_each_millisecond(driver: Driver, serve: Callable[..., Stub
     assert (ticks["start"] >= ticks["intended"]).all() and (ticks["end"] == ticks["start"]).all()
 
 
+def test_what_is_due_just_before_the_end_begins(driver: Driver, serve: Callable[..., Stub]) -> None:
+    """The client that waits for it wakes after the end."""
+    stub = serve()
+    for _ in range(5):
+        ended = driver.run(
+            "noop", stub.where, "--clients", 50, "--rate", 2000, "--arrivals", "even", "--seconds", 0.5001
+        )
+        assert ended.latencies and not (ended.latencies.transactions()["outcome"] == UNFINISHED).any()
+        assert len(ended.latencies.transactions()) == 1001
+
+
 def test_a_rate_that_cannot_be_reached_leaves_nothing_out(driver: Driver, serve: Callable[..., Stub]) -> None:
     """Two clients do 100 a second at 20 ms each: of 300 a second two thirds never begin."""
     stub = serve("--delay", "constant:20ms")

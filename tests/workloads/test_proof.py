@@ -71,9 +71,10 @@ def test_an_open_loop_shows_a_stall(driver: Driver, serve: Callable[..., Stub]) 
 def test_a_closed_loop_hides_a_stall(driver: Driver, serve: Callable[..., Stub]) -> None:
     """The stalls take a tenth of the time, but each of four clients waits once for each."""
     stub = serve("--delay", "constant:5ms", "--stall", "300ms/3s")
-    closed = driver.run("noop", stub.where, "--clients", 4, "--seconds", 6)
-    opened = driver.run("noop", stub.where, "--clients", 100, "--rate", 200, "--seconds", 6)
+    closed = driver.run("noop", stub.where, "--clients", 4, "--seconds", 7)
+    opened = driver.run("noop", stub.where, "--clients", 100, "--rate", 200, "--seconds", 7)
     assert closed.latencies and opened.latencies
-    assert np.percentile(latencies_ms(closed.latencies.transactions()), 99) < 30
-    assert np.percentile(latencies_ms(opened.latencies.transactions()), 99) > 250
-    assert latencies_ms(closed.latencies.transactions()).max() > 250
+    slow_in_closed, slow_in_open = (
+        (latencies_ms(ended.latencies.transactions()) > 150).mean() for ended in (closed, opened) if ended.latencies
+    )
+    assert 0 < slow_in_closed < 0.02 and slow_in_open > 0.03

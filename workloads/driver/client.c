@@ -137,18 +137,24 @@ static enum db_result perform(struct client_thread *thread, size_t type, int64_t
   return result;
 }
 
-/* When the next transaction should begin. false: it has not come to that when the run ended. */
-static bool wait_for_turn(struct client_thread *thread, int64_t *intended_ns) {
-  struct run *run = thread->run;
-  const struct driver_options *options = run->options;
-  if (options->rate > 0) {
-    *intended_ns = arrivals_take(&run->arrivals);
-  } else if (options->think_ms > 0) {
-    *intended_ns = now_ns() + (int64_t)random_exponential(&thread->client.random, options->think_ms * NS_PER_MS);
-  } else {
-    *intended_ns = now_ns();
+static int64_t next_intended_ns(struct client_thread *thread) {
+  const struct driver_options *options = thread->run->options;
+  if (options->rate > 0) return arrivals_take(&thread->run->arrivals);
+  if (options->think_ms <= 0) return now_ns();
+  return now_ns() + (int64_t)random_exponential(&thread->client.random, options->think_ms * NS_PER_MS);
+}
+
+/* Waits until it is due. false: it is not to begin, since the run ends before, or since it was due while this client
+ * had others to do and the run has ended. What a client waited for begins, even if the client wakes a little after the
+ * end.
+ */
+static bool wait_for_turn(struct client_thread *thread, size_t type, int64_t intended_ns) {
+  if (intended_ns >= end_ns(thread)) return false;
+  if (now_ns() >= end_ns(thread)) {
+    if (thread->run->options->rate > 0) client_record_unbegun(thread, type, intended_ns);
+    return false;
   }
-  return *intended_ns < end_ns(thread) && sleep_until_ns(*intended_ns, &run->stop);
+  return sleep_until_ns(intended_ns, &thread->run->stop) && intended_ns < end_ns(thread);
 }
 
 /* The inputs are drawn before the intended start, which they would delay. */
@@ -162,14 +168,10 @@ static size_t choose(struct client_thread *thread) {
 static void run_client(struct client_thread *thread) {
   const bool open_loop = thread->run->options->rate > 0;
   for (;;) {
-    int64_t intended_ns;
     const size_t type = choose(thread);
-    if (!wait_for_turn(thread, &intended_ns)) return;
+    const int64_t intended_ns = next_intended_ns(thread);
+    if (!wait_for_turn(thread, type, intended_ns)) return;
     const int64_t start_ns = now_ns();
-    if (start_ns >= end_ns(thread)) {
-      if (open_loop && intended_ns < end_ns(thread)) client_record_unbegun(thread, type, intended_ns);
-      return;
-    }
     const enum db_result result = perform(thread, type, open_loop ? intended_ns : start_ns, start_ns);
     if (result == DB_LOST && !reconnect(thread)) return;
   }
