@@ -6,9 +6,9 @@
 The key covers what determines the build: the rewriter and what it compiles and links in, the descriptor and the folders
 beside it, the compiler.
 What is copied into `prefix` each time is not in it: the runtime library, which a kept build links dynamically from
-there, the collector, the calibration. So the runtime that is tested is the installed one. A build without its stamp is
-made afresh; `CACHE/TARGET.lock` is held from then to the end of the tests, for one run replaces what another would be
-running.
+there, the collector, the calibration, the load driver. So the runtime that is tested is the installed one. A build
+without its stamp is made afresh; `CACHE/TARGET.lock` is held from then to the end of the tests, for one run replaces
+what another would be running.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ from vprof.target.target import Target
 KEPT = 2
 """Builds of one target that stay, the latest used: a change and what it is compared with."""
 
-_NOT_IN_THE_BUILD = {"libvprof.so", "libvprof.a", "vprof-collector", "vprof-calibrate"}
+_NOT_IN_THE_BUILD = {
+    *("libvprof.so", "libvprof.a", "vprof-collector", "vprof-calibrate"),
+    *("vprof-load-driver", "vprof-load-stub"),
+}
 _BUILD_SECONDS = 3000
 
 
