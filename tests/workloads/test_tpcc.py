@@ -1,6 +1,8 @@
 """TPC-C on real servers: what setup makes, what a run may change, and that `check` sees what should not be."""
 
+import re
 import subprocess
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -146,6 +148,44 @@ def test_what_is_repeated_has_its_effects_once(
         assert ended.result["retries"] > 50 and ended.latencies.of("payment")["tries"].max() > 1
     each_once(ended)
     assert check(driver, loaded) == (0, [])
+
+
+LOGGING = {
+    "postgres": ("!ALTER ROLE vprof SET log_statement = 'all'", "!ALTER ROLE vprof RESET log_statement"),
+    "mysql": ("!SET GLOBAL log_output = 'TABLE', GLOBAL general_log = 1", "!SET GLOBAL general_log = 0"),
+}
+LOGGED = re.compile(r"\[(\d+)\] LOG:  (?:statement|execute \w+): (.*)")
+
+
+def statements(ask: Ask, server: RealServer) -> list[tuple[str, str]]:
+    """Sessions and beginnings of what each executed, as the server's log has them."""
+    if server.on == "postgres":
+        return LOGGED.findall((server.socket / "log").read_text())
+    executed = "command_type IN ('Execute', 'Query')"
+    rows = ask(f"SELECT CONCAT(thread_id, ' ', LEFT(argument, 80)) FROM mysql.general_log WHERE {executed}")
+    return [(session, sql) for session, _, sql in (row.partition(" ") for row in rows)]
+
+
+def test_a_server_can_tell_the_type_from_the_first_statement(ask: Ask, driver: Driver, loaded: RealServer) -> None:
+    on, off = LOGGING[loaded.on]
+    ask(on)
+    try:
+        mix = ",".join(f"{kind}=1" for kind in TYPES)
+        ended = driver.run("tpcc", loaded.where, "--clients", 3, "--seconds", 2, "--mix", mix)
+    finally:
+        ask(off)
+    assert ended.latencies
+    first = Counter[str]()
+    begun: set[str] = set()
+    for session, sql in statements(ask, loaded):
+        if session in begun:
+            named = re.match(r"/\* (\w+) \*/ ", sql)
+            assert named, sql
+            first[named[1]] += 1
+            begun.remove(session)
+        elif sql == "BEGIN":
+            begun.add(session)
+    assert first == {kind: ended.latencies.of(kind)["tries"].sum() for kind in TYPES} and min(first.values()) > 0
 
 
 TIMEOUTS = {
