@@ -121,7 +121,11 @@ def test_what_setup_makes(ask: Ask, driver: Driver, loaded: RealServer) -> None:
 
 
 def test_a_run_keeps_the_conditions(driver: Driver, loaded: RealServer, each_once: Callable[[Ended], None]) -> None:
-    ended = driver.run("tpcc", loaded.where, "--clients", 6, "--seconds", 8)
+    started = driver.start("tpcc", loaded.where, "--clients", 6, "--seconds", 8)
+    wait_for(lambda: driver.file.is_file(), "the run")
+    during = [check(driver, loaded) for _ in range(4)]
+    ended = driver.wait(started)
+    assert during == [(0, [])] * 4
     assert ended.code == 0 and ended.latencies and ended.result["first_error"] is None
     assert ended.latencies.names == [*TYPES, "[lateness]"]
     assert set(ended.latencies.transactions()["outcome"]) == {COMMITTED, ROLLED_BACK}
