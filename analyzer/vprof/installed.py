@@ -9,6 +9,9 @@ from pathlib import Path
 
 from vprof.errors import UsageError, VprofError
 
+LOAD_DRIVER = "lib/vprof/vprof-load-driver"
+"""The native part that puts workloads on servers (workloads/README.md)."""
+
 _CHECKOUT = Path(__file__).resolve().parents[2]
 
 

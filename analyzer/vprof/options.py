@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,32 @@ server_options_option = click.option(
     metavar="OPTIONS",
     help="Options for the command that starts a target's server, such as '-c work_mem=1MB'.",
 )
+
+_LOAD_OPTIONS = (
+    click.option(
+        "--load",
+        metavar="NAME",
+        help="Put this workload of `vprof load` on a target's server, instead of the target's own load.",
+    ),
+    click.option(
+        "--scale", "--warehouses", type=click.IntRange(min=1), metavar="N", help="With --load: how large its data is."
+    ),
+    click.option(
+        "--rate",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="R",
+        help="With --load: transactions a second. [default: as fast as the clients get answers]",
+    ),
+    click.option("--clients", type=click.IntRange(1, 10_000), metavar="N", help="With --load: connections."),
+)
+
+
+def load_options(command: Callable[..., None]) -> Callable[..., None]:
+    """--load and what belongs to it: `load`, `scale`, `rate`, `clients`."""
+    for option in reversed(_LOAD_OPTIONS):
+        command = option(command)
+    return command
+
 
 preload_option = click.option(
     "--preload",

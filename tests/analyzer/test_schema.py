@@ -15,14 +15,14 @@ from properties import seeds
 from test_explain import serving_trace
 
 from vprof.commands.analyze import command
-from vprof.report import explain, path
+from vprof.report import explain, load, path
 from vprof.report import json as report
 from vprof.trace.json_trace import trace_from_dict
 from vprof.variance.analysis import AnalysisOptions, analyze
 
 ROOT = Path(__file__).parents[2]
 CASES = sorted((ROOT / "tests" / "cases").glob("*.json"))
-SCHEMAS = {name: name.replace("/", "-") + ".json" for name in (report.SCHEMA, explain.SCHEMA, path.SCHEMA)}
+SCHEMAS = {name: name.replace("/", "-") + ".json" for name in (report.SCHEMA, explain.SCHEMA, path.SCHEMA, load.SCHEMA)}
 HANDOFF = next(case for case in CASES if case.stem == "02_lock_handoff")
 
 

@@ -198,7 +198,7 @@ def test_seconds_end_a_program_that_would_go_on(steady: Path, tmp_path: Path) ->
 def test_what_does_not_heed_a_sigterm_is_killed(
     steady: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("vprof.commands.record._TERM_SECONDS", 0.1)
+    monkeypatch.setattr("vprof.session.ending._TERM_SECONDS", 0.1)
     (tmp_path / "go-on").touch()
     stubborn = ["sh", "-c", 'trap "" TERM; exec "$@"', "sh", str(steady), str(tmp_path / "go-on")]
     options = ["--sites", "all", "--seconds", "1", "-o", str(tmp_path / "run.trace"), "--"]

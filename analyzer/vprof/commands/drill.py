@@ -15,7 +15,7 @@ import click
 
 from vprof.drill.settings import CHANGEABLE, DrillSettings
 from vprof.errors import UsageError, VprofError
-from vprof.options import preload_option, server_options_option
+from vprof.options import load_options, preload_option, server_options_option
 
 if TYPE_CHECKING:
     from vprof.drill.file import DrillFile
@@ -90,6 +90,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg]
 @click.option("--svg", "svg_file", type=click.Path(path_type=Path), help="Also draw the tree of the confirmation.")
 @preload_option
 @server_options_option
+@load_options
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
 def command(
@@ -112,6 +113,10 @@ def command(
     svg_file: Path | None,
     preload: bool,
     server_options: str,
+    load: str | None,
+    scale: int | None,
+    rate: float | None,
+    clients: int | None,
     program: tuple[str, ...],
 ) -> None:
     """Drill down in a running program to the functions that cause its variance.
@@ -128,6 +133,7 @@ def command(
     Examples:
       vprof drill --target minidb -- --pathology wal --seed 7
       vprof drill --auto --budget 5m --target postgres
+      vprof drill --auto --target postgres --load tpcc --warehouses 4
       vprof drill --auto --root handle_request -- ./server --bench
       vprof drill --auto --root handle_request --root checkpoint -- ./server --bench
       vprof drill --resume --target postgres
@@ -153,6 +159,10 @@ def command(
         max_distortion=max_distortion,
         preload=preload,
         server_options=server_options,
+        load=load,
+        scale=scale,
+        rate=rate,
+        clients=clients,
         program=list(program),
     )
     file = _resumed(path, settings, context) if resume else _new(path, settings)
@@ -268,12 +278,18 @@ def _running(
 ) -> AbstractContextManager[LiveProgram | Rebuilder]:
     """The program to drill in, as the settings say."""
     from vprof.drill import run as drill_run
+    from vprof.target.chosen_load import ChosenLoad
     from vprof.target.server import check_server_options
     from vprof.target.target import Target
+    from vprof.workload.driver import check_name
 
     traces, load, preload = folder / "drill", settings.program, settings.preload
     target = Target.load(settings.name, folder) if settings.name else None
     check_server_options(settings.server_options, target)
+    chosen = ChosenLoad.of(settings.load, settings.scale, settings.rate, settings.clients, target)
+    if target and chosen:
+        check_name(chosen.name)
+        target = replace(target, chosen_load=chosen)
     run = drill_run.TargetRun(target, load, settings.server_options, traces, analysis, preload) if target else None
     if run and settings.rebuild:
         return drill_run.rebuilding(run)

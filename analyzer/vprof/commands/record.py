@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import signal
 import subprocess
 import sys
@@ -17,23 +16,25 @@ from typing import Any
 import click
 
 from vprof.errors import UsageError, VprofError
-from vprof.options import RingSize, Size, preload_option, server_options_option
+from vprof.options import RingSize, Size, load_options, preload_option, server_options_option
 from vprof.report.recording import Progress
 from vprof.session.alternation import Alternation
 from vprof.session.calibration import probe_ns
+from vprof.session.ending import End
 from vprof.session.owned import Arena, Limit, Session, usual_arena
 from vprof.session.plan import Plan
+from vprof.target.chosen_load import ChosenLoad
 from vprof.target.server import Server, check_server_options
 from vprof.target.shell import not_found
 from vprof.target.target import Target
 from vprof.trace.kernel_check import check, render
 from vprof.trace.kernel_sched import kernel_events
 from vprof.trace.unseen_waits import warning
+from vprof.workload.driver import check_name, run_in_log
 
 _POLL_SECONDS, _LONGEST_POLL_SECONDS = 0.01, 0.05
 _STATS_SECONDS = 0.5
 _TARGET_SECONDS = 10
-_TERM_SECONDS = 10
 _SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 _LEAST_NEWEST_BYTES = 64 << 20
 
@@ -92,6 +93,7 @@ _LEAST_NEWEST_BYTES = 64 << 20
 )
 @preload_option
 @server_options_option
+@load_options
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
 def command(
     name: str | None,
@@ -107,6 +109,10 @@ def command(
     ring_bytes: int | None,
     preload: bool,
     server_options: str,
+    load: str | None,
+    scale: int | None,
+    rate: float | None,
+    clients: int | None,
     program: tuple[str, ...],
 ) -> None:
     """Run a program and record it.
@@ -126,6 +132,7 @@ def command(
       vprof record --sites all --seconds 30 -o run.trace -- ./server --port 8080
       vprof record --target minidb -o run.trace -- --pathology wal
       vprof record --target postgres --seconds 30 -o run.trace -- -S
+      vprof record --target postgres --load tpcc --warehouses 4 --rate 200 -o run.trace
       vprof record --target httpd --server-options='-D prefork' -o run.trace
       vprof record --sites all --max-size 2G --keep newest -o run.trace -- ./server
       vprof record --sites all --slots 8 --ring-size 64K -o run.trace -- prlimit --as=100000000 ./prog
@@ -140,7 +147,11 @@ def command(
         raise UsageError("--check-kernel compares one file: leave out --keep")
     target = Target.load(name, folder) if name else None
     check_server_options(server_options, target)
+    chosen = ChosenLoad.of(load, scale, rate, clients, target)
     if target:
+        if chosen:
+            check_name(chosen.name)
+            target = replace(target, chosen_load=chosen)
         target.check(target.units())
         plan = Plan.parse(sites) if sites else Plan.of(target.descriptor.roots)
         if target.descriptor.server:
@@ -218,11 +229,22 @@ def _record_server(
         server.running(session, plan),
     ):
         session.rotate(output)
-        status = _run(session, plan, lambda: server.load(seconds, options, _unblock_signals), compared)
+        status = _run(session, plan, lambda: server.load(seconds, options, _unblock_signals, keep=True), compared)
         totals = session.rotate(None)
         server.check()
         server.check_load(status)
         _report(session, plan, totals)
+        _say_load(server)
+
+
+def _say_load(server: Server) -> None:
+    """In one line, what a chosen load measured: the clients' side of the trace."""
+    run = run_in_log(server.load_log) if server.target.chosen_load else None
+    if run:
+        from vprof.report.load import sentence
+        from vprof.workload.result import result_of
+
+        print(sentence(result_of(run, server.latencies, [])), file=sys.stderr)
 
 
 def _start(session: Session, arguments: list[str]) -> subprocess.Popen[bytes]:
@@ -250,7 +272,7 @@ def _run(
     watch = _Watch(session, plan, compared)
     try:
         process = start()
-        end = _End(process, seconds)
+        end = End(process, seconds)
         while process.poll() is None:
             end.look()
             got = signal.sigtimedwait(_SIGNALS, watch.look())
@@ -263,30 +285,6 @@ def _run(
         raise watch.failure
     status = process.returncode if process.returncode >= 0 else 128 - process.returncode
     return 0 if status in end.expected else status
-
-
-class _End:
-    """Ends a program after some seconds, if they are given: by SIGTERM, and when that does not help, by SIGKILL.
-
-    `expected`: shell-like statuses that are our doing; another one, as that of a crash on the way out, is its own."""
-
-    def __init__(self, process: subprocess.Popen[bytes], seconds: int | None) -> None:
-        self.expected: set[int] = set()
-        self._process = process
-        self._at = time.monotonic() + seconds if seconds else math.inf
-
-    def look(self) -> None:
-        if time.monotonic() < self._at:
-            return
-        if self.expected:
-            print(f"vprof: the program did not end within {_TERM_SECONDS} s of SIGTERM: killed", file=sys.stderr)
-            self._process.kill()
-            self.expected.add(128 + signal.SIGKILL)
-            self._at = math.inf
-        else:
-            self.expected.add(128 + signal.SIGTERM)
-            self._process.terminate()
-            self._at = time.monotonic() + _TERM_SECONDS
 
 
 def _unblock_signals() -> None:

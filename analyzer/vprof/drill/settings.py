@@ -14,7 +14,8 @@ CHANGEABLE = ("k", "min_share", "step_seconds", "max_steps", "budget", "max_dist
 @dataclass(frozen=True, kw_only=True)
 class DrillSettings:
     """As the options of `vprof drill`: `name` of a target, `directory` of a running session, `budget` in seconds (0:
-    none). `program`: a command, or options of the target's own load."""
+    none). `program`: a command, or options of the target's own load, or of `load`, which `scale`, `rate` and `clients`
+    belong to."""
 
     name: str | None = None
     roots: list[str] = field(default_factory=list)
@@ -28,6 +29,10 @@ class DrillSettings:
     max_distortion: float = 0.03
     preload: bool = False
     server_options: str = ""
+    load: str | None = None
+    scale: int | None = None
+    rate: float | None = None
+    clients: int | None = None
     program: list[str] = field(default_factory=list)
 
     @classmethod
@@ -45,9 +50,10 @@ class DrillSettings:
             raise UsageError("nothing to drill into: give --target NAME, or --root F and a command after `--`")
         if self.rebuild and (self.directory or not self.name):
             raise UsageError("--rebuild builds a target and runs it: give --target, and no --session")
-        if self.directory and (self.program or self.server_options or self.preload):
+        if self.directory and (self.program or self.server_options or self.preload or self.load):
             raise UsageError(
-                "with --session nothing is started: leave out --server-options, --preload, and what is behind `--`"
+                "with --session nothing is started: leave out --server-options, --preload, --load, and what is behind "
+                "`--`"
             )
         if self.roots and not self.directory and not self.program:
             raise UsageError("nothing to run: give a command after `--`, or --session DIR")

@@ -1,4 +1,4 @@
-"""Views of one `Analysis`: text, JSON, DOT. A view formats; it computes nothing.
+"""Views of one `Analysis`, `Diff` or `Result`: text, JSON, DOT. A view formats; it computes nothing.
 
-Imports: compare, drill, path, program, tables, trace, variance.
+Imports: compare, drill, path, program, tables, trace, variance, workload.
 """

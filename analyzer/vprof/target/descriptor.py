@@ -29,12 +29,14 @@ _TABLES: dict[str, dict[str, type]] = {
     "run": {"command": str},
     "server": {"user": str, "environment": dict, "setup": list, "start": str, "ready": str, "stop": str},
     "load": {"setup": list, "command": str, "clients": int},
+    "workloads": {"on": str, "socket": str, "user": str, "database": str, "setup": list},
 }
 _REQUIRED = {
     "build": ("programs",),
     "run": ("command",),
     "server": ("start", "ready"),
     "load": ("command",),
+    "workloads": ("on", "socket"),
 }
 _SOURCES = {"tree": ("path",), "debian": ("package", "version")}
 """Kinds of source, each with the keys it must have."""
@@ -67,6 +69,7 @@ class Descriptor:
     run: dict[str, Any]
     server: dict[str, Any]
     load: dict[str, Any]
+    workloads: dict[str, Any]
     entries: dict[str, list[Entry]]
     left_out: dict[str, list[Entry]]
     free: dict[str, Any] = field(default_factory=dict)
@@ -123,6 +126,7 @@ def load(file: Path, choices: BuildChoices | None = None, fetched: Fetched | Non
         run=raw.get("run", {}),
         server=raw.get("server", {}),
         load=raw.get("load", {}),
+        workloads=raw.get("workloads", {}),
         entries=chosen,
         left_out=left_out,
         free={key: raw[key] for key in _FREE if key in raw},
@@ -211,6 +215,8 @@ def _check_tables(raw: dict[str, Any], file: Path) -> None:
             _check_table(key, value, file)
     if ("server" in raw) != ("load" in raw) or ("server" in raw and "run" in raw):
         raise UsageError(f"{file}: give either [run], or [server] and [load]")
+    if "workloads" in raw and "server" not in raw:
+        raise UsageError(f"{file}: [workloads] is for a [server]")
 
 
 def _check_table(table: str, value: Any, file: Path) -> None:

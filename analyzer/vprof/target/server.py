@@ -2,10 +2,10 @@
 
     [server] setup -> [load] setup      once, the server dormant; again when one of these texts changed
     [server] start -> ready             under a session, or dormant
-    [load] command                      without the session: clients are not measured
+    [load] command                      without the session: clients are not measured; or a chosen load (--load)
     [server] stop                       SIGTERM if none is given, SIGKILL if it does not help
 
-Database servers refuse root: for root everything here runs as the descriptor's `user`, who owns the folder `server/`.
+Database servers refuse root: for root everything here runs as the descriptor's `user`, who owns the server's folder.
 Only processes started here are ever signalled, by their ids. Not thread-safe.
 """
 
@@ -82,9 +82,10 @@ class Server:
         self.target = target
         self.account = account
         self.options = _words(options)
-        self.folder = target.folder / "server"
+        self.folder = target.server_dir
         self.log = target.folder / "server.log"
         self.load_log = target.folder / "load.log"
+        self.latencies = self.folder / "latencies"
         self._process: subprocess.Popen[bytes] | None = None
 
     @classmethod
@@ -134,9 +135,11 @@ class Server:
             raise VprofError(f"the server ended (status {self._process.returncode}): {_last(self.log)} ({self.log})")
 
     def load(
-        self, seconds: int, options: list[str], first: Callable[[], None] | None = None
+        self, seconds: int, options: list[str], first: Callable[[], None] | None = None, keep: bool = False
     ) -> subprocess.Popen[bytes]:
-        """Starts the load, its output in `load.log`; `first` runs in the new process. The caller waits for it."""
+        """Starts the load, its output in `load.log`; `first` runs in the new process. The caller waits for it.
+
+        `keep`: the latencies of a chosen load go to the file `latencies`, else nowhere."""
 
         def begin() -> None:
             end_with_parent()
@@ -144,7 +147,7 @@ class Server:
                 first()
 
         with self.load_log.open("wb") as log:
-            command = self.target.command(seconds, options)
+            command = self.target.command(seconds, options, str(self.latencies) if keep else os.devnull)
             return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, preexec_fn=begin, **self.how())
 
     @contextmanager
@@ -240,8 +243,8 @@ class Server:
     def _set_up(self) -> None:
         descriptor = self.target.descriptor
         steps = descriptor.server.get("setup", [])
-        load_steps = descriptor.load.get("setup", [])
-        marker = self.target.folder / "server.setup"
+        load_steps = self.target.load_table.get("setup", [])
+        marker = self.target.folder / f"{self.folder.name}.setup"
         wanted = "\n".join([*steps, *load_steps, f"as {self.account.name}"])
         if self.folder.exists() and marker.exists() and marker.read_text(encoding="utf-8") == wanted:
             return

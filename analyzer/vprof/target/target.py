@@ -15,13 +15,14 @@ import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from vprof.errors import UsageError, VprofError
-from vprof.installed import compiling_tools, native, target_file, target_names
+from vprof.installed import LOAD_DRIVER, compiling_tools, native, target_file, target_names
 from vprof.program.metadata import Function, Unit, linked_by_wrapper, read_program
 from vprof.target import descriptor as descriptors
 from vprof.target.build_choices import BuildChoices
+from vprof.target.chosen_load import ChosenLoad
 from vprof.target.descriptor import Descriptor
 from vprof.target.fetch import fetch, fetched
 from vprof.target.shell import not_found
@@ -35,11 +36,12 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Target:
-    """A descriptor, its work folder, and what `vprof instrument` was told for it."""
+    """A descriptor, its work folder, what `vprof instrument` was told for it; a load in place of its own, if any."""
 
     descriptor: Descriptor
     folder: Path
     choices: BuildChoices
+    chosen_load: ChosenLoad | None = None
 
     @classmethod
     def load(cls, name: str, folder: Path | None = None) -> Target:
@@ -57,6 +59,16 @@ class Target:
         """What `--target` takes for it: its name, or its folder."""
         file = self.descriptor.file
         return self.descriptor.name if self.descriptor.name in target_names() else str(file.parent)
+
+    @property
+    def load_table(self) -> dict[str, Any]:
+        """[load], or what stands for it. Raises UsageError, as `ChosenLoad.table` does."""
+        return self.chosen_load.table(self.descriptor) if self.chosen_load else self.descriptor.load
+
+    @property
+    def server_dir(self) -> Path:
+        """The server's own folder: one for each load, since it holds its data."""
+        return self.folder / (f"server-{self.chosen_load.name}" if self.chosen_load else "server")
 
     @property
     def build_dir(self) -> Path:
@@ -212,14 +224,16 @@ class Target:
                 callees.setdefault(function.name, set()).update(called)
         return descriptors.unmatched(self.descriptor, matched, callees)
 
-    def command(self, seconds: int, options: list[str]) -> list[str]:
-        """The command that serves or makes the target's load for `seconds`; `options` go to its end.
+    def command(self, seconds: int, options: list[str], latencies: str = os.devnull) -> list[str]:
+        """The command that serves or makes the target's load for `seconds`; `options` go to its end, the latencies of
+        a chosen load to the file `latencies`.
 
         They are the command of a target that has none. Raises UsageError when there are no options then.
         """
-        load = self.descriptor.load
+        load = self.load_table
         if load:
-            return [*self.filled(load["command"], seconds=str(seconds), clients=str(load.get("clients", 1))), *options]
+            more = {"seconds": str(seconds), "clients": str(load.get("clients", 1)), "latencies": latencies}
+            return [*self.filled(load["command"], **more), *options]
         run = self.descriptor.run
         if not run and not options:
             raise UsageError(f"{self.descriptor.file}: there is no [run] or [server]: give a command after `--`")
@@ -232,12 +246,14 @@ class Target:
             "source": str(self.source_dir) if self.descriptor.source else "",
             "build": str(self.build_dir),
             "install": str(self.folder / "install"),
-            "server": str(self.folder / "server"),
+            "server": str(self.server_dir),
             "cc": str(native("bin/vprof-cc")),
             "cxx": str(native("bin/vprof-c++")),
             "jobs": str(os.cpu_count() or 1),
             **more,
         }
+        if self.chosen_load:
+            values["driver"] = str(native(LOAD_DRIVER))
         try:
             return [word.format(**values) for word in shlex.split(template)]
         except (KeyError, IndexError, ValueError) as error:

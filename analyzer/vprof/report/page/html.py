@@ -20,7 +20,8 @@ from markupsafe import Markup
 from vprof.report.units import duration
 
 LIBRARY, LICENCE = "vendor/d3-7.9.2.min.js", "vendor/d3-LICENSE"
-_SHARED = ("basics.js", "tooltip.js", "theme.js", "permalink.js", "tables.js", "latency.js", "flame.js")
+_SHARED = ("basics.js", "tooltip.js", "theme.js", "permalink.js", "tables.js", "latency.js")
+_FLAME = "flame.js"
 
 
 @dataclass(frozen=True)
@@ -33,13 +34,17 @@ class Page:
 
 
 _OF_REPORT = ("factors.js", "tree.js", "paths.js", "page.js")
-REPORT = Page("page.html.jinja", ("page.css",), (*_SHARED, *_OF_REPORT))
-DIFF = Page("diff.html.jinja", ("page.css", "diff.css"), (*_SHARED, "diff_latency.js", "diff_flame.js", "diff.js"))
+REPORT = Page("page.html.jinja", ("page.css",), (*_SHARED, _FLAME, *_OF_REPORT))
+DIFF = Page(
+    "diff.html.jinja", ("page.css", "diff.css"), (*_SHARED, _FLAME, "diff_latency.js", "diff_flame.js", "diff.js")
+)
+_OF_LOAD = ("load_charts.js", "load_tables.js", "load.js")
+LOAD = Page("load.html.jinja", ("page.css", "load.css"), (*_SHARED, *_OF_LOAD))
 _UNSAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
 def render(data: dict[str, Any], page: Page = REPORT) -> str:
-    """`data` of `page_data`, or of `diff_data` for the page of a diff."""
+    """`data` of `page_data`, or of `diff_data` or `load_data` for the page of a diff or a load."""
     library = f"\n/* {_asset(LICENCE).strip()} */{_asset(LIBRARY)}"
     scripts = [library, *(_asset(name) for name in page.scripts)]
     style = "".join(map(_asset, page.styles))
