@@ -3,22 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* CMakeLists.txt defines HAVE_NAME for each workload whose source is there. */
-static const struct workload *const workloads[] = {
-    &noop_workload,
-#ifdef HAVE_TPCC
-    &tpcc_workload,
-#endif
-#ifdef HAVE_TATP
-    &tatp_workload,
-#endif
-#ifdef HAVE_YCSB
-    &ycsb_workload,
-#endif
-#ifdef HAVE_ZIPF_LOCKS
-    &zipf_locks_workload,
-#endif
-};
+static const struct workload *const workloads[] = {&noop_workload, &tpcc_workload, &tatp_workload, &ycsb_workload,
+                                                   &zipf_locks_workload};
 enum { WORKLOAD_COUNT = sizeof workloads / sizeof *workloads };
 
 const struct workload *workload_find(const char *name) {
