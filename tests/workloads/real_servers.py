@@ -1,4 +1,4 @@
-"""PostgreSQL and MariaDB as Debian has them, started for the tests: below a folder of their own, without TCP.
+"""PostgreSQL and MariaDB as Debian has them, started for tests and studies: below a folder of their own, without TCP.
 
 Neither runs as root, so that root's tests run them as nobody. Where a server is not installed its tests are skipped.
 """
@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from patience import PATIENCE_SECONDS, wait_for
@@ -25,6 +26,7 @@ USER = "nobody" if os.geteuid() == 0 else None
 class RealServer:
     on: str
     socket: Path
+    log: Path
     process: subprocess.Popen[bytes]
 
     @property
@@ -32,21 +34,27 @@ class RealServer:
         return ["--on", self.on, "--socket", self.socket, "--user", "vprof", "--database", "vprof"]
 
 
-def run(*command: object, **more: str) -> None:
+def run(*command: object, input: str | None = None) -> None:
     done = subprocess.run(
-        list(map(str, command)), capture_output=True, text=True, timeout=PATIENCE_SECONDS, cwd="/", **_account(), **more
+        list(map(str, command)),
+        input=input,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        cwd="/",
+        **_account(),
     )
     assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
 
 
-def _account() -> dict[str, object]:
+def _account() -> dict[str, Any]:
     return {"user": USER, "group": "nogroup", "extra_groups": []} if USER else {}
 
 
 @contextmanager
-def _folder() -> Iterator[Path]:
+def _folder(below: Path | None) -> Iterator[Path]:
     """Where the server's account may write; sockets below it have short paths."""
-    folder = Path(tempfile.mkdtemp(prefix="vprof-"))
+    folder = Path(tempfile.mkdtemp(prefix="vprof-", dir=below)).resolve()
     try:
         if USER:
             shutil.chown(folder, USER)
@@ -85,28 +93,33 @@ def _postgres_programs(folder: Path) -> Path:
 
 
 @contextmanager
-def postgres() -> Iterator[RealServer]:
-    with _folder() as folder:
+def postgres(settings: Sequence[str] = (), below: Path | None = None) -> Iterator[RealServer]:
+    """`settings`: its own, each as name=value. `below`: a folder for its data, else the system's temporary one."""
+    with _folder(below) as folder:
         programs = _postgres_programs(folder)
         run(programs / "initdb", "-D", folder / "data", "-U", "vprof", "-A", "trust", "--no-sync")
         run(programs / "postgres", "--single", "-D", folder / "data", "postgres", input="CREATE DATABASE vprof\n")
-        options = ["-c", "listen_addresses=", "-c", "deadlock_timeout=20ms"]
+        options = [f"--{setting}" for setting in ("listen_addresses=", "deadlock_timeout=20ms", *settings)]
         command = [programs / "postgres", "-D", folder / "data", "-k", folder, *options]
-        with _serving(command, folder / "log", "ready to accept connections") as process:
-            yield RealServer("postgres", folder, process)
+        log = folder / "log"
+        with _serving(command, log, "ready to accept connections") as process:
+            yield RealServer("postgres", folder, log, process)
 
 
 @contextmanager
-def mariadb() -> Iterator[RealServer]:
+def mariadb(settings: Sequence[str] = (), below: Path | None = None) -> Iterator[RealServer]:
+    """`settings` and `below` as of postgres."""
     program = shutil.which("mariadbd", path=os.environ.get("PATH", "") + ":/usr/sbin")
     if not program:
         pytest.skip("no server of MariaDB: make setup installs one")
-    with _folder() as folder:
+    with _folder(below) as folder:
         data, socket, init = folder / "data", folder / "socket", folder / "init.sql"
         init.write_text("CREATE DATABASE vprof;\nCREATE USER vprof;\nGRANT ALL ON *.* TO vprof;\n")
         init.chmod(0o644)
         options = ["--auth-root-authentication-method=normal", "--skip-test-db"]  # with it comes a user without a name
         run("mariadb-install-db", "--no-defaults", f"--datadir={data}", *options)
         command = [program, "--no-defaults", f"--datadir={data}", f"--socket={socket}", "--skip-networking"]
-        with _serving([*command, f"--init-file={init}"], folder / "log", "ready for connections") as process:
-            yield RealServer("mysql", socket, process)
+        command += [f"--init-file={init}", *(f"--{setting}" for setting in settings)]
+        log = folder / "log"
+        with _serving(command, log, "ready for connections") as process:
+            yield RealServer("mysql", socket, log, process)
