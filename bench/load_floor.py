@@ -102,11 +102,13 @@ def driver_answer(printed: str, folder: Path) -> Answer:
 
 def pgbench(log: bool) -> Tool:
     def command(server: RealServer, clients: int, seconds: float, folder: Path) -> list[object]:
+        # What stands in /usr/bin is a script that looks for the program.
+        programs = Path(subprocess.run(["pg_config", "--bindir"], capture_output=True, text=True).stdout.strip())
         script = folder / "select.sql"
         script.write_text("SELECT 1;\n")
         options = ["-n", "-M", "prepared", "-f", script, "-c", clients, "-j", clients, "-T", max(1, round(seconds))]
         logged = ["-l", f"--log-prefix={folder / 'log'}"] if log else []
-        return ["pgbench", *options, *logged, "-h", server.socket, "-U", "vprof", "vprof"]
+        return [programs / "pgbench", *options, *logged, "-h", server.socket, "-U", "vprof", "vprof"]
 
     def answer(printed: str, folder: Path) -> Answer:
         parts = [np.loadtxt(file, usecols=2, ndmin=1) for file in folder.glob("log.*")]
