@@ -44,21 +44,17 @@ static bool succeeded(const PGresult *result) {
   return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK || status == PGRES_EMPTY_QUERY;
 }
 
-static void statement_name(const struct statement *statement, char *name, size_t size) {
-  snprintf(name, size, "v%zu", statement->number);
-}
-
 static enum db_result prepare(struct db *db, struct statement *statement) {
   struct postgres *postgres = (struct postgres *)db;
   char name[32];
   struct db_text numbered = {0};
-  statement_name(statement, name, sizeof name);
+  snprintf(name, sizeof name, "v%zu", statement->number);
   text_append_numbered(&numbered, statement->sql);
   PGresult *result = PQprepare(postgres->connection, name, numbered.bytes, 0, NULL);
   text_free(&numbered);
   if (!succeeded(result)) return postgres_fail(postgres, result, statement->sql);
   PQclear(result);
-  statement->prepared = statement;
+  statement->prepared = copy_text(name);
   return DB_OK;
 }
 
@@ -93,11 +89,9 @@ static enum db_result execute(struct db *db, struct statement *statement, const 
   struct postgres *postgres = (struct postgres *)db;
   const char *texts[DB_MAX_VALUES];
   char numbers[DB_MAX_VALUES][NUMBER_SIZE];
-  char name[32];
-  statement_name(statement, name, sizeof name);
   for (size_t i = 0; i < statement->input_count; i++) texts[i] = input_text(&inputs[i], numbers[i]);
-  PGresult *result =
-      PQexecPrepared(postgres->connection, name, (int)statement->input_count, texts, NULL, NULL, /* text */ 0);
+  PGresult *result = PQexecPrepared(postgres->connection, statement->prepared, (int)statement->input_count, texts, NULL,
+                                    NULL, /* text */ 0);
   if (!succeeded(result)) return postgres_fail(postgres, result, statement->sql);
   const enum db_result columns = check_columns(db, statement, result);
   if (columns != DB_OK) {
@@ -162,7 +156,7 @@ static void close_connection(struct db *db) {
   struct postgres *postgres = (struct postgres *)db;
   PQclear(postgres->result);
   PQfinish(postgres->connection);
-  statements_free(&db->statements, NULL);
+  statements_free(&db->statements, free);
   free(postgres);
 }
 
