@@ -6,11 +6,12 @@
 Starts PostgreSQL and MariaDB as Debian has them, each in turn, below DIR (else the system's temporary folder). With 1
 and 8 clients in a closed loop, each tool asks as fast as it gets answers; the tools take turns, and each round begins
 with another one. Makes the runs that the results file does not have yet, prints the table of all, and writes it beside
-the results as Markdown. 18 minutes with 5 rounds of 10 s.
+the results as Markdown. 12 minutes with 5 rounds of 10 s.
 
-CPU is that of the tool's process, user and system (getrusage), with its start, by request; that of the server is not in
-it. The driver writes each latency to a file, so that pgbench is there twice: alone, and with `-l`, which does the same.
-sysbench's percentiles are those of its histogram (steps of 1.8 %). The goal is 1.2 times the CPU of each other tool.
+CPU is that of the tool's process, user and system (getrusage), by request, its start included: runs of a second or two
+are too short, and a machine that does something else shows nothing. That of the server is not in it. The driver
+writes each latency to a file, so that pgbench is there twice: alone, and with `-l`, which does the same. sysbench's
+percentiles are those of its histogram (steps of 1.8 %). The goal is 1.2 times the CPU of each other tool.
 """
 
 from __future__ import annotations
