@@ -158,7 +158,7 @@ class Analysis:
     @property
     def refused(self) -> bool:
         """Too much was lost to rank, or calls are mixed that do not belong together."""
-        return bool(_why_refused(self.trace, self.lost, self.options))
+        return bool(why_refused(self.trace, self.lost, self.options))
 
 
 def analyze(trace: Trace, options: AnalysisOptions | None = None) -> Analysis:
@@ -354,7 +354,8 @@ def with_own_tree(trace: Trace, types: statistics.TypeSplit | None, rows: Int64)
     return [(row.type, names == row.type) for row in types.rows]
 
 
-def _why_refused(trace: Trace, lost: statistics.Lost, options: AnalysisOptions) -> str:
+def why_refused(trace: Trace, lost: statistics.Lost, options: AnalysisOptions) -> str:
+    """Too much was lost, or calls are mixed, for any figure to be believed; "" if not."""
     if options.force:
         return ""
     if trace.strayed:
@@ -365,7 +366,7 @@ def _why_refused(trace: Trace, lost: statistics.Lost, options: AnalysisOptions) 
 
 
 def _why_not(trace: Trace, tree: VarianceTree, lost: statistics.Lost, options: AnalysisOptions) -> str:
-    if refused := _why_refused(trace, lost, options):
+    if refused := why_refused(trace, lost, options):
         return refused
     if tree.total_variance <= 0:
         n = len(tree.latency_ns)
