@@ -1,0 +1,121 @@
+"""The changes that are tried: what users write, and what of the program that means.
+
+"fdatasync=0", "lru_evict_scan=constant", "[disk]=0.5", "parse=-200us"  ->  Change + the program  ->  Change, named
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+import numpy as np
+
+from vprof.errors import UsageError
+from vprof.path.path_tree import display_names
+from vprof.tables.columns import floats
+from vprof.tables.kinds import MEANINGS, OFF_CPU_KINDS, PREEMPTED
+from vprof.tables.model import Float, Trace
+from vprof.tables.naming import without_place
+
+FORMS = "F=0.5 (times as long), F=0, F=constant, F=median or F=-200us"
+SCHED, UNKNOWN, GAP = "[sched]", "[unknown]", "[gap]"
+STATES = {kind.node: PREEMPTED + k for k, kind in enumerate(OFF_CPU_KINDS)}
+"""Nodes whose time is that of segments in one state."""
+NODES = (*STATES, SCHED, UNKNOWN, GAP)
+"""Nodes that are no functions, and may be changed."""
+_UNITS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
+_NUMBER = re.compile(r"\d+(\.\d+)?|\.\d+")
+_AMOUNT = re.compile(r"(?P<sign>[+-])(?P<number>\d+(\.\d+)?|\.\d+)(?P<unit>ns|us|ms|s)")
+
+
+@dataclass(frozen=True)
+class Change:
+    """`name` of a function or a node. `rule`: its time is taken `times` the value, is made `constant` or the `median`,
+    or gets longer by the value in ns, `more`."""
+
+    name: str
+    rule: str
+    value: float = 0.0
+    text: str = ""
+
+    def apply(self, ns: Float, every: Float) -> Float:
+        """How long calls take that took `ns`; `every`: how long all calls took."""
+        if self.rule == "times":
+            return ns * self.value
+        if self.rule == "more":
+            return np.maximum(ns + self.value, 0.0)
+        return floats(np.full(len(ns), (np.mean if self.rule == "constant" else np.median)(every)))
+
+
+def parse(text: str) -> Change:
+    """Raises UsageError."""
+    name, is_change, value = text.rpartition("=")
+    name, value = name.strip(), value.strip()
+    if not is_change or not name:
+        raise UsageError(f"'{text}' is no change: write {FORMS}")
+    if value in ("constant", "median"):
+        return Change(name, value, text=text)
+    if _NUMBER.fullmatch(value):
+        return Change(name, "times", float(value), text)
+    if amount := _AMOUNT.fullmatch(value):
+        ns = float(amount["number"]) * _UNITS[amount["unit"]]
+        return Change(name, "more", -ns if amount["sign"] == "-" else ns, text)
+    raise UsageError(f"'{text}' is no change, since '{value}' is no amount: write {FORMS}")
+
+
+def parse_all(texts: Sequence[str]) -> list[Change]:
+    """Raises UsageError, also if one thing is changed twice."""
+    changes = [parse(text) for text in texts]
+    names = [change.name for change in changes]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise UsageError(f"{twice[0]} is changed twice: give it one change")
+    return changes
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A change of a function, of which `key` is the name and the place of its definition, or of a node: None."""
+
+    change: Change
+    key: tuple[str, str] | None
+
+    def function(self, trace: Trace) -> int | None:
+        """Its number in that trace, None if it has none."""
+        program = trace.program
+        keys = zip(program.functions, program.definitions, strict=True)
+        return next((f for f, key in enumerate(keys) if key == self.key), None)
+
+
+def resolve(changes: Sequence[Change], trace: Trace) -> list[Resolved]:
+    """`trace`: all traces merged. Raises UsageError that says what may have been meant, or what to do."""
+    names = display_names(trace)
+    called = np.bincount(trace.invocations.function, minlength=len(names)) > 0
+    return [_resolved(change, trace, names, called.tolist()) for change in changes]
+
+
+def _resolved(change: Change, trace: Trace, names: list[str], called: list[bool]) -> Resolved:
+    wanted = change.name
+    if wanted in NODES:
+        return Resolved(change, None)
+    if wanted in MEANINGS or wanted.startswith(("body(", "rest(")):
+        raise UsageError(f"{wanted} cannot be changed by itself: change functions, or one of {', '.join(NODES)}")
+    found = [f for f, name in enumerate(names) if name == wanted]
+    found = found or [f for f, name in enumerate(names) if without_place(name) == wanted]
+    if not found:
+        known = [name for f, name in enumerate(names) if called[f]]
+        near = get_close_matches(wanted, {*known, *map(without_place, known), *NODES}, 3)
+        meant = f": did you mean {' or '.join(near)}?" if near else ""
+        raise UsageError(f"no function {wanted} in this trace{meant}")
+    measured = [f for f in found if called[f]]
+    if len(measured) > 1:
+        choice = " or ".join(names[f] for f in measured)
+        raise UsageError(f"{len(measured)} functions are called {wanted}: choose {choice}")
+    if not measured:
+        was_on = bool(trace.program.on[found].any())
+        why = "was on, but was not called" if was_on else "was not on: record again with --sites that name it"
+        raise UsageError(f"{wanted} {why}")
+    f = measured[0]
+    return Resolved(change, (trace.program.functions[f], trace.program.definitions[f]))
