@@ -1,0 +1,243 @@
+"""What some traces' latencies would be under changes, from files to everything a report shows.
+
+    traces + changes -> graphs -> replays -> Outcome (outcome.py); trace again -> Analysis: factors afterwards
+
+The replay without a change is made on every run, and has to give the recorded latencies to the nanosecond. In memory
+are whole traces, not windows of them: some 400 bytes a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from vprof.errors import UsageError, VprofError
+from vprof.tables.kinds import BLOCKED
+from vprof.tables.model import NONE, Float, Int64, Trace
+from vprof.trace.merge import merge
+from vprof.trace.sources import Loaded, open_sources
+from vprof.trace.usable import rows_of
+from vprof.variance import statistics
+from vprof.variance.analysis import Analysis, AnalysisOptions, analyze_sources, why_refused
+from vprof.whatif.changes import Change, Resolved, parse, resolve
+from vprof.whatif.outcome import Latencies, Outcome, outcome
+from vprof.whatif.replay import Lengths, Times, check_identity, replay
+from vprof.whatif.retimed import retimed
+from vprof.whatif.scales import Prepared, lengths, prepare
+
+MODEL = "hand-overs keep their order, clients think as long as they did, waits for a CPU stay as recorded"
+OPEN_MODEL = MODEL.replace("clients think as long as they did", "requests arrive when they did")
+TRIED = ("constant", "0.5")
+"""What `rank` tries of each factor."""
+RANKED = 10
+"""How many factors it tries."""
+
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class Loads:
+    """Some traces of one program, and their intervals: `merged` for names and statistics, rows of the analyzed ones."""
+
+    traces: list[Trace]
+    merged: Trace
+    rows: Int64
+    options: AnalysisOptions
+
+    @property
+    def now(self) -> Latencies:
+        iv = self.merged.intervals
+        begin, end = iv.begin[self.rows], iv.end[self.rows]
+        return Latencies((begin - begin[0]).astype(np.float64), (end - begin).astype(np.float64))
+
+    @property
+    def ids(self) -> list[str]:
+        return [self.merged.interval_ids[row] for row in self.rows]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prediction:
+    """`factors_now`, `factors_then`: of the analyses before and after, None if they were not asked for."""
+
+    changes: list[Change]
+    is_open: bool
+    ids: list[str]
+    latency_ns: Float
+    predicted_ns: Float
+    outcome: Outcome
+    warnings: list[str]
+    now: Analysis | None = None
+    then: Analysis | None = None
+
+    @property
+    def model(self) -> str:
+        return OPEN_MODEL if self.is_open else MODEL
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A change that was tried for a factor of this share of the variance, or why it could not be."""
+
+    factor: str
+    share: float
+    change: Change
+    outcome: Outcome | None
+    why_not: str = ""
+
+    @property
+    def gain(self) -> float:
+        """The part of the variance that goes away; -inf if it is not known."""
+        ratio = self.outcome["variance"].ratio if self.outcome else None
+        return -np.inf if ratio is None else 1 - ratio
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """What was tried, the largest gain first."""
+
+    analysis: Analysis
+    tried: list[Tried] = field(default_factory=list)
+    is_open: bool = False
+
+    @property
+    def model(self) -> str:
+        return OPEN_MODEL if self.is_open else MODEL
+
+
+def load(
+    paths: Sequence[Path], root: str | None, options: AnalysisOptions, progress: Progress = lambda done: None
+) -> Loads:
+    """Raises VprofError as `analyze` does, and where too much was lost."""
+    traces = []
+    for source in open_sources(paths, root, 0, lambda done: progress(done / 2)):
+        [window] = source.windows()
+        traces.append(source.conclude(source.trace(window)))
+    return of_traces(traces, options)
+
+
+def of_traces(traces: list[Trace], options: AnalysisOptions | None = None) -> Loads:
+    options = options or AnalysisOptions()
+    merged = merge(traces)
+    rows = rows_of(merged)
+    iv = merged.intervals
+    lost = statistics.lost(iv.end[rows] - iv.begin[rows], merged.excluded_latencies)
+    if refused := why_refused(merged, lost, options):
+        raise VprofError(refused.replace("no ranking", "no prediction"))
+    return Loads(traces, merged, rows, options)
+
+
+class Replays:
+    """Some traces, to be replayed under one set of changes after another. Memory: one graph for each trace."""
+
+    def __init__(self, loads: Loads, is_open: bool = False) -> None:
+        self.loads, self.is_open = loads, is_open
+        iv = loads.merged.intervals
+        begin, latency = iv.begin[loads.rows], iv.end[loads.rows] - iv.begin[loads.rows]
+        self._blocks = statistics.blocks_of(begin, latency)
+
+    def predict(self, changes: Sequence[Change], factors: bool = True) -> Prediction:
+        """With `factors`, the traces are analyzed before and after. Raises UsageError if a change makes no sense
+        here."""
+        loads = self.loads
+        resolved = resolve(changes, loads.merged)
+        prepared = [prepare(trace, resolved) for trace in loads.traces]
+        self._check(prepared, resolved)
+        for one in prepared:
+            check_identity(one.built.graph, one.built.arrives)
+        times = self._replayed(prepared, lengths(prepared, resolved, self.is_open))
+        then = self._latencies(prepared, times)
+        found = Prediction(
+            changes=list(changes),
+            is_open=self.is_open,
+            ids=loads.ids,
+            latency_ns=loads.now.ns,
+            predicted_ns=then.ns,
+            outcome=outcome(loads.now, then, self._blocks),
+            warnings=_warnings(loads.merged, prepared),
+        )
+        if not factors:
+            return found
+        changed = [Loaded(retimed(one, new)) for one, new in zip(prepared, times, strict=True)]
+        before = analyze_sources([Loaded(trace) for trace in loads.traces], loads.options)
+        return replace(found, now=before, then=analyze_sources(changed, loads.options))
+
+    def _replayed(self, prepared: Sequence[Prepared], to: Sequence[Lengths]) -> list[Times]:
+        return [replay(one.built.graph, new) for one, new in zip(prepared, to, strict=True)]
+
+    def _latencies(self, prepared: Sequence[Prepared], times: Sequence[Times]) -> Latencies:
+        """In the order of the merged intervals."""
+        origins = [one.built.moments.origin for one in prepared]
+        shifts = [origin - min(origins) for origin in origins]
+        begin = np.concatenate(
+            [new.at[one.built.begin] + shift for one, new, shift in zip(prepared, times, shifts, strict=True)]
+        )
+        ns = np.concatenate(
+            [new.at[one.built.end] - new.at[one.built.begin] for one, new in zip(prepared, times, strict=True)]
+        )
+        ns = np.maximum(ns, 0.0)  # less only where nothing links the two threads
+        recorded = np.concatenate([one.trace.intervals.begin for one in prepared])
+        order = np.argsort(recorded, kind="stable")[self.loads.rows]
+        return Latencies(begin[order], ns[order])
+
+    def _check(self, prepared: Sequence[Prepared], changes: Sequence[Resolved]) -> None:
+        """Raises VprofError where the traces cannot tell what a change does to their intervals."""
+        for one in prepared:
+            graph, iv = one.built.graph, one.trace.intervals
+            has_edges = len(graph.waits.end) or len(graph.made)
+            if changes and not has_edges and (iv.begin_thread != iv.end_thread).any():
+                raise VprofError(
+                    "nothing to replay: intervals end on other threads than they began on, and nothing in the trace "
+                    "says what one thread waited for of another (record the program with libvprof, see vprof doctor)"
+                )
+
+
+def rank(replays: Replays, progress: Progress = lambda done: None) -> Ranking:
+    """Tries some changes of each factor that holds enough of the variance, best factor first."""
+    loads = replays.loads
+    analysis = analyze_sources([Loaded(trace) for trace in loads.traces], loads.options)
+    if analysis.no_ranking:
+        raise VprofError(analysis.no_ranking)
+    shares: dict[str, float] = {}
+    for factor in analysis.ranking:
+        if factor.kind == "variance" and factor.share >= analysis.least_share:
+            shares.setdefault(factor.functions[0], factor.share)
+    tried = []
+    names = list(shares)[:RANKED]
+    for done, name in enumerate(names):
+        tried += [_try(replays, name, shares[name], value) for value in TRIED]
+        progress((done + 1) / len(names))
+    tried.sort(key=lambda one: -one.gain)
+    return Ranking(analysis, tried, replays.is_open)
+
+
+def _try(replays: Replays, name: str, share: float, value: str) -> Tried:
+    change = parse(f"{name}={value}")
+    try:
+        return Tried(name, share, change, replays.predict([change], factors=False).outcome)
+    except UsageError as error:
+        return Tried(name, share, change, None, str(error))
+
+
+def _warnings(merged: Trace, prepared: Sequence[Prepared]) -> list[str]:
+    """What the model leaves out that matters here."""
+    found = []
+    unknown = sum(_unknown_ns(one) for one in prepared)
+    iv = merged.intervals
+    total = int((iv.end - iv.begin)[~iv.ignore].sum())
+    if total and unknown > 0.1 * total:
+        found.append(
+            f"intervals wait for {100 * unknown / total:.0f} % of their time for what nobody in the trace ended: these "
+            "waits keep their lengths"
+        )
+    return found
+
+
+def _unknown_ns(one: Prepared) -> int:
+    """How long threads were blocked for intervals while nobody is known to have ended it."""
+    graph, seg = one.built.graph, one.trace.segments
+    length = np.diff(graph.time, prepend=0)
+    blocked = np.r_[(seg.state == BLOCKED) & (seg.interval != NONE), False][graph.segment] & (graph.wait == NONE)
+    return int(length[blocked].sum())
