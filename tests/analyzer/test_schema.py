@@ -7,6 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import click
 import histories
 import pytest
 from click.testing import CliRunner
@@ -15,14 +16,18 @@ from properties import seeds
 from test_explain import serving_trace
 
 from vprof.commands.analyze import command
-from vprof.report import explain, load, path
+from vprof.commands.whatif import command as command_whatif
+from vprof.report import explain, load, path, whatif
 from vprof.report import json as report
 from vprof.trace.json_trace import trace_from_dict
 from vprof.variance.analysis import AnalysisOptions, analyze
 
 ROOT = Path(__file__).parents[2]
 CASES = sorted((ROOT / "tests" / "cases").glob("*.json"))
-SCHEMAS = {name: name.replace("/", "-") + ".json" for name in (report.SCHEMA, explain.SCHEMA, path.SCHEMA, load.SCHEMA)}
+SCHEMAS = {
+    name: name.replace("/", "-") + ".json"
+    for name in (report.SCHEMA, explain.SCHEMA, path.SCHEMA, load.SCHEMA, whatif.SCHEMA)
+}
 HANDOFF = next(case for case in CASES if case.stem == "02_lock_handoff")
 
 
@@ -37,9 +42,9 @@ def check(text: str) -> dict[str, Any]:
     return found
 
 
-def run(*options: object) -> dict[str, Any]:
+def run(*options: object, verb: click.Command = command) -> dict[str, Any]:
     """What the command prints."""
-    done = CliRunner().invoke(command, [str(option) for option in (*options, "--format", "json")])
+    done = CliRunner().invoke(verb, [str(option) for option in (*options, "--format", "json")])
     assert done.exit_code == 0, done.output
     return check(done.output)
 
@@ -71,6 +76,16 @@ def test_roots_several_traces_and_explanations() -> None:
     assert run(HANDOFF, "--explain", "UpdateRow")["schema"] == "vprof-explain/1"
     assert run(HANDOFF, "--explain", "[blocked]")["rank"] is None
     assert run(next(case for case in CASES if "two_call" in case.stem), "--explain", "f|f")["kind"] == "covariance"
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
+@pytest.mark.parametrize("options", [[], ["--open", "--no-factors"]], ids=" ".join)
+def test_what_would_be_gained_in_the_worked_cases(case: Path, options: list[str]) -> None:
+    run(case, "--intervals", *options, verb=command_whatif)
+
+
+def test_what_was_tried() -> None:
+    assert run(HANDOFF, "--rank", verb=command_whatif)["tried"]
 
 
 def test_a_report_with_everything_in_it() -> None:

@@ -55,6 +55,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "analyze run.trace --path slowest",
         "analyze run.trace --explain work",
         "analyze run.trace --format json --intervals",
+        "whatif run.trace --change work=0.5",
+        "whatif run.trace --rank --format json --intervals",
         "analyze run.trace --format dot",
         "analyze run.trace -o /dev/stdout",
         "report run.trace -o page.html",

@@ -43,6 +43,8 @@ _TWICE = (
     ("analyze", "--by-type", "--own"),
     ("analyze", "--path", "slowest"),
     ("analyze", "--explain", "work"),
+    ("whatif", "--change", "work=0.5"),
+    ("whatif", "--rank", "--format", "json", "--intervals"),
     ("report", "-o", "{}/report.html"),
     ("export", "--to", "perfetto", "-o", "{}/slices"),
     ("export", "--to", "folded", "-o", "/dev/stdout"),

@@ -18,6 +18,7 @@ VERBS = {
     "explain": ["analyze", "--explain", "work", "run.trace"],
     "by-type": ["analyze", "--by-type", "--own", "run.trace"],
     "several": ["analyze", "run.trace", "again.trace"],
+    "whatif": ["whatif", "--change", "work=0.5", "run.trace"],
     "report": ["report", "-o", "out.html", "run.trace"],
     **{to: ["export", "--to", to, "-o", "out", "run.trace"] for to in ("folded", "csv", "parquet", "perfetto")},
     "diff": ["diff", "run.trace", "--", "again.trace"],

@@ -13,7 +13,7 @@ from rich.text import Text
 from vprof.compare.diff import NOT_ASKED, Change, Diff, Side, sentence
 from vprof.compare.diff_factors import FactorChange
 from vprof.report.tables import PLAIN_WIDTH, Row, heading, line, print_table, to_terminal, to_text
-from vprof.report.units import duration, percent
+from vprof.report.units import duration, percent, square
 
 SCHEMA = "vprof-diff/1"
 MOST_FACTORS = 15
@@ -64,10 +64,7 @@ def value_text(change: Change, value: float | None) -> str:
     if value is None:
         return "-"
     if change.metric.unit == "ns2":
-        number, unit = duration(value**0.5).split()
-        digits = len(number.partition(".")[2])
-        scale = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
-        return f"{value / scale**2:.{digits}f} {unit}2"
+        return square(value)
     if change.metric.unit == "ns":
         return duration(value)
     return f"{value:.4g}{change.metric.unit and ' ' + change.metric.unit}"

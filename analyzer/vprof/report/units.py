@@ -18,6 +18,14 @@ def duration(ns: float) -> str:
     return f"{_three(ns)} ns"
 
 
+def square(ns2: float) -> str:
+    """1234567 -> "1.23 us2": with the digits that its root would have."""
+    number, unit = duration(ns2**0.5).split()
+    digits = len(number.partition(".")[2])
+    scale = next((scale for scale, name in _UNITS if name == unit), 1.0)
+    return f"{ns2 / scale**2:.{digits}f} {unit}2"
+
+
 def percent(share: float | None) -> str:
     """0.123 -> "12.3 %"; "-" where undefined."""
     return "-" if share is None or math.isnan(share) else f"{share * 100:.1f} %"

@@ -1,0 +1,132 @@
+"""`vprof whatif`: see the command's help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from vprof.errors import UsageError, VprofError
+from vprof.options import root_option
+from vprof.terminal import printable
+
+if TYPE_CHECKING:
+    from vprof.whatif.prediction import Replays
+
+
+@click.command(name="whatif")
+@click.argument("traces", nargs=-1, required=True, metavar="TRACE...", type=click.Path(path_type=Path))
+@click.option(
+    "--change",
+    "texts",
+    multiple=True,
+    metavar="F=HOW",
+    help="What to change: F=0.5 (times as long), F=0, F=constant, F=median or F=-200us. May be given several times.",
+)
+@click.option("--rank", "ranks", is_flag=True, help="Try changes of each factor instead, and sort them by their gain.")
+@root_option
+@click.option("--open", "is_open", is_flag=True, help="Requests arrive when they did, whatever became of those before.")
+@click.option("-k", default=3, show_default=True, type=click.IntRange(1), help="How many factors to show.")
+@click.option(
+    "--min-share",
+    default=0.05,
+    show_default=True,
+    type=float,
+    help="Minimum share of the variance that a factor must hold (0.05 = 5 %).",
+)
+@click.option("--no-factors", is_flag=True, help="Predict latencies only, which is faster.")
+@click.option("--intervals", is_flag=True, help="Add the latency of every interval, now and then (json only).")
+@click.option(
+    "--format",
+    "fmt",
+    default="text",
+    show_default=True,
+    type=click.Choice(("text", "json")),
+    help="Form of the report.",
+)
+@click.option("-o", "--output", metavar="OUT", type=click.Path(path_type=Path), help="Write the report to a file.")
+@click.option("--force", is_flag=True, help="Predict even if more than 10 % of the intervals were lost.")
+def command(
+    traces: tuple[Path, ...],
+    texts: tuple[str, ...],
+    ranks: bool,
+    root: str | None,
+    is_open: bool,
+    k: int,
+    min_share: float,
+    no_factors: bool,
+    intervals: bool,
+    fmt: str,
+    output: Path | None,
+    force: bool,
+) -> None:
+    """Predict what a change would gain, before anybody makes it.
+
+    vprof replays the trace with the times of some functions changed: who waited for whom stays, how long follows. The
+    program is not run. The report has the latencies now and then, and the factors that lead afterwards.
+
+    A change concerns a function's own time and that of what it calls, but not the waits that other threads end: those
+    follow. F=constant gives each call the mean of all, F=median the median, F=-200us takes that much from each.
+    Nodes that can be changed are [preempted], [fault], [disk], [off cpu], [sleep], [idle], [sched], [unknown] and
+    [gap].
+
+    \b
+    Examples:
+      vprof whatif run.trace --change fdatasync=0 --change lru_evict_scan=constant
+      vprof whatif run.trace --change '[disk]=0.5'
+      vprof whatif run.trace --rank
+      vprof whatif run.trace --change parse=-200us --format json --intervals
+    """
+    from vprof.report import whatif as report
+    from vprof.whatif.changes import parse_all
+    from vprof.whatif.prediction import rank
+
+    _check(texts, ranks, intervals, fmt)
+    changes = parse_all(texts)
+    replays = _replays(traces, root, k, min_share, force, is_open, alone=not intervals)
+    if ranks and fmt == "text":
+        ranking = rank(replays)
+        if output is None:
+            report.print_ranking(ranking)
+        else:
+            _write(report.render_ranking(ranking), output)
+        return
+    prediction = replays.predict(changes, factors=not no_factors)
+    if fmt == "json":
+        _write(report.render_json(prediction, intervals, rank(replays) if ranks else None), output)
+    elif output is None:
+        report.print_prediction(prediction)
+    else:
+        _write(report.render(prediction), output)
+
+
+def _check(texts: tuple[str, ...], ranks: bool, intervals: bool, fmt: str) -> None:
+    """Raises UsageError for options that do not go together."""
+    if texts and ranks:
+        raise UsageError("--change and --rank are different reports: ask for one")
+    if intervals and fmt != "json":
+        raise UsageError("--intervals needs --format json")
+
+
+def _replays(
+    traces: tuple[Path, ...], root: str | None, k: int, min_share: float, force: bool, is_open: bool, alone: bool
+) -> Replays:
+    """`alone`: one interval is not enough."""
+    from vprof.variance.analysis import AnalysisOptions
+    from vprof.whatif.prediction import Replays, load
+
+    loads = load(traces, root, AnalysisOptions(k=k, min_share=min_share, force=force))
+    if alone and len(loads.rows) == 1:
+        raise VprofError("nothing to predict from one interval: record longer, or see it by --format json --intervals")
+    return Replays(loads, is_open)
+
+
+def _write(report: str, output: Path | None) -> None:
+    if output is None:
+        click.echo(report, nl=False)
+        return
+    try:
+        output.write_text(printable(report), encoding="utf-8")
+    except OSError as e:
+        raise UsageError(f"cannot write {output}: {e.strerror}") from e

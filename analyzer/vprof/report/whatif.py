@@ -1,0 +1,219 @@
+"""The reports of `vprof whatif`: figures now and then, factors afterwards; or what was tried; or JSON, schema
+`vprof-whatif/1` (analyzer/SCHEMA.md)."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import Any
+
+from rich.console import Console
+
+from vprof.report.tables import PLAIN_WIDTH, Row, heading, line, print_table, to_terminal, to_text
+from vprof.report.units import duration, percent, square
+from vprof.variance.analysis import Analysis
+from vprof.variance.cpu_share import cpu_share
+from vprof.variance.factors import Factor
+from vprof.whatif.outcome import Figure, Outcome
+from vprof.whatif.prediction import Prediction, Ranking, Tried
+
+SCHEMA = "vprof-whatif/1"
+_NEARLY_WHOLE = 1e-3
+_SHOWN = 15
+
+
+def print_prediction(prediction: Prediction) -> None:
+    """On standard output."""
+    to_terminal(partial(_show, prediction))
+
+
+def print_ranking(ranking: Ranking) -> None:
+    to_terminal(partial(_show_ranking, ranking))
+
+
+def render(prediction: Prediction, width: int = PLAIN_WIDTH) -> str:
+    """As text without colour."""
+    return to_text(partial(_show, prediction), width)
+
+
+def render_ranking(ranking: Ranking, width: int = PLAIN_WIDTH) -> str:
+    return to_text(partial(_show_ranking, ranking), width)
+
+
+def _show(prediction: Prediction, console: Console) -> None:
+    changes, outcome = prediction.changes, prediction.outcome
+    count = len(prediction.ids)
+    line(console, _sentence(prediction), "bold")
+    line(console, f"{count} interval{'s' if count > 1 else ''} replayed")
+    line(console, f"model: {prediction.model}", "dim")
+    if not changes:
+        line(console, "nothing is changed, so every latency came out as recorded: try --change F=0.5, or --rank")
+    heading(console, "Latency")
+    rows: list[Row] = [
+        (figure.name, _value(figure.name, figure.now), _value(figure.name, figure.then), *_ratio(figure))
+        for figure in outcome.figures
+    ]
+    print_table(console, ("now", "then", "ratio", "95 % interval"), rows)
+    if outcome.no_ci95:
+        line(console, f"no 95 % intervals: {outcome.no_ci95}", "dim")
+    if prediction.now:
+        _factors(prediction, console)
+    for warning in prediction.warnings:
+        line(console, warning, "yellow")
+
+
+def _sentence(prediction: Prediction) -> str:
+    """What comes out, in one line."""
+    what = ", ".join(change.text for change in prediction.changes) or "no change"
+    told = (_told(prediction.outcome[name]) for name in ("variance", "p99", "mean"))
+    return f"{what}: {', '.join(told)}"
+
+
+def _told(figure: Figure) -> str:
+    if figure.ratio is None:
+        return f"{figure.name} not defined"
+    change = figure.ratio - 1
+    if abs(change) < 5e-4:
+        return f"{figure.name} the same"
+    return f"{figure.name} {percent(abs(change))} {'more' if change > 0 else 'less'}"
+
+
+def _value(name: str, value: float | None) -> str:
+    if value is None:
+        return "-"
+    if name == "variance":
+        return square(value)
+    return f"{value:.4g} /s" if name == "throughput" else duration(value)
+
+
+def _ratio(figure: Figure) -> tuple[str, str]:
+    ratio = "-" if figure.ratio is None else f"{figure.ratio:.3f}"
+    return ratio, f"{figure.ci95[0]:.3f} .. {figure.ci95[1]:.3f}" if figure.ci95 else "-"
+
+
+def _factors(prediction: Prediction, console: Console) -> None:
+    now, then = prediction.now, prediction.then
+    assert now and then
+    heading(console, "Factors afterwards (shares of the variance then, and of the variance now)")
+    rows: list[Row] = [
+        (" with ".join(one["functions"]), percent(one["share_then"]), percent(one["share_now"]))
+        for one in _factors_json(now, then)
+    ]
+    if rows:
+        print_table(console, ("then", "now"), rows[:_SHOWN])
+    else:
+        line(console, then.no_ranking or "none is large enough")
+    waiting = sum(cpu_share(now.tree).values())
+    line(console, f"waiting for a CPU, which stays as recorded, holds {percent(waiting)} of the variance now", "dim")
+
+
+def _show_ranking(ranking: Ranking, console: Console) -> None:
+    count = ranking.analysis.summary.count
+    line(console, f"{count} intervals replayed")
+    line(console, f"model: {ranking.model}", "dim")
+    heading(console, "What would be gained (then / now), largest gain of variance first")
+    rows: list[Row] = [
+        (one.change.text, percent(one.share), *(_ratio_of(one.outcome, name) for name in ("variance", "p99", "mean")))
+        for one in ranking.tried
+        if one.outcome
+    ]
+    if rows:
+        print_table(console, ("share", "variance", "p99", "mean"), rows)
+    else:
+        line(console, "no factor is large enough to try")
+    for reason in dict.fromkeys(one.why_not for one in ranking.tried if one.why_not):
+        line(console, reason, "dim")
+
+
+def _ratio_of(outcome: Outcome, name: str) -> str:
+    ratio = outcome[name].ratio
+    return "-" if ratio is None else f"{ratio:.3f}"
+
+
+def render_json(prediction: Prediction, intervals: bool = False, ranking: Ranking | None = None) -> str:
+    """`intervals`: with the latency of each. `ranking`: what was tried."""
+    found = whatif_json(prediction, intervals)
+    if ranking:
+        found["tried"] = [_tried(one) for one in ranking.tried]
+    return json.dumps(found, indent=1) + "\n"
+
+
+def whatif_json(prediction: Prediction, intervals: bool = False) -> dict[str, Any]:
+    """The report as plain data, schema `vprof-whatif/1`."""
+    now, then, outcome = prediction.now, prediction.then, prediction.outcome
+    found: dict[str, Any] = {
+        "schema": SCHEMA,
+        "changes": [change.text for change in prediction.changes],
+        "model": prediction.model,
+        "open": prediction.is_open,
+        "intervals": len(prediction.ids),
+        "figures": _figures(outcome),
+        "no_ci95": outcome.no_ci95,
+        "waiting_for_cpu": sum(cpu_share(now.tree).values()) if now else None,
+        "factors": _factors_json(now, then) if now and then else [],
+        "no_factors": then.no_ranking if then else "not asked for",
+        "warnings": prediction.warnings,
+    }
+    if intervals:
+        pairs = zip(prediction.ids, prediction.latency_ns, prediction.predicted_ns, strict=True)
+        found["per_interval"] = {
+            sid: {"latency_ns": int(latency), "predicted_ns": _whole(float(predicted))}
+            for sid, latency, predicted in pairs
+        }
+    return found
+
+
+def _whole(ns: float) -> int | float:
+    """A whole number where it is one but for rounding."""
+    return round(ns) if abs(ns - round(ns)) < _NEARLY_WHOLE else round(ns, 3)
+
+
+def _figures(outcome: Outcome) -> dict[str, Any]:
+    return {
+        figure.name: {
+            "now": figure.now,
+            "then": figure.then,
+            "ratio": figure.ratio,
+            "ci95": list(figure.ci95) if figure.ci95 else None,
+        }
+        for figure in outcome.figures
+    }
+
+
+def _factors_json(now: Analysis, then: Analysis) -> list[dict[str, Any]]:
+    """Those that lead afterwards, then those that led."""
+    before, after = _by_name(now), _by_name(then)
+    names = dict.fromkeys(_name(ranked.factor) for analysis in (then, now) for ranked in analysis.factors)
+    return [
+        {
+            "kind": kind,
+            "functions": list(functions),
+            "share_now": before[kind, functions].share if (kind, functions) in before else 0.0,
+            "share_then": after[kind, functions].share if (kind, functions) in after else 0.0,
+            "contribution_now_ns2": _contribution(before.get((kind, functions))),
+            "contribution_then_ns2": _contribution(after.get((kind, functions))),
+        }
+        for kind, functions in names
+    ]
+
+
+def _name(factor: Factor) -> tuple[str, tuple[str, ...]]:
+    return factor.kind, tuple(factor.functions)
+
+
+def _by_name(analysis: Analysis) -> dict[tuple[str, tuple[str, ...]], Factor]:
+    return {_name(factor): factor for factor in analysis.ranking}
+
+
+def _contribution(factor: Factor | None) -> float:
+    return factor.contribution_ns2 if factor else 0.0
+
+
+def _tried(one: Tried) -> dict[str, Any]:
+    return {
+        "factor": one.factor,
+        "share": one.share,
+        "change": one.change.text,
+        "figures": _figures(one.outcome) if one.outcome else None,
+        "why_not": one.why_not,
+    }
