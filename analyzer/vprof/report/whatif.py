@@ -11,7 +11,7 @@ from rich.console import Console
 
 from vprof.report.tables import PLAIN_WIDTH, Row, heading, line, print_table, to_terminal, to_text
 from vprof.report.units import duration, percent, square
-from vprof.variance.analysis import Analysis
+from vprof.variance.analysis import MUCH_APART, Analysis
 from vprof.variance.cpu_share import cpu_share
 from vprof.variance.factors import Factor
 from vprof.whatif.outcome import Figure, Outcome
@@ -105,6 +105,9 @@ def _factors(prediction: Prediction, console: Console) -> None:
         line(console, then.no_ranking or "none is large enough")
     waiting = sum(cpu_share(now.tree).values())
     line(console, f"waiting for a CPU, which stays as recorded, holds {percent(waiting)} of the variance now", "dim")
+    if waiting >= MUCH_APART:
+        more = "--change '[preempted]=0.5' --change '[sched]=0.5'"
+        line(console, f"a program that works less waits less for a CPU, too: more may be gained (try {more})", "yellow")
 
 
 def _show_ranking(ranking: Ranking, console: Console) -> None:

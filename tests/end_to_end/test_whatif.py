@@ -1,0 +1,68 @@
+"""Predictions from recorded runs of minidb: nothing moves without a change, and what is planted is what would be
+gained."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from patience import PATIENCE_SECONDS
+
+from vprof.trace.loading import load_trace
+from vprof.whatif.prediction import Replays, of_traces
+from vprof.whatif.replay import as_recorded, check_identity, replay
+from vprof.whatif.retimed import retimed
+from vprof.whatif.scales import prepare
+
+PLANTED = {"wal": "wal_compress_block", "lock": "audit_checksum", "lru": "lru_evict_scan", "workers": "history_scan"}
+
+
+def vprof(cwd: Path, *arguments: object) -> str:
+    command = [sys.executable, "-c", "from vprof.cli import main; main()", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With a trace for each pathology."""
+    folder = tmp_path_factory.mktemp("minidb")
+    vprof(folder, "instrument", "--target", "minidb")
+    for name in PLANTED:
+        record = ["record", "--target", "minidb", "--sites", "all", "--seconds", 2, "-o", f"{name}.trace"]
+        vprof(folder, *record, "--", "--pathology", name, "--seed", 7)
+    return folder
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_without_a_change_a_recorded_run_comes_out_as_it_was(runs: Path, name: str) -> None:
+    trace = load_trace(runs / f"{name}.trace")
+    prepared = prepare(trace, [])
+    check_identity(prepared.built.graph, prepared.built.arrives)
+    same = retimed(prepared, replay(prepared.built.graph, as_recorded(prepared.built.graph)))
+    for table in ("segments", "invocations", "wakeups", "created", "intervals"):
+        for column, values in vars(getattr(trace, table)).items():
+            assert np.array_equal(values, getattr(getattr(same, table), column)), (table, column)
+    found = Replays(of_traces([trace])).predict([], factors=False)
+    assert np.array_equal(found.latency_ns, found.predicted_ns)
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_without_what_is_planted_latencies_are_shorter(runs: Path, name: str) -> None:
+    words = ["whatif", f"{name}.trace", "--change", f"{PLANTED[name]}=0", "--no-factors", "--format", "json"]
+    found: dict[str, Any] = json.loads(vprof(runs, *words))
+    assert found["figures"]["mean"]["ratio"] < 0.9
+    assert found["figures"]["throughput"]["ratio"] > 1
+
+
+@pytest.mark.quiet_cpus  # else most of the variance may be waiting for a CPU, which stays
+@pytest.mark.parametrize("name", ["wal", "lock", "lru"])
+def test_what_is_planted_is_what_would_be_gained(runs: Path, name: str) -> None:
+    found = json.loads(vprof(runs, "whatif", f"{name}.trace", "--rank", "--format", "json"))
+    ratios = {one["change"]: one["figures"]["variance"]["ratio"] for one in found["tried"] if one["figures"]}
+    assert ratios[f"{PLANTED[name]}=constant"] < 0.5
+    assert ratios[f"{PLANTED[name]}=constant"] < ratios[f"{PLANTED[name]}=0.5"] < 0.7
