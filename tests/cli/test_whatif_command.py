@@ -136,10 +136,9 @@ def test_a_task_waits_for_its_worker() -> None:
 
 def test_rank_tries_what_holds_the_variance() -> None:
     found = report(HANDOFF, "--rank")
-    gains = {one["change"]: one["figures"]["variance"]["ratio"] for one in found["tried"] if one["figures"]}
+    gains = {one["changes"][0]: one["figures"]["variance"]["ratio"] for one in found["tried"] if one["figures"]}
     assert next(iter(gains)) == "UpdateRow=constant" and gains["UpdateRow=constant"] == pytest.approx(0, abs=1e-12)
     assert list(gains.values()) == sorted(gains.values())
-    assert any("only waits" in one["why_not"] for one in found["tried"] if one["factor"] == "lock_wait")
     assert "UpdateRow=constant" in run(HANDOFF, "--rank").output
 
 

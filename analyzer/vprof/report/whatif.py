@@ -116,7 +116,7 @@ def _show_ranking(ranking: Ranking, console: Console) -> None:
     line(console, f"model: {ranking.model}", "dim")
     heading(console, "What would be gained (then / now), largest gain of variance first")
     rows: list[Row] = [
-        (one.change.text, percent(one.share), *(_ratio_of(one.outcome, name) for name in ("variance", "p99", "mean")))
+        (_text(one), percent(one.factor.share), *(_ratio_of(one.outcome, name) for name in ("variance", "p99", "mean")))
         for one in ranking.tried
         if one.outcome
     ]
@@ -126,6 +126,10 @@ def _show_ranking(ranking: Ranking, console: Console) -> None:
         line(console, "no factor is large enough to try")
     for reason in dict.fromkeys(one.why_not for one in ranking.tried if one.why_not):
         line(console, reason, "dim")
+
+
+def _text(one: Tried) -> str:
+    return " with ".join(change.text for change in one.changes)
 
 
 def _ratio_of(outcome: Outcome, name: str) -> str:
@@ -214,9 +218,9 @@ def _contribution(factor: Factor | None) -> float:
 
 def _tried(one: Tried) -> dict[str, Any]:
     return {
-        "factor": one.factor,
-        "share": one.share,
-        "change": one.change.text,
+        "functions": one.factor.functions,
+        "share": one.factor.share,
+        "changes": [change.text for change in one.changes],
         "figures": _figures(one.outcome) if one.outcome else None,
         "why_not": one.why_not,
     }

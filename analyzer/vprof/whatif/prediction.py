@@ -22,6 +22,7 @@ from vprof.trace.sources import Loaded, open_sources
 from vprof.trace.usable import rows_of
 from vprof.variance import statistics
 from vprof.variance.analysis import Analysis, AnalysisOptions, analyze_sources, why_refused
+from vprof.variance.factors import Factor
 from vprof.whatif.changes import Change, Resolved, parse, resolve
 from vprof.whatif.outcome import Latencies, Outcome, outcome
 from vprof.whatif.replay import Lengths, Times, check_identity, replay
@@ -79,11 +80,10 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Tried:
-    """A change that was tried for a factor of this share of the variance, or why it could not be."""
+    """What was tried for a factor, whose functions are changed together, or why it could not be."""
 
-    factor: str
-    share: float
-    change: Change
+    factor: Factor
+    changes: list[Change]
     outcome: Outcome | None
     why_not: str = ""
 
@@ -194,31 +194,24 @@ class Replays:
                 )
 
 
-def rank(replays: Replays, progress: Progress = lambda done: None) -> Ranking:
-    """Tries some changes of each factor that holds enough of the variance, best factor first."""
+def rank(replays: Replays) -> Ranking:
+    """Tries some changes of each cause that holds enough of the variance: as `analyze -k 10` prints them."""
     loads = replays.loads
-    analysis = analyze_sources([Loaded(trace) for trace in loads.traces], loads.options)
+    options = replace(loads.options, k=max(loads.options.k, RANKED))
+    analysis = analyze_sources([Loaded(trace) for trace in loads.traces], options)
     if analysis.no_ranking:
         raise VprofError(analysis.no_ranking)
-    shares: dict[str, float] = {}
-    for factor in analysis.ranking:
-        if factor.kind == "variance" and factor.share >= analysis.least_share:
-            shares.setdefault(factor.functions[0], factor.share)
-    tried = []
-    names = list(shares)[:RANKED]
-    for done, name in enumerate(names):
-        tried += [_try(replays, name, shares[name], value) for value in TRIED]
-        progress((done + 1) / len(names))
+    tried = [_try(replays, ranked.factor, value) for ranked in analysis.factors for value in TRIED]
     tried.sort(key=lambda one: -one.gain)
     return Ranking(analysis, tried, replays.is_open)
 
 
-def _try(replays: Replays, name: str, share: float, value: str) -> Tried:
-    change = parse(f"{name}={value}")
+def _try(replays: Replays, factor: Factor, value: str) -> Tried:
+    changes = [parse(f"{name}={value}") for name in dict.fromkeys(factor.functions)]
     try:
-        return Tried(name, share, change, replays.predict([change], factors=False).outcome)
+        return Tried(factor, changes, replays.predict(changes, factors=False).outcome)
     except UsageError as error:
-        return Tried(name, share, change, None, str(error))
+        return Tried(factor, changes, None, str(error))
 
 
 def _warnings(merged: Trace, prepared: Sequence[Prepared]) -> list[str]:
