@@ -7,7 +7,7 @@ per second of CPU and of wall clock, of the best of some runs, from reading the 
 start of Python; the greatest resident memory of the process; intervals, nodes of the tree, and CPU seconds of a run.
 The first run compiles what is not in the cache, and is not counted. `--verb` measures other ways to the same trace:
 `diff` compares it with itself, so it is read twice; `explain` explains the first factor; `drill` is a measurement's
-analysis, with what findings need.
+analysis, with what findings need; `whatif` replays the trace with a function changed, without factors.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from vprof.compare.diff import diff
 from vprof.variance.explain import explain
 from vprof.drill.natures import natures
 from vprof.compare.load_runs import load_runs
+from vprof.whatif.changes import parse
+from vprof.whatif.prediction import Replays, load as load_traces
 from vprof.variance.stream import analyze_traces
 import vprof
 
@@ -56,8 +58,15 @@ def compared(path):
     diff(*load_runs([path], [path], None, AnalysisOptions(k=1)))
     return analyze(warm)
 
+def predicted(path):
+    loads = load_traces([path], None, AnalysisOptions())
+    calls = loads.merged.invocations.function
+    name = loads.merged.program.functions[calls[len(calls) // 2]]
+    Replays(loads).predict([parse(f"{name}=0.5")], factors=False)
+    return analyze(warm)
+
 work = {"analyze": analyze, "own": lambda path: analyze(path, own=True), "explain": best_explained, "load": load,
-        "diff": compared, "drill": drill}[sys.argv[4]]
+        "diff": compared, "drill": drill, "whatif": predicted}[sys.argv[4]]
 work(warm)
 base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 best = None
@@ -70,7 +79,7 @@ rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(*best, rss / 1024, base / 1024, analysis.summary.count, len(analysis.tree.mean_ns))
 """
 
-VERBS = ("analyze", "own", "explain", "load", "diff", "drill")
+VERBS = ("analyze", "own", "explain", "load", "diff", "drill", "whatif")
 
 
 def measure(folder: Path, records: int, locking: bool, runs: int, verbs: list[str]) -> Iterator[str]:

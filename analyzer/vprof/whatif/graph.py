@@ -78,10 +78,10 @@ class Moments:
             raise TraceError(f"the trace spans {span / _DAY_NS:.0f} days: it cannot be replayed")
         times = None
         if (threads + 1) * span >= 1 << 62:
-            times = np.unique(t)
+            times = _distinct(t)
             span = len(times) + 1
         empty = np.zeros(0, np.int64)
-        key = np.unique(cls(origin, empty, threads, span, times)._keys(thread, t))
+        key = _distinct(cls(origin, empty, threads, span, times)._keys(thread, t))
         return cls(origin, key, threads, span, times)
 
     def _keys(self, thread: Int64 | Int32, t: Int64) -> Int64:
@@ -103,6 +103,12 @@ class Moments:
         """Thread and time of each, in ns since the origin."""
         thread, at = np.divmod(self.key, self.span)
         return i64(thread), i64(at if self.times is None else self.times[at] - self.origin)
+
+
+def _distinct(values: Int64) -> Int64:
+    """In order. (np.unique takes a hash table, and twenty times as long.)"""
+    ordered = np.sort(values)
+    return i64(ordered[np.r_[True, ordered[1:] != ordered[:-1]][: len(ordered)]])
 
 
 class Built(NamedTuple):
