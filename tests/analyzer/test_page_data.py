@@ -12,7 +12,7 @@ from hand import hand_trace
 from vprof.commands.report import command
 from vprof.errors import VprofError
 from vprof.report.page import data as page
-from vprof.report.page import latency, links, trees
+from vprof.report.page import gains, latency, links, trees
 from vprof.report.page.data import PageSource, page_data
 from vprof.report.page.headline import headline
 from vprof.variance.analysis import AnalysisOptions, analyze
@@ -66,6 +66,23 @@ def test_the_page_has_the_figures_of_the_analysis() -> None:
     assert data["paths"][0]["label"] == "slowest"
     assert data["paths"][0]["path"]["latency_ns"] == data["analysis"]["intervals"]["max_ns"]
     assert data["missing"] == {}
+
+
+def test_the_page_has_what_changes_would_gain() -> None:
+    data = page_data(PageSource([HANDOFF]), AnalysisOptions(k=10, min_share=0.01))
+    found, factors = data["gains"], data["analysis"]["factors"]
+    first = next(one for one in found["tried"] if factors[one["factor"]]["functions"] == ["UpdateRow"])
+    assert first["changes"] == ["UpdateRow=constant"]
+    assert first["ratios"]["variance"] == pytest.approx(0, abs=1e-9)
+    assert found["now_ns"][0] == 92 and found["now_ns"][-1] == 152
+    assert len(first["then_ns"]) == len(found["now_ns"]) == len(found["at"])
+    assert all(one["why_not"] for one in found["tried"] if not one["ratios"])
+
+
+def test_traces_that_are_too_large_are_not_replayed_for_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gains, "MOST_BYTES", 100)
+    data = page_data(PageSource([HANDOFF]), AnalysisOptions(k=10))
+    assert data["gains"] is None and "vprof whatif --rank replays them" in data["missing"]["gains"]
 
 
 def test_beside_an_answer_that_is_no_function_the_first_function_is_named() -> None:

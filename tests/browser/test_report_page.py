@@ -65,6 +65,8 @@ def test_every_section_has_content(opened: Browser) -> None:
     assert "ended by a known thread" in opened.one("#wait-tables").text
     assert opened.texts("#type-table tbody td:first-child") == ["pay", "refund"]
     assert "not measured" in opened.one("#trust").text
+    assert len(opened.all("#gain-chart .steps path")) == 2
+    assert any("=constant" in text for text in opened.texts("#gain-table td bdi"))
 
 
 def test_zooming_in_and_out(opened: Browser) -> None:

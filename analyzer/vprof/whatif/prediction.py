@@ -80,11 +80,13 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Tried:
-    """What was tried for a factor, whose functions are changed together, or why it could not be."""
+    """What was tried for a factor, whose functions are changed together, or why it could not be. `predicted_ns`: by
+    interval."""
 
     factor: Factor
     changes: list[Change]
-    outcome: Outcome | None
+    outcome: Outcome | None = None
+    predicted_ns: Float | None = None
     why_not: str = ""
 
     @property
@@ -201,17 +203,23 @@ def rank(replays: Replays) -> Ranking:
     analysis = analyze_sources([Loaded(trace) for trace in loads.traces], options)
     if analysis.no_ranking:
         raise VprofError(analysis.no_ranking)
-    tried = [_try(replays, ranked.factor, value) for ranked in analysis.factors for value in TRIED]
+    tried = try_all(replays, [ranked.factor for ranked in analysis.factors])
     tried.sort(key=lambda one: -one.gain)
     return Ranking(analysis, tried, replays.is_open)
+
+
+def try_all(replays: Replays, factors: Sequence[Factor]) -> list[Tried]:
+    """Each of TRIED of each factor."""
+    return [_try(replays, factor, value) for factor in factors for value in TRIED]
 
 
 def _try(replays: Replays, factor: Factor, value: str) -> Tried:
     changes = [parse(f"{name}={value}") for name in dict.fromkeys(factor.functions)]
     try:
-        return Tried(factor, changes, replays.predict(changes, factors=False).outcome)
+        found = replays.predict(changes, factors=False)
     except UsageError as error:
-        return Tried(factor, changes, None, str(error))
+        return Tried(factor, changes, why_not=str(error))
+    return Tried(factor, changes, found.outcome, found.predicted_ns)
 
 
 def _warnings(merged: Trace, prepared: Sequence[Prepared]) -> list[str]:

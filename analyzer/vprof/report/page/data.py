@@ -7,6 +7,7 @@
 | `slowest` | where the slowest interval lost its time, "" if none is slower than the others |
 | `analysis` | vprof-analysis/1: its trees cut by trees.py, its factors with `places` |
 | `latency` | `histogram`, `points` of latency.py |
+| `gains` | what changes of factors would gain (gains.py), or null |
 | `explained` | by factor, vprof-explain/1 or null |
 | `waits` | vprof-explain/1 of `[blocked]`, or null |
 | `paths` | [{`label`, `lost`: where its time went, `path`: vprof-path/1}] |
@@ -35,7 +36,7 @@ from vprof.path.path_tree import display_names
 from vprof.report import aborted, recorded
 from vprof.report.explain import explanation_json
 from vprof.report.json import analysis_json, intervals_json
-from vprof.report.page import latency, links, slow, sources, trees
+from vprof.report.page import gains, latency, links, slow, sources, trees
 from vprof.report.page.headline import headline
 from vprof.report.page.plain import all_plain
 from vprof.report.path import path_json
@@ -71,6 +72,7 @@ class _Found:
 
     explained: list[dict[str, Any] | None] = field(default_factory=list)
     waits: dict[str, Any] | None = None
+    gains: dict[str, Any] | None = None
     paths: list[dict[str, Any]] = field(default_factory=list)
     missing: dict[str, str] = field(default_factory=dict)
     slowest: str = ""
@@ -81,6 +83,9 @@ def page_data(source: PageSource, options: AnalysisOptions) -> dict[str, Any]:
     options = replace(options, by_type=True)
     analysis = analyze_files(source.traces, source.root, options)
     found = _single_times(analysis)
+    found.gains, why_not = gains.gains(source.traces, source.root, analysis)
+    if why_not:
+        found.missing["gains"] = why_not
     data: dict[str, Any] = {
         "title": source.title or ", ".join(path.name for path in source.traces),
         "headline": headline(analysis),
@@ -93,6 +98,7 @@ def page_data(source: PageSource, options: AnalysisOptions) -> dict[str, Any]:
             "histogram": latency.histogram(analysis.tree.latency_ns),
             "points": latency.points(analysis.trace),
         },
+        "gains": found.gains,
         "explained": found.explained,
         "waits": found.waits,
         "paths": found.paths,

@@ -33,7 +33,7 @@ class Page:
     scripts: tuple[str, ...]
 
 
-_OF_REPORT = ("factors.js", "tree.js", "paths.js", "page.js")
+_OF_REPORT = ("factors.js", "gains.js", "tree.js", "paths.js", "page.js")
 REPORT = Page("page.html.jinja", ("page.css",), (*_SHARED, _FLAME, *_OF_REPORT))
 DIFF = Page(
     "diff.html.jinja", ("page.css", "diff.css"), (*_SHARED, _FLAME, "diff_latency.js", "diff_flame.js", "diff.js")

@@ -23,6 +23,7 @@ function factorSection() {
     { name: "95 % interval", value: (row) => (row.ci95 ? row.ci95[0] : null), show: (row) => shareBar(row, scale) },
     { name: "ranked first", number: true, value: (row) => row.first, show: (row) => percent(row.first) },
     { name: "height", number: true, value: (row) => row.height, show: (row) => String(row.height) },
+    ...(data.gains ? [{ name: "if constant", number: true, value: (row) => gainOf(row.rank - 1), show: (row) => gainText(row.rank - 1) }] : []),
   ];
   const rows = factors.map((factor, i) => ({ ...factor, rank: i + 1, explained: data.explained[i] }));
   place.append(sortableTable(columns, rows, (row) => row.explained && explanation(row.explained)));

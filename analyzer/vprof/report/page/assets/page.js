@@ -168,6 +168,7 @@ theme();
 latencySection();
 treeSections();
 factorSection();
+gainSection();
 pathSection();
 waitSection();
 typeSection();

@@ -1,0 +1,57 @@
+"""What changes of the factors would gain, for the page: figures of each, and latencies now and then as curves.
+
+traces + Analysis -> whatif/prediction.py  =  {`at`: parts of the intervals, `now_ns`: latencies that these do not
+exceed, `tried`: [{`factor`: which, `changes`, `ratios`: {figure: then / now}, `then_ns`, `why_not`}]}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vprof.errors import VprofError
+from vprof.tables.model import Float
+from vprof.variance.analysis import Analysis
+from vprof.whatif.prediction import Replays, Tried, load, try_all
+
+MOST_BYTES = 128 << 20
+"""Replays have whole traces in memory, six times their size."""
+_FIGURES = ("variance", "p99", "mean", "throughput")
+_AT = np.r_[np.linspace(0, 0.98, 99), np.linspace(0.981, 1, 20)]
+"""Of which parts of the intervals the curves are made: the tail is drawn more finely."""
+
+
+def gains(traces: Sequence[Path], root: str | None, analysis: Analysis) -> tuple[dict[str, Any] | None, str]:
+    """And why there are none, "" if there are."""
+    if analysis.no_ranking:
+        return None, analysis.no_ranking
+    if not analysis.factors:
+        return None, "no factor is large enough to be changed"
+    if sum(path.stat().st_size for path in traces) > MOST_BYTES:
+        return None, f"the traces are larger than {MOST_BYTES >> 20} MB: vprof whatif --rank replays them"
+    try:
+        loads = load(traces, root, analysis.options)
+        tried = try_all(Replays(loads), [ranked.factor for ranked in analysis.factors])
+    except VprofError as error:
+        return None, str(error)
+    number = {id(ranked.factor): i for i, ranked in enumerate(analysis.factors)}
+    rows = [_row(one, number[id(one.factor)]) for one in tried]
+    return {"at": _AT.tolist(), "now_ns": _curve(loads.now.ns), "tried": rows}, ""
+
+
+def _row(one: Tried, factor: int) -> dict[str, Any]:
+    return {
+        "factor": factor,
+        "changes": [change.text for change in one.changes],
+        "ratios": {name: one.outcome[name].ratio for name in _FIGURES} if one.outcome else {},
+        "then_ns": [] if one.predicted_ns is None else _curve(one.predicted_ns),
+        "why_not": one.why_not,
+    }
+
+
+def _curve(ns: Float) -> list[float]:
+    quantiles = np.asarray(np.quantile(ns, _AT, method="inverted_cdf"))
+    return [round(float(value), 1) for value in quantiles]
