@@ -79,6 +79,15 @@ def test_calls_that_nobody_can_follow_are_said_of_the_finding(capsys: pytest.Cap
     assert lines[-1].strip() == "part of it is what it calls through pointers at a.c:9: no callee is known there"
 
 
+def test_what_would_be_gained_is_said_of_a_finding(capsys: pytest.CaptureFixture[str]) -> None:
+    ratios = {"variance": 0.4, "p99": 1.1, "mean": None}
+    lines = said(capsys, {}, gain={"changes": ["scan=constant"], "ratios": ratios, "why_not": ""})
+    assert lines[-1].strip() == (
+        "if it took always the same, predicted: variance 60% less, p99 10% more (vprof whatif)"
+    )
+    assert said(capsys, {}, gain={"changes": [], "ratios": {}, "why_not": "too large"}) == said(capsys, {})
+
+
 def test_what_was_left_out_as_aborted_is_said_first(capsys: pytest.CaptureFixture[str]) -> None:
     """Of the confirmation; files of older drills do not tell."""
     aborted = {"count": 5001, "of": 7094, "share": 0.62, "joined": False, "repeated": 0, "repeated_share": 0.0}

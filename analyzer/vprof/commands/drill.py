@@ -217,6 +217,7 @@ def _drill(file: DrillFile, folder: Path, auto: bool, form: str, svg_file: Path 
     from vprof.report.json import analysis_json
     from vprof.variance.analysis import AnalysisOptions
     from vprof.variance.cpu_share import client_share, cpu_share
+    from vprof.whatif.prediction import gains
 
     settings = file.settings
     analysis = AnalysisOptions(k=settings.k, min_share=settings.min_share)
@@ -246,7 +247,11 @@ def _drill(file: DrillFile, folder: Path, auto: bool, form: str, svg_file: Path 
         if form == "text":
             report.print_end(drill)
         fresh, findings = confirm(drill)
-    rows = [report.finding_json(finding, fresh.explained) for finding in findings]
+    gained = gains(fresh, [finding.factor for finding in findings])
+    rows = [
+        report.finding_json(finding, fresh.explained) | {"gain": report.gain_json(gain)}
+        for finding, gain in zip(findings, gained, strict=True)
+    ]
     cpu_wait = cpu_share(fresh.tree)
     place = heaviest_place(fresh)
     file.outcome = {"confirmation": analysis_json(fresh), "findings": rows, "cpu_wait": cpu_wait}

@@ -20,6 +20,7 @@ from vprof.tables.model import NONE, Float, Int64, Trace
 from vprof.trace.merge import merge
 from vprof.trace.sources import Loaded, open_sources
 from vprof.trace.usable import rows_of
+from vprof.trace.window import WHOLE
 from vprof.variance import statistics
 from vprof.variance.analysis import Analysis, AnalysisOptions, analyze_sources, why_refused
 from vprof.variance.factors import Factor
@@ -35,6 +36,9 @@ TRIED = ("constant", "0.5")
 """What `rank` tries of each factor."""
 RANKED = 10
 """How many factors it tries."""
+
+MOST_WINDOWS = 32
+"""Beside an analysis, larger traces are not replayed: 8 million records take a gigabyte."""
 
 Progress = Callable[[float], None]
 
@@ -206,6 +210,22 @@ def rank(replays: Replays) -> Ranking:
     tried = try_all(replays, [ranked.factor for ranked in analysis.factors])
     tried.sort(key=lambda one: -one.gain)
     return Ranking(analysis, tried, replays.is_open)
+
+
+def gains(analysis: Analysis, factors: Sequence[Factor]) -> list[Tried]:
+    """What it would do to the analyzed intervals to make each factor constant, in this order."""
+    sources = analysis.times.parts.sources
+    if sum(source.size for source in sources) > MOST_WINDOWS:
+        return [
+            Tried(factor, [], why_not="the traces are too large: vprof whatif --rank replays them")
+            for factor in factors
+        ]
+    try:
+        loads = of_traces([source.conclude(source.trace(WHOLE)) for source in sources], analysis.options)
+        replays = Replays(loads)
+    except VprofError as error:
+        return [Tried(factor, [], why_not=str(error)) for factor in factors]
+    return [_try(replays, factor, TRIED[0]) for factor in factors]
 
 
 def try_all(replays: Replays, factors: Sequence[Factor]) -> list[Tried]:
