@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 from histories import lock_convoy, random_history, worker_pool
-from properties import LOT, lots, named
+from hypothesis import given
+from hypothesis import strategies as st
+from properties import LOT, examples, lots, named
 from schedules import Schedule
 from scripts import Key, Run, random_scripts, scaled
 
@@ -143,3 +145,30 @@ def compared(seed: int) -> str:
         return "nothing to change"
     assert found == pytest.approx(after.latency, abs=1e-3)
     return "compared"
+
+
+@examples(300)
+@given(
+    name=st.text(min_size=1).filter(lambda text: text.strip() == text != ""),
+    value=st.one_of(
+        st.sampled_from(("constant", "median")),
+        st.decimals(0, 1000, places=3).map(str),
+        st.tuples(
+            st.sampled_from("+-"), st.decimals(0, 1000, places=2).map(str), st.sampled_from(("ns", "us", "ms", "s"))
+        ).map("".join),
+    ),
+)
+def test_a_change_is_read_whatever_the_name_of_the_function_holds(name: str, value: str) -> None:
+    """Names may hold = themselves, as operator== does."""
+    found = parse(f"{name}={value}")
+    assert found.name == name
+    assert found.rule == (value if value[0] in "cm" else "more" if value[0] in "+-" else "times")
+
+
+@examples(200)
+@given(took=st.lists(st.integers(0, 10**6), min_size=1, max_size=20), how=st.sampled_from(list(CHANGES)))
+def test_what_calls_take_with_a_change(took: list[int], how: str) -> None:
+    every = [float(ns) for ns in took]
+    found = parse(f"f={how}").apply(np.array(every), np.array(every))
+    assert found.tolist() == pytest.approx([CHANGES[how](ns, every) for ns in every])
+    assert (found >= 0).all()

@@ -3,7 +3,7 @@
     traces + changes -> graphs -> replays -> Outcome (outcome.py); trace again -> Analysis: factors afterwards
 
 The replay without a change is made on every run, and has to give the recorded latencies to the nanosecond. In memory
-are whole traces, not windows of them: some 400 bytes a record.
+are whole traces, not windows of them: some 100 bytes a record.
 """
 
 from __future__ import annotations
