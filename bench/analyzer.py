@@ -31,6 +31,7 @@ from vprof.compare.diff import diff
 from vprof.variance.explain import explain
 from vprof.drill.natures import natures
 from vprof.compare.load_runs import load_runs
+from vprof.trace.sources import open_sources
 from vprof.whatif.changes import parse
 from vprof.whatif.prediction import Replays, load as load_traces
 from vprof.variance.stream import analyze_traces
@@ -59,10 +60,9 @@ def compared(path):
     return analyze(warm)
 
 def predicted(path):
-    loads = load_traces([path], None, AnalysisOptions())
-    calls = loads.merged.invocations.function
-    name = loads.merged.program.functions[calls[len(calls) // 2]]
-    Replays(loads).predict([parse(f"{name}=0.5")], factors=False)
+    sources = open_sources([path], None)
+    name = sources[0].bare().program.functions[18]
+    Replays(load_traces(sources, AnalysisOptions(), [name])).predict([parse(f"{name}=0.5")], factors=False)
     return analyze(warm)
 
 work = {"analyze": analyze, "own": lambda path: analyze(path, own=True), "explain": best_explained, "load": load,

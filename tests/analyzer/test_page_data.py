@@ -12,10 +12,11 @@ from hand import hand_trace
 from vprof.commands.report import command
 from vprof.errors import VprofError
 from vprof.report.page import data as page
-from vprof.report.page import gains, latency, links, trees
+from vprof.report.page import latency, links, trees
 from vprof.report.page.data import PageSource, page_data
 from vprof.report.page.headline import headline
 from vprof.variance.analysis import AnalysisOptions, analyze
+from vprof.whatif import prediction
 
 CASES = Path(__file__).parent.parent / "cases"
 HANDOFF = CASES / "02_lock_handoff.json"
@@ -80,7 +81,7 @@ def test_the_page_has_what_changes_would_gain() -> None:
 
 
 def test_traces_that_are_too_large_are_not_replayed_for_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gains, "MOST_BYTES", 100)
+    monkeypatch.setattr(prediction, "MOST_WINDOWS", 0)
     data = page_data(PageSource([HANDOFF]), AnalysisOptions(k=10))
     assert data["gains"] is None and "vprof whatif --rank replays them" in data["missing"]["gains"]
 

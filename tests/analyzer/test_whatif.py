@@ -19,9 +19,10 @@ from scripts import Key, Run, random_scripts, scaled
 from vprof.errors import UsageError
 from vprof.tables.model import Trace
 from vprof.trace.json_trace import load_json, trace_from_dict
-from vprof.variance.analysis import analyze
+from vprof.trace.sources import Loaded
+from vprof.variance.analysis import AnalysisOptions, analyze
 from vprof.whatif.changes import parse, resolve
-from vprof.whatif.prediction import Prediction, Replays, of_traces
+from vprof.whatif.prediction import Prediction, Replays, load
 from vprof.whatif.replay import as_recorded, check_identity, replay
 from vprof.whatif.retimed import retimed
 from vprof.whatif.scales import lengths, prepare
@@ -37,7 +38,9 @@ def predicted(trace: Trace, *changes: str, is_open: bool = False, factors: bool 
 
 
 def prediction(trace: Trace, *changes: str, is_open: bool = False, factors: bool = False) -> Prediction:
-    return Replays(of_traces([trace]), is_open).predict([parse(change) for change in changes], factors)
+    return Replays(load([Loaded(trace)], AnalysisOptions()), is_open).predict(
+        [parse(change) for change in changes], factors
+    )
 
 
 @pytest.mark.parametrize(("case", "k"), [(case, k) for case, rows in REPLAYS.items() for k in range(len(rows))])
@@ -91,7 +94,7 @@ def test_a_changed_trace_can_be_analyzed(first: int) -> None:
             rng = random.Random(seed)
             change = f"{rng.choice(names)}={rng.choice(('0', '0.5', '3', 'constant', '+5ns', '-3ns'))}"
             trace = trace_from_dict(data)
-            resolved = resolve([parse(change)], trace)
+            resolved = resolve([parse(change)], trace, np.ones(len(trace.program.functions), np.bool_))
             prepared = prepare(trace, resolved)
             try:
                 times = replay(prepared.built.graph, lengths([prepared], resolved, False)[0])

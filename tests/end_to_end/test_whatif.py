@@ -12,7 +12,10 @@ import pytest
 from patience import PATIENCE_SECONDS
 
 from vprof.trace.loading import load_trace
-from vprof.whatif.prediction import Replays, of_traces
+from vprof.trace.sources import Loaded, open_sources
+from vprof.variance.analysis import AnalysisOptions
+from vprof.whatif.changes import parse
+from vprof.whatif.prediction import Replays, load
 from vprof.whatif.replay import as_recorded, check_identity, replay
 from vprof.whatif.retimed import retimed
 from vprof.whatif.scales import prepare
@@ -47,8 +50,21 @@ def test_without_a_change_a_recorded_run_comes_out_as_it_was(runs: Path, name: s
     for table in ("segments", "invocations", "wakeups", "created", "intervals"):
         for column, values in vars(getattr(trace, table)).items():
             assert np.array_equal(values, getattr(getattr(same, table), column)), (table, column)
-    found = Replays(of_traces([trace])).predict([], factors=False)
+    found = Replays(load([Loaded(trace)], AnalysisOptions())).predict([], factors=False)
     assert np.array_equal(found.latency_ns, found.predicted_ns)
+
+
+@pytest.mark.parametrize("name", PLANTED)
+@pytest.mark.parametrize("records", [700, 5000])
+def test_what_is_read_window_by_window_is_all_that_a_replay_needs(runs: Path, name: str, records: int) -> None:
+    path, options = runs / f"{name}.trace", AnalysisOptions()
+    for change in (f"{PLANTED[name]}=constant", "serve_txn=0.5", "[sched]=0"):
+        whole = Replays(load(open_sources([path], None, 0), options)).predict([parse(change)], factors=False)
+        sources = open_sources([path], None, records)
+        assert sources[0].size > 3
+        loads = load(sources, options, [PLANTED[name], "serve_txn"])
+        thin = Replays(loads).predict([parse(change)], factors=False)
+        assert thin.predicted_ns == pytest.approx(whole.predicted_ns, abs=1e-3)
 
 
 @pytest.mark.parametrize("name", PLANTED)

@@ -247,7 +247,7 @@ def _drill(file: DrillFile, folder: Path, auto: bool, form: str, svg_file: Path 
         if form == "text":
             report.print_end(drill)
         fresh, findings = confirm(drill)
-    gained = gains(fresh, [finding.factor for finding in findings])
+    gained = gains(fresh, [finding.factor for finding in findings], ["constant"])
     rows = [
         report.finding_json(finding, fresh.explained) | {"gain": report.gain_json(gain)}
         for finding, gain in zip(findings, gained, strict=True)

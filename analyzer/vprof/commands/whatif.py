@@ -12,7 +12,12 @@ from vprof.options import root_option
 from vprof.terminal import printable
 
 if TYPE_CHECKING:
-    from vprof.whatif.prediction import Replays
+    from collections.abc import Sequence
+
+    from vprof.trace.sources import Source
+    from vprof.variance.analysis import AnalysisOptions
+    from vprof.whatif.changes import Change
+    from vprof.whatif.prediction import Prediction
 
 
 @click.command(name="whatif")
@@ -79,22 +84,25 @@ def command(
       vprof whatif run.trace --change parse=-200us --format json --intervals
     """
     from vprof.report import whatif as report
+    from vprof.trace.sources import open_sources
+    from vprof.variance.analysis import AnalysisOptions
     from vprof.whatif.changes import parse_all
     from vprof.whatif.prediction import rank
 
     _check(texts, ranks, intervals, fmt)
     changes = parse_all(texts)
-    replays = _replays(traces, root, k, min_share, force, is_open, alone=not intervals)
-    if ranks and fmt == "text":
-        ranking = rank(replays)
+    options = AnalysisOptions(k=k, min_share=min_share, force=force)
+    sources = open_sources(traces, root)
+    ranking = rank(sources, options, is_open) if ranks else None
+    if ranking and fmt == "text":
         if output is None:
             report.print_ranking(ranking)
         else:
             _write(report.render_ranking(ranking), output)
         return
-    prediction = replays.predict(changes, factors=not no_factors)
+    prediction = _predicted(sources, options, changes, is_open, factors=not no_factors and not ranks, few=intervals)
     if fmt == "json":
-        _write(report.render_json(prediction, intervals, rank(replays) if ranks else None), output)
+        _write(report.render_json(prediction, intervals, ranking), output)
     elif output is None:
         report.print_prediction(prediction)
     else:
@@ -109,17 +117,21 @@ def _check(texts: tuple[str, ...], ranks: bool, intervals: bool, fmt: str) -> No
         raise UsageError("--intervals needs --format json")
 
 
-def _replays(
-    traces: tuple[Path, ...], root: str | None, k: int, min_share: float, force: bool, is_open: bool, alone: bool
-) -> Replays:
-    """`alone`: one interval is not enough."""
-    from vprof.variance.analysis import AnalysisOptions
+def _predicted(
+    sources: Sequence[Source],
+    options: AnalysisOptions,
+    changes: Sequence[Change],
+    is_open: bool,
+    factors: bool,
+    few: bool,
+) -> Prediction:
+    """`few`: one interval is enough."""
     from vprof.whatif.prediction import Replays, load
 
-    loads = load(traces, root, AnalysisOptions(k=k, min_share=min_share, force=force))
-    if alone and len(loads.rows) == 1:
+    loads = load(sources, options, None if factors else [change.name for change in changes])
+    if len(loads.rows) == 1 and not few:
         raise VprofError("nothing to predict from one interval: record longer, or see it by --format json --intervals")
-    return Replays(loads, is_open)
+    return Replays(loads, is_open).predict(changes, factors)
 
 
 def _write(report: str, output: Path | None) -> None:

@@ -16,7 +16,7 @@ from vprof.errors import UsageError
 from vprof.path.path_tree import display_names
 from vprof.tables.columns import floats
 from vprof.tables.kinds import MEANINGS, OFF_CPU_KINDS, PREEMPTED
-from vprof.tables.model import Float, Trace
+from vprof.tables.model import Bool, Float, Trace
 from vprof.tables.naming import without_place
 
 FORMS = "F=0.5 (times as long), F=0, F=constant, F=median or F=-200us"
@@ -89,10 +89,10 @@ class Resolved:
         return next((f for f, key in enumerate(keys) if key == self.key), None)
 
 
-def resolve(changes: Sequence[Change], trace: Trace) -> list[Resolved]:
-    """`trace`: all traces merged. Raises UsageError that says what may have been meant, or what to do."""
+def resolve(changes: Sequence[Change], trace: Trace, called: Bool) -> list[Resolved]:
+    """`trace`: all traces merged; `called`: which of its functions were called. Raises UsageError that says what may
+    have been meant, or what to do."""
     names = display_names(trace)
-    called = np.bincount(trace.invocations.function, minlength=len(names)) > 0
     return [_resolved(change, trace, names, called.tolist()) for change in changes]
 
 

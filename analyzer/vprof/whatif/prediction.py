@@ -2,23 +2,23 @@
 
     traces + changes -> graphs -> replays -> Outcome (outcome.py); trace again -> Analysis: factors afterwards
 
-The replay without a change is made on every run, and has to give the recorded latencies to the nanosecond. In memory
-are whole traces, not windows of them: some 100 bytes a record.
+The replay without a change is made on every run, and has to give the recorded latencies to the nanosecond. For
+factors the traces are in memory as a whole, some 100 bytes a record; else only what a replay needs (thin.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 
 from vprof.errors import UsageError, VprofError
 from vprof.tables.kinds import BLOCKED
-from vprof.tables.model import NONE, Float, Int64, Trace
-from vprof.trace.merge import merge
-from vprof.trace.sources import Loaded, open_sources
+from vprof.tables.model import NONE, Bool, Float, Int64, Trace
+from vprof.tables.naming import without_place
+from vprof.trace.merge import function_numbers, merge
+from vprof.trace.sources import Loaded, Source
 from vprof.trace.usable import rows_of
 from vprof.trace.window import WHOLE
 from vprof.variance import statistics
@@ -29,6 +29,7 @@ from vprof.whatif.outcome import Latencies, Outcome, outcome
 from vprof.whatif.replay import Lengths, Times, check_identity, replay
 from vprof.whatif.retimed import retimed
 from vprof.whatif.scales import Prepared, lengths, prepare
+from vprof.whatif.thin import read_thin
 
 MODEL = "hand-overs keep their order, clients think as long as they did, waits for a CPU stay as recorded"
 OPEN_MODEL = MODEL.replace("clients think as long as they did", "requests arrive when they did")
@@ -37,18 +38,19 @@ TRIED = ("constant", "0.5")
 RANKED = 10
 """How many factors it tries."""
 
-MOST_WINDOWS = 32
-"""Beside an analysis, larger traces are not replayed: 8 million records take a gigabyte."""
-
-Progress = Callable[[float], None]
+MOST_WINDOWS = 128
+"""Beside an analysis, traces of more windows are not replayed: it would take as long again, and more memory."""
+LARGE = "the traces are too large to be replayed by the way"
 
 
 @dataclass(frozen=True)
 class Loads:
-    """Some traces of one program, and their intervals: `merged` for names and statistics, rows of the analyzed ones."""
+    """Some traces of one program, whole or thin (thin.py), and their intervals: `merged` for names and statistics, the
+    rows of the analyzed ones; `called`: which of its functions were."""
 
     traces: list[Trace]
     merged: Trace
+    called: Bool
     rows: Int64
     options: AnalysisOptions
 
@@ -113,26 +115,27 @@ class Ranking:
         return OPEN_MODEL if self.is_open else MODEL
 
 
-def load(
-    paths: Sequence[Path], root: str | None, options: AnalysisOptions, progress: Progress = lambda done: None
-) -> Loads:
-    """Raises VprofError as `analyze` does, and where too much was lost."""
-    traces = []
-    for source in open_sources(paths, root, 0, lambda done: progress(done / 2)):
-        [window] = source.windows()
-        traces.append(source.conclude(source.trace(window)))
-    return of_traces(traces, options)
-
-
-def of_traces(traces: list[Trace], options: AnalysisOptions | None = None) -> Loads:
-    options = options or AnalysisOptions()
-    merged = merge(traces)
-    rows = rows_of(merged)
-    iv = merged.intervals
-    lost = statistics.lost(iv.end[rows] - iv.begin[rows], merged.excluded_latencies)
-    if refused := why_refused(merged, lost, options):
+def load(sources: Sequence[Source], options: AnalysisOptions, names: Iterable[str] | None = None) -> Loads:
+    """`names`: of what will be changed, if the traces are not analyzed: then no other calls are kept. Raises VprofError
+    as `analyze` does, and where too much was lost."""
+    bare = merge([source.bare() for source in sources])
+    rows = rows_of(bare)
+    iv = bare.intervals
+    lost = statistics.lost(iv.end[rows] - iv.begin[rows], bare.excluded_latencies)
+    if refused := why_refused(bare, lost, options):
         raise VprofError(refused.replace("no ranking", "no prediction"))
-    return Loads(traces, merged, rows, options)
+    if names is None:
+        traces = [source.conclude(source.trace(WHOLE)) for source in sources]
+        merged = merge(traces)
+        called = np.bincount(merged.invocations.function, minlength=len(merged.program.functions)) > 0
+        return Loads(traces, merged, called, rows, options)
+    wanted = {without_place(name) for name in names}
+    thin = [read_thin(source, wanted) for source in sources]
+    merged = merge([one.trace for one in thin])
+    called = np.zeros(len(merged.program.functions), np.bool_)
+    for one, number in zip(thin, function_numbers([one.trace.program for one in thin])[1], strict=True):
+        called[number[one.called]] = True
+    return Loads([one.trace for one in thin], merged, called, rows, options)
 
 
 class Replays:
@@ -145,10 +148,10 @@ class Replays:
         self._blocks = statistics.blocks_of(begin, latency)
 
     def predict(self, changes: Sequence[Change], factors: bool = True) -> Prediction:
-        """With `factors`, the traces are analyzed before and after. Raises UsageError if a change makes no sense
-        here."""
+        """With `factors`, the traces, which have to be whole then, are analyzed before and after. Raises UsageError if
+        a change makes no sense here."""
         loads = self.loads
-        resolved = resolve(changes, loads.merged)
+        resolved = resolve(changes, loads.merged, loads.called)
         prepared = [prepare(trace, resolved) for trace in loads.traces]
         self._check(prepared, resolved)
         for one in prepared:
@@ -200,37 +203,40 @@ class Replays:
                 )
 
 
-def rank(replays: Replays) -> Ranking:
+def rank(sources: Sequence[Source], options: AnalysisOptions, is_open: bool = False) -> Ranking:
     """Tries some changes of each cause that holds enough of the variance: as `analyze -k 10` prints them."""
-    loads = replays.loads
-    options = replace(loads.options, k=max(loads.options.k, RANKED))
-    analysis = analyze_sources([Loaded(trace) for trace in loads.traces], options)
+    analysis = analyze_sources(sources, replace(options, k=max(options.k, RANKED)))
     if analysis.no_ranking:
         raise VprofError(analysis.no_ranking)
-    tried = try_all(replays, [ranked.factor for ranked in analysis.factors])
+    tried = try_all(sources, options, [ranked.factor for ranked in analysis.factors], TRIED, is_open)
     tried.sort(key=lambda one: -one.gain)
-    return Ranking(analysis, tried, replays.is_open)
+    return Ranking(analysis, tried, is_open)
 
 
-def gains(analysis: Analysis, factors: Sequence[Factor]) -> list[Tried]:
-    """What it would do to the analyzed intervals to make each factor constant, in this order."""
+def gains(analysis: Analysis, factors: Sequence[Factor], values: Sequence[str] = TRIED) -> list[Tried]:
+    """What changes of these factors would do to the analyzed intervals: each value of each. Where it cannot be told,
+    why."""
     sources = analysis.times.parts.sources
-    if sum(source.size for source in sources) > MOST_WINDOWS:
-        return [
-            Tried(factor, [], why_not="the traces are too large: vprof whatif --rank replays them")
-            for factor in factors
-        ]
-    try:
-        loads = of_traces([source.conclude(source.trace(WHOLE)) for source in sources], analysis.options)
-        replays = Replays(loads)
-    except VprofError as error:
-        return [Tried(factor, [], why_not=str(error)) for factor in factors]
-    return [_try(replays, factor, TRIED[0]) for factor in factors]
+    why_not = f"{LARGE}: vprof whatif --rank replays them" if sum(one.size for one in sources) > MOST_WINDOWS else ""
+    if not why_not:
+        try:
+            return try_all(sources, analysis.options, factors, values)
+        except VprofError as error:
+            why_not = str(error)
+    return [Tried(factor, [], why_not=why_not) for factor in factors for _ in values]
 
 
-def try_all(replays: Replays, factors: Sequence[Factor]) -> list[Tried]:
-    """Each of TRIED of each factor."""
-    return [_try(replays, factor, value) for factor in factors for value in TRIED]
+def try_all(
+    sources: Sequence[Source],
+    options: AnalysisOptions,
+    factors: Sequence[Factor],
+    values: Sequence[str],
+    is_open: bool = False,
+) -> list[Tried]:
+    """Each value of each factor, in this order; the traces are read once."""
+    names = {name for factor in factors for name in factor.functions}
+    replays = Replays(load(sources, options, names), is_open)
+    return [_try(replays, factor, value) for factor in factors for value in values]
 
 
 def _try(replays: Replays, factor: Factor, value: str) -> Tried:

@@ -83,7 +83,7 @@ def page_data(source: PageSource, options: AnalysisOptions) -> dict[str, Any]:
     options = replace(options, by_type=True)
     analysis = analyze_files(source.traces, source.root, options)
     found = _single_times(analysis)
-    found.gains, why_not = gains.gains(source.traces, source.root, analysis)
+    found.gains, why_not = gains.gains(analysis)
     if why_not:
         found.missing["gains"] = why_not
     data: dict[str, Any] = {

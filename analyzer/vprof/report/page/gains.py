@@ -6,40 +6,32 @@ exceed, `tried`: [{`factor`: which, `changes`, `ratios`: {figure: then / now}, `
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from vprof.errors import VprofError
-from vprof.tables.model import Float
+from vprof.tables.model import Float, Int64
 from vprof.variance.analysis import Analysis
-from vprof.whatif.prediction import Replays, Tried, load, try_all
+from vprof.whatif import prediction
+from vprof.whatif.prediction import Tried
 
-MOST_BYTES = 128 << 20
-"""Replays have whole traces in memory, six times their size."""
 _FIGURES = ("variance", "p99", "mean", "throughput")
 _AT = np.r_[np.linspace(0, 0.98, 99), np.linspace(0.981, 1, 20)]
 """Of which parts of the intervals the curves are made: the tail is drawn more finely."""
 
 
-def gains(traces: Sequence[Path], root: str | None, analysis: Analysis) -> tuple[dict[str, Any] | None, str]:
+def gains(analysis: Analysis) -> tuple[dict[str, Any] | None, str]:
     """And why there are none, "" if there are."""
     if analysis.no_ranking:
         return None, analysis.no_ranking
     if not analysis.factors:
         return None, "no factor is large enough to be changed"
-    if sum(path.stat().st_size for path in traces) > MOST_BYTES:
-        return None, f"the traces are larger than {MOST_BYTES >> 20} MB: vprof whatif --rank replays them"
-    try:
-        loads = load(traces, root, analysis.options)
-        tried = try_all(Replays(loads), [ranked.factor for ranked in analysis.factors])
-    except VprofError as error:
-        return None, str(error)
+    tried = prediction.gains(analysis, [ranked.factor for ranked in analysis.factors])
+    if not any(one.changes for one in tried):
+        return None, tried[0].why_not
     number = {id(ranked.factor): i for i, ranked in enumerate(analysis.factors)}
     rows = [_row(one, number[id(one.factor)]) for one in tried]
-    return {"at": _AT.tolist(), "now_ns": _curve(loads.now.ns), "tried": rows}, ""
+    return {"at": _AT.tolist(), "now_ns": _curve(analysis.tree.latency_ns), "tried": rows}, ""
 
 
 def _row(one: Tried, factor: int) -> dict[str, Any]:
@@ -52,6 +44,6 @@ def _row(one: Tried, factor: int) -> dict[str, Any]:
     }
 
 
-def _curve(ns: Float) -> list[float]:
+def _curve(ns: Float | Int64) -> list[float]:
     quantiles = np.asarray(np.quantile(ns, _AT, method="inverted_cdf"))
     return [round(float(value), 1) for value in quantiles]
