@@ -1,15 +1,13 @@
 #!/usr/bin/env python3
-"""How often a drill-down finds what is there, whether it finds the same again, and what its probes do.
+"""How often a drill-down finds what is there, and what its probes do.
 
     vprof instrument --target minidb
     python bench/drill_study.py causes --runs 21 --controls 10       (half a minute each)
-    python bench/drill_study.py again --target postgres --runs 5     (built before; options of its load after --)
     python bench/drill_study.py probes --target postgres --counts 100 500
 
 `causes`: minidb's planted causes ([[demo]] of its target.toml) in turn with seeds chosen at random, and controls with
 none. A cause is found if it is the first finding, confirmed, and called inherent if and only if it is work that differs
 by type. A control is clean if nothing is confirmed.
-`again`: the same drill-down several times; how often the first finding is the most frequent one.
 `probes`: a random sample of the functions that the load executes, switched on and off in turn: the change of
 throughput, mean and p99.
 """
@@ -23,7 +21,6 @@ import random
 import subprocess
 import sys
 import time
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -118,17 +115,6 @@ def causes(runs: int, controls: int, seed: int) -> None:
     print(f"found {found} of {runs} causes; {clean} of {controls} controls without a confirmed finding")
 
 
-def again(target: str, runs: int, budget: str, load: list[str]) -> None:
-    print(HEADING)
-    firsts = Counter[str]()
-    for number in range(runs):
-        run = Run.of(target, ["--budget", budget], load)
-        run.show(f"{target} {number + 1}")
-        firsts[run.first] += run.first in run.confirmed
-    best, times = firsts.most_common(1)[0]
-    print(f"{best} is the first finding, confirmed, in {times} of {runs}")
-
-
 def executed(target: str, load: list[str]) -> list[str]:
     """Names of the functions that the load executes in LOOK_SECONDS, sorted."""
     trace = Path(".vprof") / f"{target}-executed.trace"
@@ -167,19 +153,16 @@ def probes(target: str, counts: list[int], seed: int, load: list[str]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["causes", "again", "probes"])
+    parser.add_argument("what", choices=["causes", "probes"])
     parser.add_argument("--target", default="minidb")
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--controls", type=int, default=10)
     parser.add_argument("--counts", type=int, nargs="+", default=[100, 500])
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--budget", default="5m", help="of each drill-down of `again`")
     parser.add_argument("load", nargs="*", help="options of the target's load")
     given = parser.parse_args()
     if given.what == "causes":
         causes(given.runs, given.controls, given.seed)
-    elif given.what == "again":
-        again(given.target, given.runs, given.budget, given.load)
     else:
         probes(given.target, given.counts, given.seed, given.load)
 
