@@ -39,6 +39,31 @@ def test_a_child_explains_what_it_holds_nearly_all_of(other: tuple[int, ...], fi
     assert entry_above_work({"main": 20, "entry": 0, "work": 19}, other).ranking[0].name == first
 
 
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ((5, 5, 5), "All of that lies below serve > slow."),
+        ((5, 5, 25), "78.9 % of that lies below serve > slow."),
+        ((10, 50, 91), ""),
+    ],
+)
+def test_of_a_helper_the_answer_says_for_whom_it_works(other: tuple[int, ...], said: str) -> None:
+    """serve calls slow and quick, and each of them calls spin, which takes 10, 50 and 90 for slow, and `other`."""
+    intervals, segments, calls, now = {}, [], [], 0
+    for i, (slow, quick) in enumerate(zip((10, 50, 90), other, strict=True)):
+        middle, end = now + slow + 2, now + slow + quick + 4
+        intervals[f"i{i}"] = (1, now, 1, end)
+        segments.append(f"1 i{i} {now} {end} exec")
+        calls += [f"1 serve {now} {end}", f"1 slow {now} {middle}", f"1 spin {now + 1} {middle - 1}"]
+        calls += [f"1 quick {middle} {end}", f"1 spin {middle + 1} {end - 1}"]
+        now = end + 10
+    heights = {"serve": 2, "slow": 1, "quick": 1, "spin": 0}
+    trace = hand_trace(intervals, "\n".join(segments), "\n".join(calls), heights=heights, root="serve")
+    answer = headline(analyze(trace, AnalysisOptions()))["answer"]
+    assert answer.startswith("spin makes latency vary most: it holds ")
+    assert answer.partition("of latency.")[2].strip() == said
+
+
 def test_how_the_only_function_spent_it_is_no_cause_beside_it() -> None:
     """refresh calls get, and sleeps 10, 50 and 90; where another one sleeps as much, `[sleep]` is one of its own."""
 

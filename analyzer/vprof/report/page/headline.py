@@ -5,7 +5,7 @@ from __future__ import annotations
 from vprof.path.path_tree import display_names
 from vprof.report import apart
 from vprof.report.units import percent
-from vprof.tables.kinds import MEANINGS
+from vprof.tables.kinds import L_BODY, MEANINGS
 from vprof.tables.model import NONE
 from vprof.variance.analysis import Analysis, RankedFactor
 from vprof.variance.factors import Factor
@@ -23,7 +23,7 @@ def headline(analysis: Analysis) -> dict[str, str]:
     answer = f"{_subject(analysis, best)} {percent(best.factor.share)} of the variance of latency."
     if apart.leads(analysis) and apart.sentences(analysis) and best.factor.functions[0] not in MEANINGS:
         answer = f"Of functions, {answer}"
-    answer += _first_function(analysis.factors)
+    answer += _who_calls_it(analysis, best.factor) + _first_function(analysis.factors)
     return {"answer": _with_what_is_apart(analysis, answer), "certainty": _certainty(best)}
 
 
@@ -54,9 +54,47 @@ def _who_calls_the_c_library(analysis: Analysis, factor: Factor) -> str:
     x = max((a for a, _ in factor.instances), key=lambda node: abs(analysis.tree.share[node]), default=0)
     if paths.function[x] == NONE or not program.is_of_the_c_library(paths.function[x]):
         return ""
+    x = _own_function(analysis, x)
+    return display_names(analysis.trace)[paths.function[x]] if x > 0 else ""
+
+
+def _own_function(analysis: Analysis, x: int) -> int:
+    """The node itself or the innermost one around it that is a function of the program; 0: none."""
+    paths, program = analysis.tree.paths, analysis.trace.program
     while x > 0 and (paths.function[x] == NONE or program.is_of_the_c_library(paths.function[x])):
         x = int(paths.parent[x])
-    return display_names(analysis.trace)[paths.function[x]] if x > 0 else ""
+    return x
+
+
+_MOST_OF_IT, _ALL = 2 / 3, 0.9995
+
+
+def _who_calls_it(analysis: Analysis, factor: Factor) -> str:
+    """A helper that everybody calls says nothing by itself: the two functions above it, or the one, where most of the
+    factor lies; "" if there is none, or the factor is no function's."""
+    if factor.kind == "covariance" or factor.functions[0] in MEANINGS:
+        return ""
+    for depth in (2, 1):
+        shares: dict[tuple[int, ...], float] = {}
+        for x, _ in factor.instances:
+            callers = tuple(_callers(analysis, _own_function(analysis, x))[:depth])
+            shares[callers] = shares.get(callers, 0.0) + float(analysis.tree.share[x])
+        callers = max(shares, key=lambda way: shares[way])
+        part = shares[callers] / (sum(shares.values()) or 1.0)
+        if callers and part >= _MOST_OF_IT:
+            way = " > ".join(display_names(analysis.trace)[function] for function in reversed(callers))
+            return f" {'All' if part > _ALL else percent(part)} of that lies below {way}."
+    return ""
+
+
+def _callers(analysis: Analysis, x: int) -> list[int]:
+    """The functions of the program above a node's, innermost first, to where its thread begins."""
+    paths, found = analysis.tree.paths, [int(analysis.tree.paths.function[x])]
+    while x > 0 and paths.pseudo[x] in (NONE, L_BODY):
+        if paths.function[x] not in (NONE, found[-1]):
+            found.append(int(paths.function[x]))
+        x = int(paths.parent[x])
+    return found[1:]
 
 
 def _first_function(factors: list[RankedFactor]) -> str:
