@@ -87,7 +87,11 @@ def recorded(tmp_path: Path, retry: str, id_: str = BY_CONNECTION, *options: str
 
 
 def analyzed(tmp_path: Path, trace: str = "run.trace") -> dict[str, Any]:
-    said: dict[str, Any] = json.loads(vprof(tmp_path, "analyze", trace, "--cpu-wait", "in", "--format", "json"))
+    return analysis(tmp_path, trace, "--cpu-wait", "in")
+
+
+def analysis(tmp_path: Path, trace: str, *options: str) -> dict[str, Any]:
+    said: dict[str, Any] = json.loads(vprof(tmp_path, "analyze", trace, *options, "--format", "json"))
     return said
 
 
@@ -106,7 +110,10 @@ def test_attempts_are_one_interval_and_what_was_undone_is_below_aborted(tmp_path
     assert said["intervals"]["aborted"]["repeated"] == TRANSACTIONS // 2
     aborted = node(node(said["tree"], "serve"), "[aborted]")
     assert aborted["mean_ns"] >= 0.75 * 300e3
-    assert node(aborted, "apply")["share"] > 0.5
+    # Of what is left without waits for a CPU, which a busy machine adds anywhere.
+    apart = analysis(tmp_path, "run.trace")
+    varies = node(node(node(apart["tree"], "serve"), "[aborted]"), "apply")["share"]
+    assert varies > 0.5 * (1 - apart["waiting_for_cpu"]["share"])
     lines = vprof(tmp_path, "analyze", "run.trace").splitlines()
     assert any(line.startswith(f"{TRANSACTIONS // 2} of {TRANSACTIONS} intervals were tried again") for line in lines)
 

@@ -78,7 +78,9 @@ def test_without_what_is_planted_latencies_are_shorter(runs: Path, name: str) ->
 @pytest.mark.quiet_cpus  # else most of the variance may be waiting for a CPU, which stays
 @pytest.mark.parametrize("name", ["wal", "lock", "lru"])
 def test_what_is_planted_is_what_would_be_gained(runs: Path, name: str) -> None:
+    """Its callers would gain as much, by it."""
     found = json.loads(vprof(runs, "whatif", f"{name}.trace", "--rank", "--format", "json"))
-    ratios = {one["changes"][0]: one["figures"]["variance"]["ratio"] for one in found["tried"] if one["figures"]}
-    assert ratios[f"{PLANTED[name]}=constant"] < 0.5
-    assert ratios[f"{PLANTED[name]}=constant"] < ratios[f"{PLANTED[name]}=0.5"] < 0.7
+    ratios = {tuple(one["changes"]): one["figures"]["variance"]["ratio"] for one in found["tried"] if one["figures"]}
+    planted = min(ratios[f"{PLANTED[name]}={change}",] for change in ("constant", "0.5"))
+    assert planted < 0.7
+    assert planted < 1.1 * min(ratios.values())
