@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
@@ -58,4 +59,6 @@ class Browser:
         element.click()
 
     def wait(self, condition: Callable[[], bool]) -> None:
-        WebDriverWait(self.driver, _SECONDS).until(lambda _: condition())
+        # What is drawn anew between two looks at it is not there yet.
+        anew = [StaleElementReferenceException]
+        WebDriverWait(self.driver, _SECONDS, ignored_exceptions=anew).until(lambda _: condition())
