@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
 from patience import PATIENCE_SECONDS, wait_for
 
 CHECKOUT = Path(__file__).parents[2]
@@ -89,7 +88,7 @@ def _postgres_programs(folder: Path) -> Path:
     for package in sorted((CHECKOUT / ".stamps").glob("postgresql-*.deb")):
         run("dpkg-deb", "-x", package, folder / "package")
         return next((folder / "package").glob("usr/lib/postgresql/*/bin"))
-    pytest.skip("no server of PostgreSQL: make test-quick fetches one")
+    raise RuntimeError("no server of PostgreSQL: make test-quick fetches one")
 
 
 @contextmanager
@@ -111,7 +110,7 @@ def mariadb(settings: Sequence[str] = (), below: Path | None = None) -> Iterator
     """`settings` and `below` as of postgres."""
     program = shutil.which("mariadbd", path=os.environ.get("PATH", "") + ":/usr/sbin")
     if not program:
-        pytest.skip("no server of MariaDB: make setup installs one")
+        raise RuntimeError("no server of MariaDB: make setup installs one")
     with _folder(below) as folder:
         data, socket, init = folder / "data", folder / "socket", folder / "init.sql"
         init.write_text("CREATE DATABASE vprof;\nCREATE USER vprof;\nGRANT ALL ON *.* TO vprof;\n")
