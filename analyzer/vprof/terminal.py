@@ -12,7 +12,10 @@ import codecs
 import io
 import re
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
+
+from vprof.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,6 +32,22 @@ _STEERING_OR_BREAK = re.compile(f"[{_INVISIBLE}\\t\\n]")
 def printable(text: str) -> str:
     """Control and invisible characters but tab and line feed as escapes, such as \\x1b or \\u202e."""
     return _STEERING.sub(_escape, text)
+
+
+def write_report(report: str, output: Path | None) -> None:
+    """To standard output, or printable to a file. Raises UsageError if that cannot be written."""
+    if output is None:
+        sys.stdout.write(report)
+    else:
+        write_file(printable(report), output)
+
+
+def write_file(text: str, output: Path) -> None:
+    """Raises UsageError if it cannot be written."""
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as e:
+        raise UsageError(f"cannot write {output}: {e.strerror}") from e
 
 
 def one_line(text: str) -> str:

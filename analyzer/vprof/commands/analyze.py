@@ -9,7 +9,7 @@ import click
 
 from vprof.errors import UsageError, VprofError
 from vprof.options import client_time_option, cpu_wait_option, force_option, own_option, root_option, tail_option
-from vprof.terminal import printable
+from vprof.terminal import write_report
 
 if TYPE_CHECKING:
     from vprof.path.interval_path import IntervalPath
@@ -93,7 +93,7 @@ def command(
 
     _check(fmt, {"--intervals": intervals}, {"--path": path, "--explain": explain})
     if path is not None:
-        _write(_rendered_path(one_path(traces, path, root), fmt), output)
+        write_report(_rendered_path(one_path(traces, path, root), fmt), output)
         return
     options = AnalysisOptions(
         k,
@@ -115,7 +115,7 @@ def command(
     if fmt == "text" and output is None:
         print_analysis(analysis)
     else:
-        _write(_render(analysis, fmt), output)
+        write_report(_render(analysis, fmt), output)
     if analysis.refused:
         raise VprofError(analysis.no_ranking)
 
@@ -152,14 +152,4 @@ def _explain(analysis: Analysis, factor: str, fmt: str, output: Path | None) -> 
     if fmt == "text" and output is None:
         report.print_explanation(found, top)
     else:
-        _write(report.render_json(found) if fmt == "json" else report.render(found, top), output)
-
-
-def _write(report: str, output: Path | None) -> None:
-    if output is None:
-        click.echo(report, nl=False)
-        return
-    try:
-        output.write_text(printable(report), encoding="utf-8")
-    except OSError as e:
-        raise UsageError(f"cannot write {output}: {e.strerror}") from e
+        write_report(report.render_json(found) if fmt == "json" else report.render(found, top), output)

@@ -10,7 +10,7 @@ import click
 
 from vprof.errors import UsageError
 from vprof.options import client_time_option, cpu_wait_option, root_option
-from vprof.terminal import printable
+from vprof.terminal import printable, write_file
 
 if TYPE_CHECKING:
     from vprof.compare.diff import Diff
@@ -139,7 +139,7 @@ def _report(result: Diff, fmt: str, output: Path | None) -> None:
     if output is None:
         click.echo(text, nl=False)
     else:
-        _write(printable(text), output)
+        write_file(printable(text), output)
 
 
 def _write_page(result: Diff, apart: dict[str, bool], output: Path) -> None:
@@ -149,13 +149,6 @@ def _write_page(result: Diff, apart: dict[str, bool], output: Path) -> None:
     from vprof.report.page.html import DIFF, render
 
     page = render(diff_data(result, **apart), DIFF)
-    _write(page, output)
+    write_file(page, output)
     click.echo(sentence(result))
     click.echo(f"{output}: {len(page) / 1e6:.1f} MB", err=True)
-
-
-def _write(text: str, output: Path) -> None:
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as e:
-        raise UsageError(f"cannot write {output}: {e.strerror}") from e

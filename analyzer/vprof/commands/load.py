@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from vprof.errors import UsageError
-from vprof.terminal import printable
+from vprof.terminal import printable, write_file
 
 if TYPE_CHECKING:
     from vprof.report.load_progress import LoadProgress
@@ -199,7 +199,7 @@ def _report(result: Result, fmt: str, output: Path | None) -> None:
         from vprof.report.page.load import load_data
 
         page, output = render(load_data(result), LOAD), output or _PAGE
-        _write(page, output)
+        write_file(page, output)
         click.echo(report.sentence(result))
         click.echo(f"{output}: {len(page) / 1e6:.1f} MB", err=True)
     elif fmt == "text" and output is None:
@@ -209,11 +209,4 @@ def _report(result: Result, fmt: str, output: Path | None) -> None:
         if output is None:
             click.echo(text, nl=False)
         else:
-            _write(printable(text), output)
-
-
-def _write(text: str, output: Path) -> None:
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as e:
-        raise UsageError(f"cannot write {output}: {e.strerror}") from e
+            write_file(printable(text), output)

@@ -9,7 +9,7 @@ import click
 
 from vprof.errors import UsageError, VprofError
 from vprof.options import root_option
-from vprof.terminal import printable
+from vprof.terminal import write_report
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,15 +98,15 @@ def command(
         if output is None:
             report.print_ranking(ranking)
         else:
-            _write(report.render_ranking(ranking), output)
+            write_report(report.render_ranking(ranking), output)
         return
     prediction = _predicted(sources, options, changes, is_open, factors=not no_factors and not ranks, few=intervals)
     if fmt == "json":
-        _write(report.render_json(prediction, intervals, ranking), output)
+        write_report(report.render_json(prediction, intervals, ranking), output)
     elif output is None:
         report.print_prediction(prediction)
     else:
-        _write(report.render(prediction), output)
+        write_report(report.render(prediction), output)
 
 
 def _check(texts: tuple[str, ...], ranks: bool, intervals: bool, fmt: str) -> None:
@@ -132,13 +132,3 @@ def _predicted(
     if len(loads.rows) == 1 and not few:
         raise VprofError("nothing to predict from one interval: record longer, or see it by --format json --intervals")
     return Replays(loads, is_open).predict(changes, factors)
-
-
-def _write(report: str, output: Path | None) -> None:
-    if output is None:
-        click.echo(report, nl=False)
-        return
-    try:
-        output.write_text(printable(report), encoding="utf-8")
-    except OSError as e:
-        raise UsageError(f"cannot write {output}: {e.strerror}") from e
