@@ -105,6 +105,15 @@ class Stub:
         self.process.wait(PATIENCE_SECONDS)
 
 
+def true_latencies_ms(ended: Ended, truth: NDArray[np.int64]) -> NDArray[np.float64]:
+    """By a stub's rows, for evenly spaced starts. Of what counts: intended within the run, the warm-up over."""
+    result = ended.result
+    first_ns = result["begin_ns"] - result["warmup_s"] * 1_000_000_000
+    intended = first_ns + (np.arange(len(truth)) * (1e9 / result["rate"])).astype(np.int64)
+    counts = (intended >= result["begin_ns"]) & (intended < result["end_ns"])
+    return (truth[:, 2] - intended)[counts] / 1e6
+
+
 @contextmanager
 def stub(program: Path, folder: Path, *options: object) -> Iterator[Stub]:
     command = [program, "--socket", folder, "--truth", folder / "truth", *options]

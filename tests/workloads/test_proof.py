@@ -9,19 +9,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from load_runs import COMMITTED, Driver, Ended, Stub, latencies_ms
-from numpy.typing import NDArray
+from load_runs import COMMITTED, Driver, Ended, Stub, latencies_ms, true_latencies_ms
 
 PERCENTILES = [50, 99, 99.9, 100]
-
-
-def true_latencies_ms(ended: Ended, truth: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Of what counts: intended within the run, the warm-up over."""
-    result = ended.result
-    first_ns = result["begin_ns"] - result["warmup_s"] * 1_000_000_000
-    intended = first_ns + (np.arange(len(truth)) * (1e9 / result["rate"])).astype(np.int64)
-    counts = (intended >= result["begin_ns"]) & (intended < result["end_ns"])
-    return (truth[:, 2] - intended)[counts] / 1e6
 
 
 def is_exact(ended: Ended, stub: Stub) -> bool:
