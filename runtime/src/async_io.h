@@ -44,7 +44,7 @@ template <typename Make>
 long submit_requests(bool for_files, Make make) {
   look_before_call();
   const long result = make();
-  if (was_switched() && t_thread.slot != nullptr) look(t_thread.slot, for_files ? kOffStorage : 0);
+  look_after_call(for_files ? kOffStorage : 0);
   return result;
 }
 

@@ -105,7 +105,7 @@ static int signal_condition(const void *condition, uint32_t most, End end) {
   }
   look_before_call();
   const int rc = release_by(ObjectClass::kCondition, id, end);
-  if (was_switched() && t_thread.slot != nullptr) look(t_thread.slot, kOffForWoken);
+  look_after_call(kOffForWoken);
   return rc;
 }
 

@@ -31,7 +31,7 @@
 
 #include "external_calls.h"
 #include "interpose.h"
-#include "storage.h"
+#include "slept_for.h"
 
 extern "C" {
 extern unsigned char __start_vprof_switch[] __attribute__((visibility("hidden")));

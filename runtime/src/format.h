@@ -68,6 +68,7 @@ constexpr uint32_t kOffRead = 8;
 constexpr uint32_t kOffStorage = 16;
 constexpr uint32_t kOffForWoken = 32;
 constexpr uint32_t kOffSleep = 64;
+constexpr uint32_t kOffMemory = 128;
 
 constexpr uint64_t kTimeMask = (uint64_t{1} << 48) - 1;
 constexpr uint32_t kMaxAux = 4095;

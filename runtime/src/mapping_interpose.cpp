@@ -1,5 +1,6 @@
 // mmap, munmap, mremap, shmat, shmdt, sem_open, sem_close: the C library's functions, wrapped to know the writable
-// shared mappings (mappings.h).
+// shared mappings (mappings.h). These that the kernel serves, mprotect and madvise sleep while another thread of the
+// process changes its memory map or has a page mapped: that time is told as kOffMemory (off_cpu.h).
 //
 // Each makes the system call itself, as libc's do (raw_syscall.h); sem_open maps inside libc, so its result is looked
 // at. Without a session nothing else happens. Not seen: mappings made by direct system calls, before the runtime has
@@ -19,12 +20,23 @@
 #include "interpose.h"
 #include "mappings.h"
 #include "memory_limits.h"
+#include "off_cpu.h"
 #include "raw_syscall.h"
 #include "restriction.h"
 #include "session.h"
 #include "uring.h"
 
 namespace vprof {
+
+// The system call, which changes the memory map.
+template <typename... Arguments>
+static long change_map(long number, Arguments... arguments) {
+  if (!attached()) return vprof_raw_syscall(number, arguments...);
+  look_before_call();
+  const long result = vprof_raw_syscall(number, arguments...);
+  look_after_call(kOffMemory);
+  return result;
+}
 
 static uint64_t address_of(const void *p) {
   return reinterpret_cast<uint64_t>(p);
@@ -62,7 +74,7 @@ static bool is_writable_and_shared(int protection, int flags) {
 static void *map(void *address, size_t length, int protection, int flags, int fd, off_t offset) {
   // Before the call: afterwards the range may belong to another thread's mapping.
   if (attached() && (flags & MAP_FIXED) != 0) g_mappings.forget(address_of(address), length);
-  const long result = vprof_raw_syscall(SYS_mmap, address, length, protection, flags, fd, offset);
+  const long result = change_map(SYS_mmap, address, length, protection, flags, fd, offset);
   if (result == -1 || !attached() || !is_writable_and_shared(protection, flags))
     return reinterpret_cast<void *>(result);
   const int saved_errno = errno;
@@ -87,7 +99,7 @@ VPROF_WRAPPER(void *, mmap64, (void *address, size_t length, int protection, int
 
 VPROF_WRAPPER(int, munmap, (void *address, size_t length), VPROF_LABEL("munmap")) {
   if (attached()) g_mappings.forget(address_of(address), length);
-  return static_cast<int>(vprof_raw_syscall(SYS_munmap, address, length));
+  return static_cast<int>(change_map(SYS_munmap, address, length));
 }
 
 // `old_length` 0 duplicates a mapping, MREMAP_DONTUNMAP leaves the old range mapped.
@@ -100,7 +112,7 @@ VPROF_WRAPPER(void *, mremap, (void *old, size_t old_length, size_t length, int 
   const bool moves = name != 0 && old_length != 0 && (flags & MREMAP_DONTUNMAP) == 0;
   if (moves) g_mappings.forget(address_of(old), old_length);
   if (attached() && target != nullptr) g_mappings.forget(address_of(target), length);
-  const long result = vprof_raw_syscall(SYS_mremap, old, old_length, length, flags, target);
+  const long result = change_map(SYS_mremap, old, old_length, length, flags, target);
   if (result != -1 && name != 0)
     g_mappings.enter(static_cast<uint64_t>(result), length, name);
   else if (moves)
@@ -109,7 +121,7 @@ VPROF_WRAPPER(void *, mremap, (void *old, size_t old_length, size_t length, int 
 }
 
 VPROF_WRAPPER(void *, shmat, (int id, const void *address, int flags), VPROF_LABEL("shmat")) {
-  const long result = vprof_raw_syscall(SYS_shmat, id, address, flags);
+  const long result = change_map(SYS_shmat, id, address, flags);
   if (result == -1 || !attached() || is_restricted() || (flags & SHM_RDONLY) != 0)
     return reinterpret_cast<void *>(result);
   const int saved_errno = errno;
@@ -125,7 +137,15 @@ VPROF_WRAPPER(void *, shmat, (int id, const void *address, int flags), VPROF_LAB
 
 VPROF_WRAPPER(int, shmdt, (const void *address), VPROF_LABEL("shmdt")) {
   if (attached()) g_mappings.forget(address_of(address), g_mappings.length_at(address_of(address)));
-  return static_cast<int>(vprof_raw_syscall(SYS_shmdt, address));
+  return static_cast<int>(change_map(SYS_shmdt, address));
+}
+
+VPROF_WRAPPER(int, mprotect, (void *address, size_t length, int protection), VPROF_LABEL("mprotect")) {
+  return static_cast<int>(change_map(SYS_mprotect, address, length, long{protection}));
+}
+
+VPROF_WRAPPER(int, madvise, (void *address, size_t length, int advice), VPROF_LABEL("madvise")) {
+  return static_cast<int>(change_map(SYS_madvise, address, length, long{advice}));
 }
 
 // Without a session's mappings it would lock nothing of them, nor would they count.

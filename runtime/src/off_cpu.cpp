@@ -42,7 +42,7 @@ struct Sample {
   uint64_t ticks;
   uint64_t wall_ns;
   uint64_t cpu_ns;
-  int64_t preemptions, sleeps, faults, reads;
+  int64_t preemptions, sleeps, faults, reads, minor_faults;
 };
 
 constexpr uint64_t kNever = ~uint64_t{0};
@@ -88,7 +88,7 @@ static Sample read_sample() {
   const uint64_t cpu_ns = read_ns(CLOCK_THREAD_CPUTIME_ID);
   rusage u;
   if (getrusage(RUSAGE_THREAD, &u) != 0) u = {};
-  return {now, wall_ns, cpu_ns, u.ru_nivcsw, u.ru_nvcsw, u.ru_majflt, u.ru_inblock};
+  return {now, wall_ns, cpu_ns, u.ru_nivcsw, u.ru_nvcsw, u.ru_majflt, u.ru_inblock, u.ru_minflt};
 }
 
 static uint32_t switches_between(const Sample &a, const Sample &b) {
@@ -116,6 +116,7 @@ struct Finding {
   uint64_t now;  // ticks
   uint64_t off_ns, off_ticks;
   uint32_t kinds;  // 0: nothing to tell
+  bool has_mapped;  // pages, without reading them
 };
 
 // What the kernel counted between two looks. No switch, and elapsed time beyond the CPU clock: the CPU itself was
@@ -131,7 +132,7 @@ static uint32_t kinds_between(const Sample &a, const Sample &b, uint64_t off_ns)
 static Finding find() {
   constexpr int kTries = 4;
   const int saved_errno = errno;
-  Finding found = {0, 0, 0, 0};
+  Finding found = {0, 0, 0, 0, false};
   for (int i = 0; i < kTries; ++i) {
     arm();
     const uint32_t count = t_looks.count;
@@ -145,26 +146,41 @@ static Finding find() {
     found.off_ns = off_ns_between(before, sample);
     found.off_ticks = ticks_of(found.off_ns, before, sample);
     found.kinds = kinds_between(before, sample, found.off_ns);
+    found.has_mapped = sample.minor_faults > before.minor_faults;
     break;
   }
   errno = saved_errno;
   return found;
 }
 
+// `cause` as in tell_sleep.
+static uint32_t cause_of(const Finding &found, uint32_t cause) {
+  const bool holds = (cause & kOnlyWithFaults) == 0 || found.has_mapped;
+  return holds && (found.kinds & kOffBlocked) != 0 ? cause & ~kOnlyWithFaults : 0;
+}
+
 // A handler that interrupts a record cannot write one: it leaves the look to the next event.
-uint64_t look(Slot *slot, uint32_t cause) {
-  if (is_being_written(slot, reinterpret_cast<uint64_t>(__builtin_frame_address(0)))) return ticks();
+static Finding tell(Slot *slot, uint32_t cause) {
+  if (is_being_written(slot, reinterpret_cast<uint64_t>(__builtin_frame_address(0)))) return {ticks(), 0, 0, 0, false};
   if (!may_look()) {
     arm();
     t_thread.look_by = kNever;
-    return ticks();
+    return {ticks(), 0, 0, 0, false};
   }
   const Finding found = find();
-  const uint32_t what = found.kinds & kOffBlocked ? found.kinds | cause : found.kinds;
+  const uint32_t what = found.kinds | cause_of(found, cause);
   if (what != 0 && found.off_ns != 0)
     record(slot, make_record(Kind::kOffCpu, found.now, what, found.off_ns), Space::kNormal, found.now);
-  if ((what & cause) != 0) sample_wait(slot, found.off_ticks, found.now);
-  return found.now;
+  return found;
+}
+
+uint64_t look(Slot *slot) {
+  return tell(slot, 0).now;
+}
+
+void tell_sleep(Slot *slot, uint32_t cause) {
+  const Finding found = tell(slot, cause);
+  if ((found.kinds & kOffBlocked) != 0) sample_wait(slot, found.off_ticks, found.now);
 }
 
 void look_away() {

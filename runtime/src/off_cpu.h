@@ -63,14 +63,24 @@ constexpr bool was_taken(uint64_t off_ns, uint64_t wall_ns, uint64_t ticks) {
          static_cast<double>(kLookTicks) * static_cast<double>(wall_ns);
 }
 
-// Records the time off the CPU since the last look; what it was blocked for is `cause`, if that is known (0,
-// kOffStorage, kOffForWoken or kOffSleep). Returns the present time in ticks: no switch before it is left unseen.
-uint64_t look(Slot *slot, uint32_t cause = 0);
+// Records the time off the CPU since the last look. Returns the present time in ticks: no switch before it is left
+// unseen.
+uint64_t look(Slot *slot);
 
 // Before a call that may sleep: what was before is not the call's. A thread without a slot has nothing to tell.
 inline void look_before_call() {
   if (was_switched() && t_thread.slot != nullptr) look(t_thread.slot);
 }
+
+// After it, before anything else that may sleep: what it slept for is `cause`, if that is known (0, kOffStorage,
+// kOffForWoken, kOffSleep or kOffMemory). Where it slept, its call stack is taken.
+void tell_sleep(Slot *slot, uint32_t cause);
+inline void look_after_call(uint32_t cause) {
+  if (was_switched() && t_thread.slot != nullptr) tell_sleep(t_thread.slot, cause);
+}
+
+// With a cause: it holds only if the thread had pages mapped (minor faults) since the last look.
+constexpr uint32_t kOnlyWithFaults = uint32_t{1} << 31;
 
 // The same without a record: a BLOCKED record tells of that time.
 void look_away();

@@ -43,8 +43,8 @@ def _random_segments(rng: random.Random, tid: int, span: int, sids: list[str]) -
     while now < span:
         end = min(span, now + rng.randint(1, 15))
         label = rng.choice([*sids, *sids, None])
-        states = ("exec", "blocked", "queue", "preempted", "fault", "disk", "off_cpu", "sleep")
-        state = rng.choices(states, (8, 8, 2, 2, 1, 1, 1, 1))[0]
+        states = ("exec", "blocked", "queue", "preempted", "fault", "disk", "off_cpu", "sleep", "memory")
+        state = rng.choices(states, (8, 8, 2, 2, 1, 1, 1, 1, 1))[0]
         out.append([tid, label, now, end, state])
         now = end + rng.choice((0, 0, 0, 1, 3))
     return out

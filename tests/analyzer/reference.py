@@ -18,6 +18,7 @@ ALONE: dict[str, tuple[str, ...]] = {
     "disk": ("[disk]",),
     "off_cpu": ("[off cpu]",),
     "sleep": ("[sleep]",),
+    "memory": ("[memory]",),
     "idle": ("[idle]",),
 }
 """States in which a thread waits for nobody, and what hangs below its stack then."""

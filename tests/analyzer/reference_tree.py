@@ -94,7 +94,7 @@ class Tree:
         if name.startswith("body("):
             owner = name[5:-1]
             return owner if owner in self._places() and self._holds_most(name, owner) else ""
-        if name in ("[unknown]", "[fault]", "[disk]", "[sleep]", "[idle]"):
+        if name in ("[unknown]", "[fault]", "[disk]", "[sleep]", "[memory]", "[idle]"):
             whole = self._held([node for node in self.times if node and self.element(node) == name])
             owners = {self.owner(node) for node in self.times if len(node) > 1 and self.element(node) == name}
             held = {

@@ -16,7 +16,14 @@ from simulation import Context, Span, Thread
 
 Node = tuple[str, ...]
 Stretch = tuple[str, str, Node, int, int]
-OFF_CPU = {"preempted": "[preempted]", "fault": "[fault]", "disk": "[disk]", "off_cpu": "[off cpu]", "sleep": "[sleep]"}
+OFF_CPU = {
+    "preempted": "[preempted]",
+    "fault": "[fault]",
+    "disk": "[disk]",
+    "off_cpu": "[off cpu]",
+    "sleep": "[sleep]",
+    "memory": "[memory]",
+}
 
 
 class Answer:

@@ -102,7 +102,7 @@ class Schedule(Machine):
         yield from self._execute(thread, 9)
         self._close(thread, "exec")
         yield self._slot(thread, self.now + self.rng.randint(1, 60))
-        self._close(thread, self.rng.choice(("preempted", "fault", "disk", "off_cpu")))
+        self._close(thread, self.rng.choice(("preempted", "fault", "disk", "off_cpu", "memory")))
 
     def _sleep(self, thread: Thread, depth: int) -> Program:
         """I/O or a wait that times out."""

@@ -129,7 +129,7 @@ class History:
         self._tick()
         self._close(actor, "exec")
         bits, state = self._chance.choice(
-            [(1, "preempted"), (2, "blocked"), (6, "fault"), (10, "disk"), (3, "off_cpu")]
+            [(1, "preempted"), (2, "blocked"), (6, "fault"), (10, "disk"), (3, "off_cpu"), (130, "memory")]
         )
         noticed = self._tick()
         actor.records.off_cpu(noticed, self.now - actor.since, bits)

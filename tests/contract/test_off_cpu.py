@@ -6,7 +6,7 @@ from writer import Writer
 
 from vprof.variance.analysis import AnalysisOptions, analyze
 
-PREEMPTED, BLOCKED, FAULT, READ, STORAGE, FOR_WOKEN, SLEEP = 1, 2, 4, 8, 16, 32, 64
+PREEMPTED, BLOCKED, FAULT, READ, STORAGE, FOR_WOKEN, SLEEP, MEMORY = 1, 2, 4, 8, 16, 32, 64, 128
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,10 @@ PREEMPTED, BLOCKED, FAULT, READ, STORAGE, FOR_WOKEN, SLEEP = 1, 2, 4, 8, 16, 32,
         (BLOCKED | SLEEP, "sleep"),
         (PREEMPTED | BLOCKED | SLEEP, "off_cpu"),
         (PREEMPTED | FOR_WOKEN, "preempted"),
+        (BLOCKED | MEMORY, "memory"),
+        (BLOCKED | MEMORY | FAULT, "fault"),
+        (BLOCKED | MEMORY | READ, "disk"),
+        (PREEMPTED | BLOCKED | MEMORY, "off_cpu"),
     ],
 )
 def test_a_piece_lies_directly_before_the_event_that_noticed_it(load: Load, bits: int, state: str) -> None:

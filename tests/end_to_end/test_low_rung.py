@@ -92,7 +92,7 @@ def test_globs_choose_the_sites(requests: Path, tmp_path: Path) -> None:
     analysis = json.loads(vprof("analyze", trace, "--root", "handle_request", *IN, "--format", "json").stdout)
     [root] = analysis["tree"]["children"]
     assert root["node"] == "handle_request"
-    off_cpu = {"[preempted]", "[blocked]", "[fault]", "[disk]", "[off cpu]"}
+    off_cpu = {"[preempted]", "[blocked]", "[fault]", "[disk]", "[memory]", "[off cpu]"}
     assert {node["node"] for node in root["children"]} - off_cpu == {"transform", "rest(handle_request)"}
 
 

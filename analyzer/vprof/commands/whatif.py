@@ -73,8 +73,8 @@ def command(
 
     A change concerns a function's own time and that of what it calls, but not the waits that other threads end: those
     follow. F=constant gives each call the mean of all, F=median the median, F=-200us takes that much from each.
-    Nodes that can be changed are [preempted], [fault], [disk], [off cpu], [sleep], [idle], [sched], [unknown] and
-    [gap].
+    Nodes that can be changed are [preempted], [fault], [disk], [off cpu], [sleep], [memory], [idle], [sched],
+    [unknown] and [gap].
 
     \b
     Examples:

@@ -42,6 +42,13 @@ OFF_CPU_KINDS = (
     Kind("[disk]", "disk", "disk", "waited for a disk, or in a call for a file", "waiting for a disk"),
     Kind("[off cpu]", "off_cpu", "off_cpu", "off the CPU for more than one reason", "off the CPU", for_cpu=True),
     Kind("[sleep]", "sleep", "sleep", "slept for a time to pass", "asleep"),
+    Kind(
+        "[memory]",
+        "memory",
+        "memory",
+        "waited while other threads changed the process's memory map",
+        "waiting for the memory map",
+    ),
     Kind("[idle]", "idle", "idle", "worked for nobody, and waited for what comes from outside", "idle"),
 )
 """Nobody has to end them. States, pieces and nodes have them last, in this order."""
@@ -63,20 +70,20 @@ NODE_LANES = {kind.node: kind.lane for kind in (*WAITS, UNEXPLAINED, *OFF_CPU_KI
 
 STATE_NAMES = (WORK.state, "blocked", "queue", *(kind.state for kind in OFF_CPU_KINDS))
 EXEC, BLOCKED, QUEUE = range(3)
-PREEMPTED, FAULT, DISK, OFF_CPU, SLEEP, IDLE = range(3, 9)
+PREEMPTED, FAULT, DISK, OFF_CPU, SLEEP, MEMORY, IDLE = range(3, 10)
 """Segment states: executing, blocked on a lock or I/O, waiting on a task or message queue; off the CPU."""
 
 PIECE_NAMES = (WORK.piece, "queue", "sched", "gap", "unknown", UNEXPLAINED.piece, *(k.piece for k in OFF_CPU_KINDS))
 P_EXEC, P_QUEUE, P_SCHED, P_GAP, P_UNKNOWN, P_BLOCKED_UNKNOWN = range(6)
-P_PREEMPTED, P_FAULT, P_DISK, P_OFF_CPU, P_SLEEP, P_IDLE = range(6, 12)
+P_PREEMPTED, P_FAULT, P_DISK, P_OFF_CPU, P_SLEEP, P_MEMORY, P_IDLE = range(6, 13)
 """Pieces of critical paths."""
 
 PSEUDO = (*(kind.node for kind in WAITS), WORK.node, *(kind.node for kind in OFF_CPU_KINDS), ABORTED.node)
 L_BLOCKED, L_BUSY, L_QUEUE, L_GAP, L_SCHED, L_UNKNOWN, L_BODY = range(7)
-L_PREEMPTED, L_FAULT, L_DISK, L_OFF_CPU, L_SLEEP, L_IDLE, L_ABORTED = range(7, 14)
+L_PREEMPTED, L_FAULT, L_DISK, L_OFF_CPU, L_SLEEP, L_MEMORY, L_IDLE, L_ABORTED = range(7, 15)
 """Labels of tree nodes that are no functions; FIRST_FRAME is the first label of a function at a call site."""
 FIRST_FRAME = len(PSEUDO)
-OF_ONE_FUNCTION = (L_UNKNOWN, L_FAULT, L_DISK, L_SLEEP, L_IDLE)
+OF_ONE_FUNCTION = (L_UNKNOWN, L_FAULT, L_DISK, L_SLEEP, L_MEMORY, L_IDLE)
 """Labels of time that says what a function did: where one function alone has it, it is no cause of its own."""
 CPU_WAITS = tuple(PSEUDO.index(kind.node) for kind in (*OFF_CPU_KINDS, *WAITS) if kind.for_cpu)
 CPU_PIECES = tuple(PIECE_NAMES.index(kind.piece) for kind in (*OFF_CPU_KINDS, *WAITS) if kind.for_cpu)

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from vprof.errors import UsageError
-from vprof.tables.kinds import BLOCKED, DISK, EXEC, FAULT, OFF_CPU, PREEMPTED, SLEEP
+from vprof.tables.kinds import BLOCKED, DISK, EXEC, FAULT, MEMORY, OFF_CPU, PREEMPTED, SLEEP
 from vprof.tables.model import NONE, Bool, Int64, Trace
 from vprof.trace.chunks import read_chunks
 from vprof.trace.clock import Clock
@@ -175,7 +175,7 @@ def _add_off_cpu(
     length = thread.stop - thread.start
     total.preempted += int(length[thread.state == PREEMPTED].sum())
     total.mixed += int(length[thread.state == OFF_CPU].sum())
-    total.blocked += int(length[np.isin(thread.state, (BLOCKED, FAULT, DISK, SLEEP)) & ~thread.wait].sum())
+    total.blocked += int(length[np.isin(thread.state, (BLOCKED, FAULT, DISK, SLEEP, MEMORY)) & ~thread.wait].sum())
     total.sched += int((thread.stop - thread.woken)[known].sum())
 
 

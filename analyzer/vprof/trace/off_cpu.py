@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from vprof.tables.columns import groups
-from vprof.tables.kinds import BLOCKED, DISK, FAULT, OFF_CPU, PREEMPTED, SLEEP
+from vprof.tables.kinds import BLOCKED, DISK, FAULT, MEMORY, OFF_CPU, PREEMPTED, SLEEP
 from vprof.tables.model import Int8, Int32, Int64
 from vprof.trace.invocations import Calls
 from vprof.trace.window import Window
 
-_PREEMPTED, _BLOCKED, _FAULT, _READ, _STORAGE, _FOR_WOKEN, _SLEEP = 1, 2, 4, 8, 16, 32, 64
+_PREEMPTED, _BLOCKED, _FAULT, _READ, _STORAGE, _FOR_WOKEN, _SLEEP, _MEMORY = 1, 2, 4, 8, 16, 32, 64, 128
 """Bits of aux."""
 _LONG_AGO = np.iinfo(np.int64).min
 
@@ -67,8 +67,9 @@ def _state(aux: np.ndarray) -> Int8:
             (aux & _SLEEP) != 0,
             (aux & _FAULT) != 0,
             (aux & (_READ | _STORAGE)) != 0,
+            (aux & _MEMORY) != 0,
         ],
-        [np.int8(OFF_CPU), np.int8(PREEMPTED), np.int8(SLEEP), np.int8(FAULT), np.int8(DISK)],
+        [np.int8(state) for state in (OFF_CPU, PREEMPTED, SLEEP, FAULT, DISK, MEMORY)],
         np.int8(BLOCKED),
     ).astype(np.int8)
 

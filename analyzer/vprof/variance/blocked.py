@@ -20,7 +20,7 @@ from vprof.installed import annotation_file
 from vprof.path.path_tree import display_names
 from vprof.path.pieces import BUSY, Paths
 from vprof.path.stacks import Stacks
-from vprof.tables.kinds import P_BLOCKED_UNKNOWN, P_DISK, P_FAULT, P_SLEEP, P_UNKNOWN
+from vprof.tables.kinds import P_BLOCKED_UNKNOWN, P_DISK, P_FAULT, P_MEMORY, P_SLEEP, P_UNKNOWN
 from vprof.tables.lookup import distinct
 from vprof.tables.model import NONE, OBJECT_CLASSES, Int32, Int64, Trace
 
@@ -47,7 +47,7 @@ class UnknownWait:
     thread: str = ""
 
 
-ENDED, STORAGE, TIME, UNKNOWN = "ended by a known thread", "storage", "time", "unknown"
+ENDED, STORAGE, TIME, MEMORY, UNKNOWN = "ended by a known thread", "storage", "time", "memory map", "unknown"
 """Causes of blocked time. Others are what an external function waits for, and _OUTSIDE."""
 
 _DESCRIPTOR = OBJECT_CLASSES[11]
@@ -142,15 +142,16 @@ class BlockedSums:
 def _causes(trace: Trace, paths: Paths, stacks: Stacks) -> Counter[str]:
     p = paths.pieces
     ns = p.stop - p.start
-    storage, sleep = (p.kind == P_DISK) | (p.kind == P_FAULT), p.kind == P_SLEEP
+    storage, sleep, memory = (p.kind == P_DISK) | (p.kind == P_FAULT), p.kind == P_SLEEP, p.kind == P_MEMORY
     nobody = p.kind == P_BLOCKED_UNKNOWN
     unrecorded = (p.kind == P_UNKNOWN) & (p.wait != NONE)
     totals: Counter[str] = Counter()
     totals[STORAGE] = int(ns[storage].sum())
     totals[TIME] = int(ns[sleep].sum())
+    totals[MEMORY] = int(ns[memory].sum())
     totals[UNKNOWN] = int(ns[unrecorded].sum())
     waits = (p.wait != NONE) & (np.r_[paths.waits.anchored, 0][p.wait] != BUSY)
-    totals[ENDED] = int(ns[waits & ~storage & ~sleep & ~nobody & ~unrecorded].sum())
+    totals[ENDED] = int(ns[waits & ~storage & ~sleep & ~memory & ~nobody & ~unrecorded].sum())
     wait = p.wait[nobody]
     function = np.r_[trace.invocations.function, NONE][_call(paths, stacks, wait)].astype(np.int64)
     pairs, of = distinct((function + 1) * len(OBJECT_CLASSES) + _class(trace, paths, wait))

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vprof.tables.kinds import BLOCKED, DISK, SLEEP
+from vprof.tables.kinds import BLOCKED, DISK, MEMORY, SLEEP
 from vprof.tables.model import NONE, Int64, Trace
 
-_WAITING = (BLOCKED, DISK, SLEEP)
+_WAITING = (BLOCKED, DISK, SLEEP, MEMORY)
 """States of segments in which a stack may be taken at their end."""
 Stack = tuple[str, ...]
 """Names of functions, the outermost first."""

@@ -20,11 +20,11 @@ from vprof.path.pieces import Paths
 from vprof.path.stacks import Stacks
 from vprof.program import callgraph
 from vprof.tables.columns import i64
-from vprof.tables.kinds import P_BLOCKED_UNKNOWN, P_DISK, P_EXEC, P_FAULT, P_SLEEP, P_UNKNOWN
+from vprof.tables.kinds import P_BLOCKED_UNKNOWN, P_DISK, P_EXEC, P_FAULT, P_MEMORY, P_SLEEP, P_UNKNOWN
 from vprof.tables.model import NONE, Bool, Int32, Int64, Program, Trace
 from vprof.variance.moments import covariances
 
-_SPENT = (P_EXEC, P_FAULT, P_DISK, P_SLEEP, P_UNKNOWN)
+_SPENT = (P_EXEC, P_FAULT, P_DISK, P_SLEEP, P_MEMORY, P_UNKNOWN)
 """Pieces of a waker's own time; its waits for a CPU are nobody's work."""
 _DESCRIBED = 8
 """Of so many wakers the entry function is looked for."""

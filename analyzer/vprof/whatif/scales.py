@@ -17,13 +17,13 @@ import numpy as np
 from vprof.errors import UsageError
 from vprof.tables.columns import floats, i64
 from vprof.tables.kernels import helper, kernel, loop
-from vprof.tables.kinds import BLOCKED, DISK, EXEC, FAULT, OFF_CPU, QUEUE, SLEEP
+from vprof.tables.kinds import BLOCKED, DISK, EXEC, FAULT, MEMORY, OFF_CPU, QUEUE, SLEEP
 from vprof.tables.model import NONE, Bool, Float, Int64, Trace
 from vprof.whatif.changes import GAP, SCHED, STATES, UNKNOWN, Resolved
 from vprof.whatif.graph import Built, Graph, build
 from vprof.whatif.replay import Lengths, as_recorded
 
-_OF_A_FUNCTION = (EXEC, DISK, FAULT, OFF_CPU, SLEEP)
+_OF_A_FUNCTION = (EXEC, DISK, FAULT, OFF_CPU, SLEEP, MEMORY)
 
 
 class Items(NamedTuple):
