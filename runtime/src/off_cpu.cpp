@@ -115,7 +115,7 @@ static uint64_t ticks_of(uint64_t ns, const Sample &a, const Sample &b) {
 struct Finding {
   uint64_t now;  // ticks
   uint64_t off_ns, off_ticks;
-  uint32_t kinds;  // 0: nothing to tell
+  uint32_t kinds;   // 0: nothing to tell
   bool has_mapped;  // pages, without reading them
 };
 

@@ -8,7 +8,19 @@ from elftools.elf.elffile import ELFFile
 from vprof.installed import annotation_file, native
 from vprof.program.metadata import read_program
 
-MAPPINGS = {"mmap", "mmap64", "munmap", "mremap", "shmat", "shmdt", "mprotect", "madvise", "sem_open", "sem_close", "mlockall"}
+MAPPINGS = {
+    "mmap",
+    "mmap64",
+    "munmap",
+    "mremap",
+    "shmat",
+    "shmdt",
+    "mprotect",
+    "madvise",
+    "sem_open",
+    "sem_close",
+    "mlockall",
+}
 MAKERS = {"socket", "listen", "socketpair", "pipe", "pipe2", "eventfd", "signalfd"}
 ENDERS = {"fclose", "pclose", "freopen", "freopen64", "close_range", "closefrom", "mq_close"}
 DESCRIPTORS = MAKERS | ENDERS | {"dup", "dup2", "dup3", "fcntl64", "epoll_ctl", "prctl"}

@@ -1,5 +1,6 @@
 /* memory_waits KIND: requests that sleep in a library, while another thread has the lock of the process's memory map
- * ("map", "send"), or does not read ("full"), or for a time that nobody sees, in code that has pages mapped ("unseen"). */
+ * ("map", "send"), or does not read ("full"), or for a time that nobody sees, in code that has pages mapped ("unseen").
+ */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
