@@ -8,19 +8,8 @@ from elftools.elf.elffile import ELFFile
 from vprof.installed import annotation_file, native
 from vprof.program.metadata import read_program
 
-MAPPINGS = {
-    "mmap",
-    "mmap64",
-    "munmap",
-    "mremap",
-    "shmat",
-    "shmdt",
-    "mprotect",
-    "madvise",
-    "sem_open",
-    "sem_close",
-    "mlockall",
-}
+MAPPINGS = {"mmap", "mmap64", "munmap", "mremap", "shmat", "shmdt", "sem_open", "sem_close", "mlockall"}
+MEMORY = {"mprotect", "madvise"}
 MAKERS = {"socket", "listen", "socketpair", "pipe", "pipe2", "eventfd", "signalfd"}
 ENDERS = {"fclose", "pclose", "freopen", "freopen64", "close_range", "closefrom", "mq_close"}
 DESCRIPTORS = MAKERS | ENDERS | {"dup", "dup2", "dup3", "fcntl64", "epoll_ctl", "prctl"}
@@ -32,7 +21,8 @@ RINGS = {"io_uring_submit", "io_uring_submit_and_wait", "io_uring_wait_cqes", "i
 }
 UNWINDING = {"__register_frame", "__register_frame_info", "__register_frame_table"}
 TRIES = {"pthread_mutex_trylock", "pthread_rwlock_tryrdlock", "pthread_rwlock_trywrlock", "pthread_spin_trylock"}
-"""Interposed to know what objects are, which flow runs, and who has a lock: no primitives themselves, for none waits.
+"""Interposed to know what objects are, which flow runs, and who has a lock: no primitives themselves, for none waits;
+of MEMORY, to know what their sleep is for.
 `syscall` makes the futexes of futex.toml, and asynchronous I/O, as RINGS do."""
 
 
@@ -58,7 +48,16 @@ def test_the_listed_functions_are_the_interposed_ones() -> None:
     assert external == listed("io", "external")
     exported = exported_functions(library)
     known = (
-        MAPPINGS | DESCRIPTORS | OTHERS | JUMPS | SWITCHES | UNWINDING | RINGS | TRIES | {"mtx_trylock", "sem_trywait"}
+        MAPPINGS
+        | MEMORY
+        | DESCRIPTORS
+        | OTHERS
+        | JUMPS
+        | SWITCHES
+        | UNWINDING
+        | RINGS
+        | TRIES
+        | {"mtx_trylock", "sem_trywait"}
     )
     assert exported > known | external | aliases
     others = exported - known - external - aliases
