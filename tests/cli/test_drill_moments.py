@@ -123,3 +123,13 @@ def test_a_confirmation_goes_on_while_that_may_help_and_there_is_time(events: in
     list(hurried.steps())
     confirm(hurried)
     assert measure.asked[-1] is True
+
+
+@pytest.mark.parametrize(("steps", "more"), [(8, False), (80, True)])
+def test_a_confirmation_goes_on_as_long_as_its_budget_may_help(steps: int, more: bool) -> None:
+    """Two slow moments in one part: fifteen times as much has thirty of them."""
+    measure = Stalled(events=2)
+    drill = Drill(frozenset({"txn"}), measure, replace(STEPWISE, budget_seconds=steps * STEPWISE.step_seconds))
+    list(drill.steps())
+    confirm(drill)
+    assert measure.asked == [not more]

@@ -15,7 +15,8 @@ LEAST_STEPS, MOST_STEPS = 2, 6
 without probes, slice by slice in turn."""
 
 PATIENCE = 4
-"""A measurement that does not tell enough goes on, up to this many times its length."""
+"""A measurement that does not tell enough goes on, up to this many times its length; a confirmation with a budget as
+long as there is time."""
 
 _KEPT = 3
 """One part of so many is kept for the confirmation."""
@@ -51,9 +52,8 @@ class Budget:
 
     @property
     def longest_confirmation(self) -> float:
-        """With the probes on."""
-        longest = MOST_STEPS * self.step_seconds * PATIENCE
-        return min(longest, self.seconds / 2) if self.seconds else longest
+        """With the probes on; if steps and its part without probes leave it half of the budget."""
+        return self.seconds / 2 if self.seconds else MOST_STEPS * self.step_seconds * PATIENCE
 
     def expected(self, intervals: int, seconds: float) -> int:
         """How many intervals the longest confirmation has, if as many end as in these seconds."""

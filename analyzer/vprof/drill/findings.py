@@ -110,9 +110,13 @@ def confirm(drill: Drill) -> tuple[Analysis, list[Finding]]:
     REQUIRES: a step was measured.
     """
     last, seconds = drill.last_ranked, drill.confirmation_seconds()
+    made = 0
 
     def enough(analysis: Analysis) -> bool:
-        return not worth_more(analysis) or not drill.has_time(seconds)
+        nonlocal made
+        made += 1
+        left = drill.parts_left(made, seconds)
+        return left <= 0 or not worth_more(analysis, (made + left) / made)
 
     fresh = drill.measure(last.plan - frozenset(last.dropped), seconds, enough, compared=True)
     chosen = [ranked.factor for ranked in fresh.factors]

@@ -46,14 +46,14 @@ def _wide(analysis: Analysis) -> float:
     return WIDE * min(1.0, analysis.explained)
 
 
-def worth_more(analysis: Analysis) -> bool:
-    """Whether the latencies tell that shares are not sure yet, and that a few times as much may suffice."""
+def worth_more(analysis: Analysis, times: float = PATIENCE) -> bool:
+    """Whether the latencies tell that shares are not sure yet, and that so many `times` as much may suffice."""
     blocks = analysis.blocks
     if analysis.no_ranking or not isinstance(blocks, statistics.NoBlocks):
         return False
     if moments := number_of(moments_of(analysis)):
-        return FEW / PATIENCE <= moments < FEW
-    return blocks.needed <= PATIENCE * analysis.summary.count
+        return FEW / times <= moments < FEW
+    return blocks.needed <= times * analysis.summary.count
 
 
 def seconds_needed(analysis: Analysis) -> float:

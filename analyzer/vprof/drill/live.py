@@ -89,7 +89,7 @@ class LiveProgram:
                 continue
             self._has_begun = True
             self._look(analysis.summary.count, analysis.trace.recorded_ns / 1e9)
-            if enough is None or enough(analysis) or len(parts) == PATIENCE:
+            if enough is None or enough(analysis) or (not compared and len(parts) == PATIENCE):
                 return analysis
             parts.append(self._record(len(parts) + 1, seconds))
 

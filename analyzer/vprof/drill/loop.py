@@ -17,7 +17,7 @@ from typing import Protocol
 
 import numpy as np
 
-from vprof.drill.budget import LEAST_STEPS, MOST_STEPS, Budget
+from vprof.drill.budget import LEAST_STEPS, MOST_STEPS, PATIENCE, Budget
 from vprof.drill.length import known_well, seconds_needed
 from vprof.drill.wait_paths import STACKS, Seen, covered, is_clear, next_on_paths
 from vprof.drill.wakers import MANY, Unmeasured, next_on_wakers, unmeasured
@@ -36,8 +36,9 @@ Enough = Callable[[Analysis], bool]
 class Measure(Protocol):
     """Switches exactly these functions on, measures for about so many seconds, and analyzes what was recorded.
 
-    With `enough` it goes on, up to a few times as long, until that is true of the analysis of all of it. With
-    `compared` it takes as long again with all probes off, slice by slice in turn: the analysis knows the distortion.
+    With `enough` it goes on until that is true of the analysis of all of it, but only with `compared` longer than
+    PATIENCE times as long. With `compared` it first takes as long again with all probes off, slice by slice in turn:
+    the analysis knows the distortion.
     """
 
     def __call__(
@@ -215,6 +216,13 @@ class Drill:
     def has_time(self, seconds: float) -> bool:
         """For so much more recording."""
         return time.monotonic() + seconds * self._slowness <= self.until
+
+    def parts_left(self, made: int, seconds: float) -> int:
+        """How many more parts of `seconds` a confirmation may have that has `made` some: all that the budget has time
+        for, or PATIENCE in all."""
+        if not self.options.budget_seconds:
+            return PATIENCE - made
+        return int((self.until - time.monotonic()) / (seconds * self._slowness))
 
     def _limit(self) -> str:
         if len(self.done) >= self.options.max_steps:

@@ -50,9 +50,10 @@ def say_if_too_few(budget: Budget, intervals: int, seconds: float) -> None:
 
 
 def _longer(budget: Budget, needed: float) -> str:
-    """Options with which a confirmation may take so many seconds."""
-    step = f"--step-seconds {max(budget.step_seconds, needed / MOST_STEPS / PATIENCE):.0f}"
-    return step + (f" --budget {2.5 * needed:.0f}s" if budget.seconds and budget.seconds < 2.5 * needed else "")
+    """The option with which a confirmation may take so many seconds."""
+    if budget.seconds:
+        return f"--budget {2.5 * needed:.0f}s"
+    return f"--step-seconds {needed / MOST_STEPS / PATIENCE:.0f}"
 
 
 def print_step(step: Step) -> None:
