@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "db.h"
+#include "load_types.h"
 #include "random.h"
 
 /* What `setup`, `run` and `check` were told. Options that a workload does not know are an error before anything runs.
@@ -36,15 +37,21 @@ struct client {
   struct db *db;
   struct random random;
   const struct load_options *options;
-  int number; /* 0 .. options->clients - 1 */
-  void *own;  /* of the workload: from `begin_client`, freed by `end_client` */
+  int number;       /* 0 .. options->clients - 1 */
+  const char *type; /* the name of what is being tried */
+  void *own;        /* of the workload: from `begin_client`, freed by `end_client` */
 };
 
 /* One try of one transaction. DB_RETRY: the driver repeats it with the same `arguments`, and its time goes on. */
 typedef enum db_result (*transaction_fn)(struct client *client, void *arguments, enum outcome *outcome);
 
+/* The name of a type, which does not compile if servers do not know it (load_types.h). */
+#define TYPE_NAME(name) (&#name[0 * TYPE_##name])
+#define TYPE_NUMBER(name) TYPE_##name,
+enum { VPROF_LOAD_TYPES(TYPE_NUMBER) };
+
 struct transaction_type {
-  const char *name;
+  const char *name;                                       /* TYPE_NAME(...) */
   double weight;                                          /* of the workload's own mix */
   size_t arguments_size;                                  /* bytes that `choose` fills */
   void (*choose)(struct client *client, void *arguments); /* draws the inputs, once for all tries; may be NULL */

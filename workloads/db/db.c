@@ -71,6 +71,12 @@ enum db_result db_begin(struct db *db) {
   return db_run(db, "BEGIN");
 }
 
+enum db_result db_begin_as(struct db *db, const char *type) {
+  char sql[100];
+  snprintf(sql, sizeof sql, "/* %s */ BEGIN", type);
+  return db_run(db, sql);
+}
+
 enum db_result db_commit(struct db *db) {
   return db_run(db, "COMMIT");
 }

@@ -95,6 +95,8 @@ enum db_result db_run(struct db *db, const char *sql);
 enum db_result db_set_isolation(struct db *db, const char *level);
 /* A transaction that has failed cannot be committed: DB_FAILED. Rolling back where there is none is no error. */
 enum db_result db_begin(struct db *db);
+/* With the type in a comment before BEGIN, where the server can read it (load_types.h). */
+enum db_result db_begin_as(struct db *db, const char *type);
 enum db_result db_commit(struct db *db);
 enum db_result db_rollback(struct db *db);
 

@@ -105,6 +105,7 @@ static enum db_result try_once(struct client_thread *thread, const struct transa
                                enum outcome *outcome) {
   struct client *client = &thread->client;
   *outcome = OUTCOME_COMMITTED;
+  client->type = type->name;
   const enum db_result result = type->run(client, thread->arguments, outcome);
   if (result == DB_OK) return DB_OK;
   if (result != DB_RETRY) note_failure(thread, type, result);

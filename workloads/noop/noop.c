@@ -11,7 +11,7 @@ static enum db_result select_1(struct client *client, void *arguments, enum outc
   return DB_OK;
 }
 
-static const struct transaction_type types[] = {{.name = "select_1", .weight = 1, .run = select_1}};
+static const struct transaction_type types[] = {{.name = TYPE_NAME(select_1), .weight = 1, .run = select_1}};
 
 static int setup(const struct load_options *options) {
   (void)options;

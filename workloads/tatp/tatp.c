@@ -85,7 +85,7 @@ static enum db_result end_if_changed(struct client *client, enum outcome *outcom
 
 static enum db_result update_subscriber_data(struct client *client, void *arguments, enum outcome *outcome) {
   const struct inputs *inputs = arguments;
-  TRY(db_begin(client->db));
+  TRY(db_begin_as(client->db, client->type));
   TRY(db_execute(client->db, "UPDATE subscriber SET bit_1 = ? WHERE s_id = ?", in(inputs->bit),
                  in(inputs->subscriber)));
   TRY(db_execute(client->db, "UPDATE special_facility SET data_a = ? WHERE s_id = ? AND sf_type = ?", in(inputs->data),
@@ -117,7 +117,7 @@ static enum db_result read_facilities(struct client *client, int64_t id) {
 static enum db_result insert_call_forwarding(struct client *client, void *arguments, enum outcome *outcome) {
   const struct inputs *inputs = arguments;
   int64_t id;
-  TRY(db_begin(client->db));
+  TRY(db_begin_as(client->db, client->type));
   TRY(find_subscriber(client, inputs, &id));
   TRY(read_facilities(client, id));
   TRY(db_execute(
@@ -134,15 +134,19 @@ static enum db_result insert_call_forwarding(struct client *client, void *argume
 static enum db_result delete_call_forwarding(struct client *client, void *arguments, enum outcome *outcome) {
   const struct inputs *inputs = arguments;
   int64_t id;
-  TRY(db_begin(client->db));
+  TRY(db_begin_as(client->db, client->type));
   TRY(find_subscriber(client, inputs, &id));
   TRY(db_execute(client->db, "DELETE FROM call_forwarding WHERE s_id = ? AND sf_type = ? AND start_time = ?", in(id),
                  in(inputs->type), in(inputs->start_time)));
   return end_if_changed(client, outcome);
 }
 
-#define TYPE(function, percent) \
-  {.name = #function, .weight = (percent), .arguments_size = sizeof(struct inputs), .choose = choose, .run = function}
+#define TYPE(function, percent)             \
+  {.name = TYPE_NAME(function),             \
+   .weight = (percent),                     \
+   .arguments_size = sizeof(struct inputs), \
+   .choose = choose,                        \
+   .run = function}
 
 static const struct transaction_type types[] = {
     TYPE(get_subscriber_data, 35),   TYPE(get_new_destination, 10), TYPE(get_access_data, 35),

@@ -16,12 +16,12 @@ enum db_result tpcc_delivery(struct client *client, void *arguments, enum outcom
   const int64_t w_id = delivery->warehouse;
 
   delivery->delivered = 0;
-  TRY(db_begin(db));
+  TRY(db_begin_as(db, client->type));
   for (int64_t d_id = 1; d_id <= TPCC_DISTRICTS; d_id++) {
     int64_t o_id, c_id;
     char amount[DECIMAL_SIZE];
     const enum db_result found = db_one(db,
-                                        "/* delivery */ SELECT no_o_id FROM new_order WHERE no_w_id = ? AND "
+                                        "SELECT no_o_id FROM new_order WHERE no_w_id = ? AND "
                                         "no_d_id = ? ORDER BY no_o_id LIMIT 1 FOR UPDATE",
                                         in(w_id), in(d_id), out(&o_id));
     if (found == DB_NO_ROW) continue;

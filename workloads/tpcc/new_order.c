@@ -47,8 +47,8 @@ enum db_result tpcc_new_order(struct client *client, void *arguments, enum outco
   char w_tax[DECIMAL_SIZE], d_tax[DECIMAL_SIZE], c_discount[DECIMAL_SIZE], c_last[17], c_credit[3];
   int64_t o_id, sum_cents = 0;
 
-  TRY(db_begin(db));
-  TRY(db_one(db, "/* new_order */ SELECT w_tax FROM warehouse WHERE w_id = ?", in(w_id), out_text(w_tax)));
+  TRY(db_begin_as(db, client->type));
+  TRY(db_one(db, "SELECT w_tax FROM warehouse WHERE w_id = ?", in(w_id), out_text(w_tax)));
   TRY(db_one(db, "SELECT d_next_o_id, d_tax FROM district WHERE d_w_id = ? AND d_id = ? FOR UPDATE", in(w_id), in(d_id),
              out(&o_id), out_text(d_tax)));
   TRY(db_execute(db, "UPDATE district SET d_next_o_id = ? WHERE d_w_id = ? AND d_id = ?", in(o_id + 1), in(w_id),

@@ -19,11 +19,11 @@ enum db_result tpcc_order_status(struct client *client, void *arguments, enum ou
     char amount[DECIMAL_SIZE], delivery_d[32];
   } line;
 
-  TRY(db_begin(db));
+  TRY(db_begin_as(db, client->type));
   if (c_id == 0) {
     int64_t same_name[TPCC_CUSTOMERS], row, count = 0;
     TRY(db_query(db,
-                 "/* order_status */ SELECT c_id FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = ? "
+                 "SELECT c_id FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = ? "
                  "ORDER BY c_first",
                  in(w_id), in(d_id), in(status->last_name), out(&row)));
     while (count < TPCC_CUSTOMERS && db_next(db)) same_name[count++] = row;
@@ -32,7 +32,7 @@ enum db_result tpcc_order_status(struct client *client, void *arguments, enum ou
     c_id = same_name[(count - 1) / 2];
   }
   TRY(db_one(db,
-             "/* order_status */ SELECT c_balance, c_first, c_middle, c_last FROM customer "
+             "SELECT c_balance, c_first, c_middle, c_last FROM customer "
              "WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?",
              in(w_id), in(d_id), in(c_id), out_text(c_balance), out_text(c_first), out_text(c_middle),
              out_text(c_last)));

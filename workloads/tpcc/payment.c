@@ -34,9 +34,9 @@ enum db_result tpcc_payment(struct client *client, void *arguments, enum outcome
   int64_t c_id = payment->customer;
   char h_data[25];
 
-  TRY(db_begin(db));
-  TRY(db_execute(db, "/* payment */ UPDATE warehouse SET w_ytd = w_ytd + CAST(? AS decimal(12, 2)) WHERE w_id = ?",
-                 in(h_amount), in(w_id)));
+  TRY(db_begin_as(db, client->type));
+  TRY(db_execute(db, "UPDATE warehouse SET w_ytd = w_ytd + CAST(? AS decimal(12, 2)) WHERE w_id = ?", in(h_amount),
+                 in(w_id)));
   TRY(db_one(db, "SELECT w_name, w_street_1, w_street_2, w_city, w_state, w_zip FROM warehouse WHERE w_id = ?",
              in(w_id), out_text(w.name), out_text(w.street_1), out_text(w.street_2), out_text(w.city),
              out_text(w.state), out_text(w.zip)));

@@ -15,8 +15,8 @@ enum db_result tpcc_stock_level(struct client *client, void *arguments, enum out
   const int64_t w_id = level->warehouse, d_id = level->district;
   int64_t next_o_id;
 
-  TRY(db_begin(db));
-  TRY(db_one(db, "/* stock_level */ SELECT d_next_o_id FROM district WHERE d_w_id = ? AND d_id = ?", in(w_id), in(d_id),
+  TRY(db_begin_as(db, client->type));
+  TRY(db_one(db, "SELECT d_next_o_id FROM district WHERE d_w_id = ? AND d_id = ?", in(w_id), in(d_id),
              out(&next_o_id)));
   TRY(db_one(db,
              "SELECT COUNT(DISTINCT s_i_id) FROM order_line JOIN stock ON s_w_id = ol_w_id AND s_i_id = ol_i_id "

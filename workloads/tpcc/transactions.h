@@ -1,8 +1,8 @@
 /* The five transactions (clause 2): what each is given, drawn once for all of its tries, and what a terminal would
  * show of its result.
  *
- * A transaction is one function from db_begin to db_commit, with its SQL where it is executed. Its first statement
- * after BEGIN starts with its name in a comment, so that a server that sees statements only knows the type.
+ * A transaction is one function from db_begin_as to db_commit, with its SQL where it is executed. Its BEGIN has
+ * its name in a comment, so that a server that sees statements only knows the type.
  */
 #ifndef VPROF_TPCC_TRANSACTIONS_H
 #define VPROF_TPCC_TRANSACTIONS_H

@@ -127,21 +127,25 @@ static enum db_result scan_records(struct client *client, void *arguments, enum 
 }
 
 static enum db_result read_modify_write(struct client *client, void *arguments, enum outcome *outcome) {
-  TRY(db_begin(client->db));
+  TRY(db_begin_as(client->db, client->type));
   TRY(read_record(client, arguments, outcome));
   TRY(update_record(client, arguments, outcome));
   return db_commit(client->db);
 }
 
 #define TYPE(name_, weight_, choose_, run_) \
-  {.name = (name_), .weight = (weight_), .arguments_size = sizeof(struct inputs), .choose = (choose_), .run = (run_)}
+  {.name = TYPE_NAME(name_),                \
+   .weight = (weight_),                     \
+   .arguments_size = sizeof(struct inputs), \
+   .choose = (choose_),                     \
+   .run = (run_)}
 
 static const struct transaction_type types[] = {
-    TYPE("read", 50, choose_record, read_record),
-    TYPE("update", 50, choose_field, update_record),
-    TYPE("insert", 0, choose_new, insert_record),
-    TYPE("scan", 0, choose_scan, scan_records),
-    TYPE("read_modify_write", 0, choose_field, read_modify_write),
+    TYPE(read, 50, choose_record, read_record),
+    TYPE(update, 50, choose_field, update_record),
+    TYPE(insert, 0, choose_new, insert_record),
+    TYPE(scan, 0, choose_scan, scan_records),
+    TYPE(read_modify_write, 0, choose_field, read_modify_write),
 };
 
 const struct workload ycsb_workload = {

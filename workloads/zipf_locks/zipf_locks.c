@@ -66,7 +66,7 @@ static enum db_result change(struct db *db, int64_t row) {
 
 static enum db_result run(struct client *client, const struct inputs *inputs,
                           enum db_result (*exclusive)(struct db *db, int64_t row)) {
-  TRY(db_begin(client->db));
+  TRY(db_begin_as(client->db, client->type));
   for (int i = 0; i < STATEMENTS; i++) {
     TRY((inputs->statements[i].exclusive ? exclusive : take_shared)(client->db, inputs->statements[i].row));
   }
@@ -84,8 +84,8 @@ static enum db_result lock(struct client *client, void *arguments, enum outcome 
 }
 
 static const struct transaction_type types[] = {
-    {.name = "update", .weight = 1, .arguments_size = sizeof(struct inputs), .choose = choose, .run = update},
-    {.name = "lock", .weight = 0, .arguments_size = sizeof(struct inputs), .choose = choose, .run = lock},
+    {.name = TYPE_NAME(update), .weight = 1, .arguments_size = sizeof(struct inputs), .choose = choose, .run = update},
+    {.name = TYPE_NAME(lock), .weight = 0, .arguments_size = sizeof(struct inputs), .choose = choose, .run = lock},
 };
 
 static enum db_result create(struct db *db, const struct load_options *options) {
