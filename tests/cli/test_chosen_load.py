@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from click.testing import CliRunner
@@ -29,6 +30,8 @@ DRIVER = """#!/bin/sh
 printf '[%s]' "$@" >> ../calls
 echo >> ../calls
 [ "$1" = list ] && echo 'tpcc  orders'
+case "$*" in *--mix=pay=1*--dry-run) echo "vprof-load-driver: --mix pay=1: names another type" >&2; exit 2;; esac
+case "$*" in *--dry-run) exit 0;; esac
 echo begun
 [ "$1" = run ] && echo '{"no": "report"}'
 exit 0
@@ -142,6 +145,20 @@ def test_a_drill_down_keeps_its_load() -> None:
     assert DrillSettings.read(settings.__dict__) == settings
     with pytest.raises(UsageError, match="with --session nothing is started"):
         DrillSettings(name="postgres", load="tpcc", directory="/s").check()
+
+
+@pytest.mark.parametrize("verb", [record, drill])
+def test_options_that_the_driver_refuses_are_refused_before_the_setup(
+    verb: ModuleType, target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(target.folder)
+    folder = target.descriptor.file.parent
+    words = ["--target", str(folder), "--dir", str(target.folder), "--load", "tpcc", "--rate", "5", "--", "--mix=pay=1"]
+    done = CliRunner().invoke(verb.command, words)
+    assert isinstance(done.exception, UsageError) and str(done.exception) == "--mix pay=1: names another type"
+    assert not (target.folder / "setups").exists()
+    last = (tmp_path / "calls").read_text().splitlines()[-1]
+    assert last.startswith("[run][tpcc]") and last.endswith("[--rate=5.0][--mix=pay=1][--dry-run]")
 
 
 @pytest.mark.parametrize("verb", [record, drill])

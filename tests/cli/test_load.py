@@ -29,7 +29,7 @@ if verb == "list":
     print("noop         nothing\\nycsb         rows by key\\ntpcc         orders")
     sys.exit()
 told = json.loads((here / "told.json").read_text())
-plan = told.get("floor" if rest[0] == "noop" else verb, {{}})
+plan = told.get("dry run" if "--dry-run" in rest else "floor" if rest[0] == "noop" else verb, {{}})
 came = []
 signal.signal(signal.SIGINT, lambda *_: came.append(1))
 for line in plan.get("says", []):
@@ -141,8 +141,9 @@ def test_what_is_asked_for_reaches_the_driver(stage: Stage) -> None:
     done = stage.run("ycsb", *options.split(), *more.split())
     assert done.returncode == 0, done.stderr
     where = "--on=stub --socket=/run/stub --user=u --database=d"
-    listed, setup, floor, run, check = stage.calls()
+    listed, dry_run, setup, floor, run, check = stage.calls()
     assert listed == "list"
+    assert dry_run.replace("/dev/null", run.split("--latencies=")[1].split()[0]) == f"{run} --dry-run"
     assert setup == f"setup ycsb {where} --scale=7 --seed=3"
     assert floor.startswith(f"run noop {where} --latencies=")
     assert floor.endswith("--clients=5 --seconds=2.0 --warmup=0.2 --rate=500.0 --seed=3")
@@ -245,6 +246,13 @@ def test_options_that_do_not_fit_are_one_line(stage: Stage, arguments: list[str]
     one_line(stage.run("ycsb", *arguments), 2, said)
 
 
+def test_options_that_the_driver_refuses_are_refused_before_setup_and_floor(stage: Stage) -> None:
+    said = "vprof-load-driver: --mix get=1: names another type; the types of ycsb are read, update"
+    stage.tell(verbs={"dry run": {"status": 2, "says": [said]}})
+    one_line(stage.run("ycsb", "--mix", "get=1", "--setup"), 2, "the types of ycsb are read, update")
+    assert [call.split()[0] for call in stage.calls()] == ["list", "run"] and stage.calls()[1].endswith("--dry-run")
+
+
 @pytest.mark.parametrize(
     ("plan", "status", "said"),
     [
@@ -293,7 +301,7 @@ def test_a_signal_during_the_floor_ends_it_all(stage: Stage) -> None:
     process.send_signal(signal.SIGINT)
     out, errors = process.communicate(timeout=PATIENCE_SECONDS)
     assert (process.returncode, out, errors.strip()) == (130, "", "vprof: interrupted")
-    assert len(stage.calls()) == 2
+    assert len(stage.calls()) == 3, "the list, the check of the options, the floor"
 
 
 def overlay(stage: Stage, text: str) -> Path:

@@ -30,12 +30,13 @@ RUN = ["run", "noop", *WHERE, "--latencies", "/nowhere/file", "--clients", "1", 
         ([*RUN, "--arrivals", "even"], "--arrivals needs --rate"),
         ([*RUN, "--arrivals", "odd"], "--arrivals odd: must be poisson or even"),
         ([*RUN, "--isolation", "none"], "--isolation none: must be read committed, repeatable read or serializable"),
-        ([*RUN, "--mix", "select_2=1"], "--mix select_2=1: names a type that the workload does not have"),
+        ([*RUN, "--mix", "select_2=1"], "--mix select_2=1: names another type; the types of noop are select_1\n"),
+        (["run", "tpcc", *RUN[2:], "--mix", "pay=1"], "the types of tpcc are new_order, payment, order_status"),
         ([*RUN, "--mix", "select_1"], "--mix select_1: must look like A=45,B=55"),
         ([*RUN, "--mix", "select_1=-1"], "--mix select_1=-1: has a weight that is not"),
         ([*RUN, "--mix", "select_1=0"], "--mix select_1=0: gives no type a weight"),
-        ([*RUN, "--theta", "1"], "--theta: noop has none"),
-        ([*RUN, "--writes", "0.5"], "--writes: noop has none"),
+        ([*RUN, "--theta", "1"], "--theta: noop has none, leave it out"),
+        ([*RUN, "--writes", "0.5"], "--writes: noop has none, leave it out"),
         ([*RUN, "--tires", "1"], "unrecognized option '--tires'"),
         ([*RUN, "more"], "'more' is not an option"),
     ],
@@ -45,6 +46,15 @@ def test_what_is_wrong_is_said_in_one_line(arguments: list[str], said: str, driv
     done = driver.call(*arguments)
     assert done.returncode == 2 and not done.stdout
     assert done.stderr.startswith("vprof-load-driver: ") and said in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_dry_run_checks_options_and_needs_no_server(driver: Driver) -> None:
+    right = driver.call(*RUN, "--dry-run")
+    assert (right.returncode, right.stdout, right.stderr) == (0, "", "")
+    wrong = driver.call(*RUN, "--theta", "1", "--dry-run")
+    assert wrong.returncode == 2 and "--theta: noop has none" in wrong.stderr
+    elsewhere = driver.call("check", "noop", *WHERE, "--dry-run")
+    assert elsewhere.returncode == 2 and "--dry-run goes with run only" in elsewhere.stderr
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["run", "noop", "--help"]])

@@ -19,7 +19,7 @@ int main(int argc, char **argv) {
     case COMMAND_SETUP:
       return options.workload->setup(&options.load) == 0 ? EXIT_OK : EXIT_ERROR;
     case COMMAND_RUN:
-      return run_load(&options);
+      return options.dry_run ? EXIT_OK : run_load(&options);
     case COMMAND_CHECK:
       return check(&options);
     default:

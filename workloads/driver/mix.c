@@ -15,7 +15,7 @@ static const char *parse_weights(double *weights, const struct workload *workloa
   while (*text) {
     const size_t length = strcspn(text, "=,");
     const int type = find_type(workload, text, length);
-    if (type < 0) return "names a type that the workload does not have";
+    if (type < 0) return "names another type";
     if (text[length] != '=') return "must look like A=45,B=55";
     char *end;
     weights[type] = strtod(text + length + 1, &end);

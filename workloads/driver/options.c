@@ -35,7 +35,8 @@ static const char usage[] =
     "  --isolation L     'read committed', 'repeatable read' or 'serializable' (the server's own)\n"
     "  --mix A=45,B=55   weights of the types of transaction (the workload's own)\n"
     "  --tries N         of a transaction that deadlocks or cannot be serialized (10)\n"
-    "  --progress        a line each second to stderr: SECONDS FINISHED FAILED RETRIES BEHIND_MS\n";
+    "  --progress        a line each second to stderr: SECONDS FINISHED FAILED RETRIES BEHIND_MS\n"
+    "  --dry-run         says whether these options fit, and runs nothing\n";
 
 enum {
   OPTION_ON = 256,
@@ -57,6 +58,7 @@ enum {
   OPTION_MIX,
   OPTION_TRIES,
   OPTION_PROGRESS,
+  OPTION_DRY_RUN,
   OPTION_HELP,
 };
 
@@ -80,6 +82,7 @@ static const struct option long_options[] = {
     {"mix", required_argument, NULL, OPTION_MIX},
     {"tries", required_argument, NULL, OPTION_TRIES},
     {"progress", no_argument, NULL, OPTION_PROGRESS},
+    {"dry-run", no_argument, NULL, OPTION_DRY_RUN},
     {"help", no_argument, NULL, OPTION_HELP},
     {NULL, 0, NULL, 0},
 };
@@ -176,6 +179,9 @@ static void parse_run_option(struct driver_options *options, int option) {
     case OPTION_MIX:
       options->load.mix = optarg;
       break;
+    case OPTION_DRY_RUN:
+      options->dry_run = true;
+      break;
     default: /* OPTION_PROGRESS */
       options->progress = true;
   }
@@ -252,9 +258,16 @@ static void check_run(const struct driver_options *options, bool arrivals, bool 
 }
 
 static void check_mix(const struct driver_options *options) {
+  const struct workload *workload = options->workload;
   struct mix mix;
-  const char *wrong = mix_parse(&mix, options->workload, options->load.mix);
-  if (wrong) fail("--mix %s: %s", options->load.mix, wrong);
+  const char *wrong = mix_parse(&mix, workload, options->load.mix);
+  if (!wrong) return;
+  char known[400] = "";
+  for (size_t i = 0; i < workload->type_count; i++) {
+    strcat(known, i ? ", " : "");
+    strcat(known, workload->types[i].name);
+  }
+  fail("--mix %s: %s; the types of %s are %s", options->load.mix, wrong, workload->name, known);
 }
 
 static void parse_options(struct driver_options *options, int argc, char **argv) {
@@ -267,8 +280,10 @@ static void parse_options(struct driver_options *options, int argc, char **argv)
   if (optind < argc) fail("'%s' is not an option, see vprof-load-driver --help", argv[optind]);
   if (!seen[OPTION_ON]) fail("--on is missing: postgres or mysql");
   if (!options->load.server.socket) fail("--socket is missing");
-  if (seen[OPTION_THETA] && options->workload->theta <= 0) fail("--theta: %s has none", options->workload->name);
-  if (seen[OPTION_WRITES] && options->workload->writes <= 0) fail("--writes: %s has none", options->workload->name);
+  if (seen[OPTION_THETA] && options->workload->theta <= 0)
+    fail("--theta: %s has none, leave it out", options->workload->name);
+  if (seen[OPTION_WRITES] && options->workload->writes <= 0)
+    fail("--writes: %s has none, leave it out", options->workload->name);
   if (options->command == COMMAND_RUN) check_run(options, seen[OPTION_ARRIVALS], seen[OPTION_THINK]);
   if (options->command == COMMAND_RUN) check_mix(options);
 }

@@ -20,6 +20,7 @@ struct driver_options {
   double think_ms;
   int tries;
   bool progress;
+  bool dry_run; /* the options are checked, nothing is run */
 };
 
 /* One line to stderr, with the program's name. */

@@ -284,17 +284,17 @@ def _running(
     """The program to drill in, as the settings say."""
     from vprof.drill import run as drill_run
     from vprof.target.chosen_load import ChosenLoad
-    from vprof.target.server import check_server_options
+    from vprof.target.server import LONG_SECONDS, check_server_options
     from vprof.target.target import Target
-    from vprof.workload.driver import check_name
+    from vprof.workload.driver import check_command
 
     traces, load, preload = folder / "drill", settings.program, settings.preload
     target = Target.load(settings.name, folder) if settings.name else None
     check_server_options(settings.server_options, target)
     chosen = ChosenLoad.of(settings.load, settings.scale, settings.rate, settings.clients, target)
     if target and chosen:
-        check_name(chosen.name)
         target = replace(target, chosen_load=chosen)
+        check_command(target.command(LONG_SECONDS, load))
     run = drill_run.TargetRun(target, load, settings.server_options, traces, analysis, preload) if target else None
     if run and settings.rebuild:
         return drill_run.rebuilding(run)

@@ -168,6 +168,7 @@ def command(
         seed=seed,
         floor_seconds=floor_seconds,
     )
+    driver.check_run(workload, asked.where, asked.options())
     progress = LoadProgress()
     if setup:
         _set_up(driver, asked, progress)

@@ -30,7 +30,7 @@ from vprof.target.target import Target
 from vprof.trace.kernel_check import check, render
 from vprof.trace.kernel_sched import kernel_events
 from vprof.trace.unseen_waits import warning
-from vprof.workload.driver import check_name, run_in_log
+from vprof.workload.driver import check_command, run_in_log
 
 _POLL_SECONDS, _LONGEST_POLL_SECONDS = 0.01, 0.05
 _STATS_SECONDS = 0.5
@@ -150,8 +150,8 @@ def command(
     chosen = ChosenLoad.of(load, scale, rate, clients, target)
     if target:
         if chosen:
-            check_name(chosen.name)
             target = replace(target, chosen_load=chosen)
+            check_command(target.command(seconds or _TARGET_SECONDS, arguments))
         target.check(target.units())
         plan = Plan.parse(sites) if sites else Plan.of(target.descriptor.roots)
         if target.descriptor.server:

@@ -6,6 +6,7 @@ It is no part of the terminal's group of processes: a Ctrl-C reaches us, and we 
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -107,6 +108,14 @@ class Driver:
         done = self._done(["list"])
         rows = (line.split(maxsplit=1) for line in done.splitlines() if line.strip())
         return {row[0]: row[1] if len(row) > 1 else "" for row in rows}
+
+    def check_run(self, workload: str, where: Where, options: list[str]) -> None:
+        """Raises UsageError when `run` does not take these options. Runs nothing."""
+        self.check_run_words([workload, *where.options(), f"--latencies={os.devnull}", *options])
+
+    def check_run_words(self, words: list[str]) -> None:
+        """As check_run, of all words that follow `run`."""
+        self._done(["run", *words, "--dry-run"])
 
     def setup(self, workload: str, where: Where, options: list[str], tell: Callable[[str], None]) -> None:
         """Makes its tables and fills them. `tell` gets what the driver says meanwhile."""
@@ -211,6 +220,13 @@ def check_name(workload: str) -> None:
     known = Driver().workloads()
     if workload not in known:
         raise UsageError(f"there is no workload '{workload}': give one of {', '.join(known)}")
+
+
+def check_command(command: list[str]) -> None:
+    """Raises UsageError when a command that runs the driver names a workload or options that it does not know."""
+    _, _, workload, *options = command
+    check_name(workload)
+    Driver().check_run_words([workload, *options])
 
 
 def run_in_log(log: Path) -> Run | None:
