@@ -9,7 +9,7 @@ from vprof.errors import UsageError
 from vprof.installed import target_file, target_names
 from vprof.target import descriptor as descriptors
 from vprof.target.fetch import Fetched
-from vprof.trace.marks import Retry
+from vprof.trace.marks import GIVEN_UP, Retry
 
 GOOD = """
 name = "toy"
@@ -249,6 +249,19 @@ def test_what_clients_repeat_is_for_the_trace_and_not_for_the_rewriter(tmp_path:
     by_thread = descriptors.load(write(tmp_path, GOOD + ABORT + 'retry = "thread"\n'))
     assert by_thread.retry == Retry(1_000_000_000, by_thread=True)
     assert descriptors.load(write(tmp_path, GOOD + ABORT + "retry = false\n")).retry is None
+
+
+def test_of_two_kinds_of_abort_the_rewriter_marks_what_is_not_repeated(tmp_path: Path) -> None:
+    """The trace tells them apart by the type of the end."""
+    given_up = ABORT.replace("txn->id", "txn->left")
+    alone = descriptors.load(write(tmp_path, GOOD + given_up))
+    assert json.loads(alone.rewriter_json())["interval"][1]["event"] == "abort"
+    for no in ("", "retry = false\n"):
+        both = descriptors.load(write(tmp_path, RETRY + given_up + no))
+        assert both.retry == Retry(250_000_000)
+        undone, left = json.loads(both.rewriter_json())["interval"][1:]
+        assert undone == {"event": "abort", "function": "serve", "id": "txn->id"}
+        assert left == {"event": "end", "function": "serve", "id": "txn->left", "type": f'"{GIVEN_UP}"'}
 
 
 def test_of_another_kind_of_interval_nothing_is_repeated(tmp_path: Path) -> None:

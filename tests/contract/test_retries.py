@@ -18,7 +18,7 @@ from vprof.session.plan import Switched
 from vprof.tables.model import Trace
 from vprof.trace.chunks import read_chunks
 from vprof.trace.loading import load_trace
-from vprof.trace.marks import Retry, parse_retry, retry_text
+from vprof.trace.marks import GIVEN_UP, Retry, parse_retry, retry_text
 from vprof.trace.merge import merge
 from vprof.trace.retries import retry_of
 from vprof.variance.analysis import Analysis, AnalysisOptions, analyze
@@ -90,6 +90,27 @@ def test_by_id_the_next_begin_of_the_id_is_the_next_attempt_on_whatever_thread(t
     assert trace.excluded == {}
     labelled = {(int(t), int(i)) for t, i in zip(trace.segments.ts, trace.segments.interval, strict=True) if i == 0}
     assert labelled == {(10, 0), (30, 0), (45, 0)}, "segments of each attempt work for the one interval"
+
+
+GIVEN_UP_LABEL = 5
+
+
+@pytest.mark.parametrize("retry", [BY_ID, BY_THREAD, None])
+def test_what_a_client_gave_up_is_an_abort_without_a_next_attempt(tmp_path: Path, retry: Retry | None) -> None:
+    """Undone by an error, tried again, and then given up on purpose: two attempts at one interval that is left out."""
+    writer = retried(retry)
+    writer.event("label", number=GIVEN_UP_LABEL, text=GIVEN_UP)
+    writer.event("label", number=GIVEN_UP_LABEL + 1, text="pay")
+    thread = writer.thread(1)
+    attempt(thread, 7, 10, 20)
+    thread.begin(7, 30)
+    thread.end(7, 40, label=GIVEN_UP_LABEL)
+    thread.begin(7, 50)
+    thread.end(7, 60, label=GIVEN_UP_LABEL + 1)
+    trace = loaded(writer, tmp_path)
+    assert [(begin, end) for _, begin, end in intervals(trace)] == [(50, 60)]
+    assert [trace.types[number] for number in trace.intervals.type] == ["pay"]
+    assert (attempts(trace), trace.excluded) == ([], {"aborted": 1 if retry else 2})
 
 
 def test_by_thread_the_next_begin_on_the_thread_of_the_abort_is_the_next_attempt(tmp_path: Path) -> None:

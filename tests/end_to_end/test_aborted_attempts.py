@@ -67,6 +67,13 @@ command = "{build}/again"
     for event in ("begin", "end", "abort")
 )
 
+ONE_GIVES_UP = (
+    DESCRIPTOR.removesuffix('id = "txn->id"\n')
+    + 'id = "txn->id == 1 ? 1 : 0"\nretry = true\n'
+    + '[[interval]]\nevent = "abort"\nfunction = "txn_abort"\nid = "txn->id == 1 ? 0 : txn->id"\n'
+)
+"""The first client repeats what is undone, the second gives it up and goes on with something else."""
+
 
 def vprof(cwd: Path, *arguments: object) -> str:
     command = [sys.executable, "-c", "from vprof.cli import main; main()", *map(str, arguments)]
@@ -75,13 +82,15 @@ def vprof(cwd: Path, *arguments: object) -> str:
     return done.stdout
 
 
-def recorded(tmp_path: Path, retry: str, id_: str = BY_CONNECTION, *options: str) -> None:
+def recorded(
+    tmp_path: Path, retry: str, id_: str = BY_CONNECTION, *options: str, descriptor: str = DESCRIPTOR
+) -> None:
     target = tmp_path / "again"
     target.mkdir()
     (target / "again.c").write_text(
         PROGRAM.replace("ID,", f"{id_},").replace("struct txn {", "static long last_id;\nstruct txn {")
     )
-    (target / "target.toml").write_text(DESCRIPTOR + retry)
+    (target / "target.toml").write_text(descriptor + retry)
     vprof(tmp_path, "instrument", "--target", target)
     vprof(tmp_path, "record", "--target", target, "--sites", "serve,apply", "-o", "run.trace", *options)
 
@@ -129,6 +138,13 @@ def test_without_retry_the_report_names_the_mend(tmp_path: Path) -> None:
     assert "`retry = true`" in text
     vprof(tmp_path, "report", "run.trace", "-o", "run.html")
     assert told in (tmp_path / "run.html").read_text()
+
+
+def test_what_one_gives_up_is_joined_to_nothing(tmp_path: Path) -> None:
+    recorded(tmp_path, "", descriptor=ONE_GIVES_UP)
+    said = analyzed(tmp_path)["intervals"]
+    assert said["count"] == TRANSACTIONS
+    assert (said["aborted"]["repeated"], said["excluded"]) == (TRANSACTIONS // 4, {"aborted": TRANSACTIONS // 8 * 3})
 
 
 def test_each_of_the_newest_files_says_it(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def sentences(intervals: dict[str, Any]) -> list[str]:
         found.append(f"{said['repeated']} of {intervals['count']} intervals were tried again: {took}")
     if said["count"] and _is_noticeable(said["count"], said["of"], said["share"]):
         what = f"left out as aborted: {said['count']} of {said['of']} intervals"
-        rest = "their clients did not repeat them in time" if said["joined"] else _MEND
+        rest = "their clients gave them up, or did not repeat them in time" if said["joined"] else _MEND
         found.append(f"{what}, {_part(said['share'])} of the time that all took; {rest}")
     return found
 

@@ -87,7 +87,8 @@ class Descriptor:
             "ignore_for_height": self.ignore_for_height,
         }
         planned = {} if only is None else {"only": sorted(only)}
-        tables = {table: [repeats.without(entry) for entry in rows] for table, rows in self.entries.items()}
+        repeated = self.retry is not None
+        tables = {table: [repeats.for_rewriter(entry, repeated) for entry in rows] for table, rows in self.entries.items()}
         return json.dumps({**tables, **lists, **planned}, indent=1)
 
     @property

@@ -1,6 +1,7 @@
 """What an [[interval]] entry of an abort says of clients that repeat what was aborted: `retry`, `retry_within`.
 
     entries -> Retry (trace/marks.py), which every trace of the target holds
+    an abort without `retry` beside one that has it -> an end of the type GIVEN_UP, by which the analysis knows it
 
 The schema is annotations/README.md.
 """
@@ -11,10 +12,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from vprof.errors import UsageError
-from vprof.trace.marks import Retry
+from vprof.trace.marks import GIVEN_UP, Retry
 
 KEYS = ("retry", "retry_within")
-"""Of an entry. The rewriter does not get them: they change nothing in the program."""
+"""Of an entry. The rewriter does not get them."""
 _BY_THREAD = "thread"
 _USUAL_SECONDS, _MOST_SECONDS = 1.0, 3600.0
 """Clients that repeat a transaction do so at once or after some milliseconds, which grow with each attempt."""
@@ -45,6 +46,9 @@ def _retry(entry: dict[str, Any]) -> Retry:
     return Retry(round(1e9 * entry.get("retry_within", _USUAL_SECONDS)), entry["retry"] == _BY_THREAD)
 
 
-def without(entry: dict[str, Any]) -> dict[str, Any]:
-    """The entry as the rewriter gets it."""
-    return {key: value for key, value in entry.items() if key not in KEYS}
+def for_rewriter(entry: dict[str, Any], repeated: bool) -> dict[str, Any]:
+    """The entry as the rewriter gets it. `repeated`: clients repeat those of the program's aborts that have `retry`."""
+    known = {key: value for key, value in entry.items() if key not in KEYS}
+    if repeated and entry.get("event") == "abort" and not entry.get("retry"):
+        return known | {"event": "end", "type": f'"{GIVEN_UP}"'}
+    return known

@@ -33,6 +33,7 @@ OLDEST_NS = 3600 * 10**9
 class Instances:
     """One row per begin record, sorted by (id, begin). `end_thread` is NONE where no end was found.
 
+    `given_up`: of those that were aborted, which clients do not repeat for sure.
     `created`: when the request was made that is taken up at `begin`, or `begin` where the program told no time that can
     be believed; `not_believed` counts those it told in vain, by what is wrong with them.
     """
@@ -45,6 +46,7 @@ class Instances:
     end_thread: Int32
     end: Int64
     aborted: Bool
+    given_up: Bool
     ends_without_begin: int
     not_believed: dict[str, int]
 
@@ -81,8 +83,9 @@ class Labels:
         return Labels(self.thread, self.t, np.r_[number, NONE][self.instance])
 
 
-def pair(records: Records) -> Instances:
-    """Begin records and the first end of each, on whatever thread. A type given at the end counts."""
+def pair(records: Records, given_up: int | None = None) -> Instances:
+    """Begin records and the first end of each, on whatever thread. A type given at the end counts, but the number
+    `given_up`, if there is one, is no type: that end is an abort (TRACE_FORMAT.md section 2.8)."""
     begins = records.rows(INTERVAL_BEGIN)
     begins = begins[np.lexsort((records.t[begins], records.word[begins]))]
     ids, begin = records.word[begins], records.t[begins]
@@ -97,6 +100,8 @@ def pair(records: Records) -> Instances:
     has_end = end_row >= 0
     end_aux = np.where(has_end, records.aux[end_row], 0)
     end_type = end_aux >> 1
+    is_given_up = end_type == given_up if given_up else np.zeros(len(begins), np.bool_)
+    end_type = np.where(is_given_up, 0, end_type)
     created, not_believed = _created(records, begins)
     return Instances(
         id=ids,
@@ -106,7 +111,8 @@ def pair(records: Records) -> Instances:
         begin=begin,
         end_thread=np.where(has_end, records.thread[end_row], NONE).astype(np.int32),
         end=np.where(has_end, records.t[end_row], begin),
-        aborted=(end_aux & ABORTED) != 0,
+        aborted=((end_aux & ABORTED) != 0) | is_given_up,
+        given_up=is_given_up,
         ends_without_begin=len(ends) - len(instance),
         not_believed=not_believed,
     )

@@ -11,6 +11,9 @@ SLICE_ON, SLICE_OFF, SLICE_END = "slice on", "slice off", "slice end"
 switched."""
 SLICES = (SLICE_ON, SLICE_OFF, SLICE_END)
 
+GIVEN_UP = "[given up]"
+"""The type of an end that stands for an abort that clients do not repeat, in traces with a mark of `Retry`."""
+
 _RETRY = re.compile(r"retry by (id|thread) within ([0-9]{1,15}) ns")
 
 

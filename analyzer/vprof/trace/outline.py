@@ -25,6 +25,7 @@ from vprof.trace.edges import Handovers, handovers
 from vprof.trace.epochs import Epoch, choose, holds, read_epochs, sites_on, spoiled_times
 from vprof.trace.intervals import Instances, Labels, Selection
 from vprof.trace.lives import Lives
+from vprof.trace.marks import GIVEN_UP
 from vprof.trace.retries import join, retry_of
 from vprof.trace.root import choose as choose_calls
 from vprof.trace.root import label
@@ -103,7 +104,8 @@ class Outline:
     def of(cls, scanned: Scanned) -> Outline:
         """The outline whose intervals are those that the program annotated."""
         file, clock, records, epochs = scanned.file, scanned.clock, scanned.scan.records, scanned.epochs
-        instances = semantic.pair(records)
+        texts = _labels(file)
+        instances = semantic.pair(records, next((number for number, text in texts.items() if text == GIVEN_UP), None))
         if clock.remark:  # what is known in ns cannot be taken from these times
             instances = replace(instances, created=instances.begin)
         labels, foreign = semantic.label(records, instances)
@@ -134,7 +136,7 @@ class Outline:
             slices=_slices(spans, instances, instances.finished & ~touched),
             spoiled=[*loss.spoiled_times(lost, visited), *spoiled_times(epochs, chosen)],
             not_believed=instances.not_believed,
-            types=_types(file, selection),
+            types=_types(texts, selection),
         )
 
     def with_calls(self, root: str, calls: Int64) -> Outline:
@@ -220,8 +222,11 @@ def _lives(scanned: Scanned) -> Lives:
     return lives
 
 
-def _types(file: TraceFile, selection: Selection) -> list[str]:
+def _labels(file: TraceFile) -> dict[int, str]:
+    return {int(event["number"]): str(event["text"]) for event in file.of("label")}
+
+
+def _types(texts: dict[int, str], selection: Selection) -> list[str]:
     """Labels by number; "" for none and for labels the file does not hold."""
-    texts = {int(event["number"]): str(event["text"]) for event in file.of("label")}
     size = max([*texts, int(selection.intervals.type.max(initial=0))], default=0) + 1
     return [texts.get(number, "") for number in range(size)]

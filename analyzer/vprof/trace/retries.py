@@ -4,7 +4,8 @@
 
 An instance that was aborted is followed by the next one of the same connection, if that begins soon enough. Which is
 the connection's, the program's descriptor tells: the next of the same id, or the next that begins on the thread on
-which the aborted one ended. The descriptor's setting reaches the analysis as a mark in the trace (marks.py).
+which the aborted one ended. What the client gave up on purpose is followed by none. The descriptor's setting reaches
+the analysis as a mark in the trace (marks.py).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from vprof.tables.columns import i32, i64
-from vprof.tables.model import NONE, Attempts, Int32, Int64
+from vprof.tables.model import NONE, Attempts, Bool, Int32, Int64
 from vprof.trace.intervals import Instances
 from vprof.trace.marks import Retry, parse_retry
 
@@ -61,7 +62,8 @@ def join(instances: Instances, retry: Retry | None) -> Joined:
     rows = np.arange(len(instances.id))
     if retry is None:
         return Joined(instances, rows, instances, rows[:0], rows[:0])
-    before, after = _next_on_thread(instances) if retry.by_thread else _next_of_id(instances)
+    repeated = instances.aborted & ~instances.given_up
+    before, after = _next_on_thread(instances, repeated) if retry.by_thread else _next_of_id(instances, repeated)
     soon = instances.begin[after] - instances.end[before] <= retry.within_ns
     before, after = before[soon], after[soon]
     following = np.full(len(rows), NONE, np.int64)
@@ -86,20 +88,21 @@ def join(instances: Instances, retry: Retry | None) -> Joined:
         end_thread=instances.end_thread[last],
         end=instances.end[last],
         aborted=instances.aborted[last],
+        given_up=instances.given_up[last],
     )
     return Joined(joined, number, instances, before, after)
 
 
-def _next_of_id(instances: Instances) -> tuple[Int64, Int64]:
-    """Aborted instances, and the next one of the same id: they are sorted by it."""
-    before = np.flatnonzero(instances.aborted[:-1] & (instances.id[1:] == instances.id[:-1]))
+def _next_of_id(instances: Instances, repeated: Bool) -> tuple[Int64, Int64]:
+    """Instances that may be repeated, and the next one of the same id: they are sorted by it."""
+    before = np.flatnonzero(repeated[:-1] & (instances.id[1:] == instances.id[:-1]))
     return before, before + 1
 
 
-def _next_on_thread(instances: Instances) -> tuple[Int64, Int64]:
-    """Aborted instances, and the next one that begins on the thread on which they ended. Of several that one follows,
-    the one that ended last."""
-    aborted = np.flatnonzero(instances.aborted)
+def _next_on_thread(instances: Instances, repeated: Bool) -> tuple[Int64, Int64]:
+    """Instances that may be repeated, and the next one that begins on the thread on which they ended. Of several that
+    one follows, the one that ended last."""
+    aborted = np.flatnonzero(repeated)
     aborted = aborted[np.argsort(instances.end[aborted], kind="stable")]
     after = np.full(len(aborted), NONE, np.int64)
     for thread in np.unique(instances.end_thread[aborted]):
