@@ -41,8 +41,13 @@ def _data(folder: str) -> Path:
     return checkout if checkout.is_dir() else Path(sys.prefix) / "share" / "vprof" / folder
 
 
+def annotations_folder() -> Path:
+    """The folder of what descriptors share."""
+    return _data("annotations")
+
+
 def annotation_file(name: str) -> Path:
-    return _data("annotations") / f"{name}.toml"
+    return annotations_folder() / f"{name}.toml"
 
 
 def target_names() -> list[str]:

@@ -82,9 +82,7 @@ def vprof(cwd: Path, *arguments: object) -> str:
     return done.stdout
 
 
-def recorded(
-    tmp_path: Path, retry: str, id_: str = BY_CONNECTION, *options: str, descriptor: str = DESCRIPTOR
-) -> None:
+def recorded(tmp_path: Path, retry: str, id_: str = BY_CONNECTION, *options: str, descriptor: str = DESCRIPTOR) -> None:
     target = tmp_path / "again"
     target.mkdir()
     (target / "again.c").write_text(

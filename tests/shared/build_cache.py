@@ -4,7 +4,7 @@
     descriptor, its source, prefix/bin/vprof-cc -> CACHE/TARGET-KEY/.vprof   by `vprof instrument`
 
 The key covers what determines the build: the rewriter and what it compiles and links in, the descriptor and the folders
-beside it, the compiler.
+beside it, the headers of annotations/ that it includes, the compiler.
 What is copied into `prefix` each time is not in it: the runtime library, which a kept build links dynamically from
 there, the collector, the calibration, the load driver. So the runtime that is tested is the installed one. A build
 without its stamp is made afresh; `CACHE/TARGET.lock` is held from then to the end of the tests, for one run replaces
@@ -27,6 +27,7 @@ from pathlib import Path
 
 from patience import PATIENCE_SECONDS
 
+from vprof.installed import annotations_folder
 from vprof.target.target import Target
 
 KEPT = 2
@@ -114,7 +115,8 @@ def _key(target: Target, tools: Path) -> str:
     descriptor = target.descriptor
     texts = [descriptor.rewriter_json(), json.dumps(descriptor.source), json.dumps(descriptor.build)]
     digest = hashlib.sha256(version + "\0".join(texts).encode())
-    for file in _sources(descriptor.file.parent):
+    shared = sorted(annotations_folder().glob("*.h")) if "{annotations}" in texts[2] else []
+    for file in [*shared, *_sources(descriptor.file.parent)]:
         digest.update(file.name.encode() + hashlib.sha256(file.read_bytes()).digest())
     for file in _tool_files(tools):
         if file.name not in _NOT_IN_THE_BUILD:

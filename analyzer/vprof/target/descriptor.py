@@ -88,7 +88,9 @@ class Descriptor:
         }
         planned = {} if only is None else {"only": sorted(only)}
         repeated = self.retry is not None
-        tables = {table: [repeats.for_rewriter(entry, repeated) for entry in rows] for table, rows in self.entries.items()}
+        tables = {
+            table: [repeats.for_rewriter(entry, repeated) for entry in rows] for table, rows in self.entries.items()
+        }
         return json.dumps({**tables, **lists, **planned}, indent=1)
 
     @property

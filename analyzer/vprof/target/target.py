@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from vprof.errors import UsageError, VprofError
-from vprof.installed import LOAD_DRIVER, compiling_tools, native, target_file, target_names
+from vprof.installed import LOAD_DRIVER, annotations_folder, compiling_tools, native, target_file, target_names
 from vprof.program.metadata import Function, Unit, linked_by_wrapper, read_program
 from vprof.target import descriptor as descriptors
 from vprof.target.build_choices import BuildChoices
@@ -243,6 +243,7 @@ class Target:
         """The words of a step or command, its {placeholders} replaced. Raises UsageError for an unknown one."""
         values = {
             "target": str(self.descriptor.file.resolve().parent),
+            "annotations": str(annotations_folder()),
             "source": str(self.source_dir) if self.descriptor.source else "",
             "build": str(self.build_dir),
             "install": str(self.folder / "install"),
