@@ -73,6 +73,14 @@ def test_the_curves_end_at_their_slowest(opened: Browser) -> None:
     assert {"50 %", "90 %", "99 %", "99.9 %"} <= {*ticks}
 
 
+def test_the_slowest_are_drawn_whole(opened: Browser) -> None:
+    """With room for half the width of a line or a dot."""
+    of = "[...document.querySelectorAll('#timeline .band, #timeline .dots path, #curves .curve')]"
+    highest = opened.run(f"Math.min(...{of}.filter((path) => path.getAttribute('d')).map((path) => path.getBBox().y))")
+    top = opened.run("Number(document.querySelector('#curves .rule').getAttribute('y1'))")
+    assert highest > top + 2
+
+
 def test_the_pointer_explains_both_charts(opened: Browser) -> None:
     for chart, words in (("#timeline", ("transactions", "pause", "pauses.csv: gc")), ("#curves", ("all", "payment"))):
         place = opened.one(f"{chart} svg")

@@ -4,13 +4,18 @@
 const LANE = 8; // height of the strip of a source of pauses
 const BANDS = [["p50", "p50_ns"], ["p99", "p99_ns"], ["max", "max_ns"]];
 
+// So that neither the slowest nor the fastest is cut by the chart's edge.
+function withRoom([low, high]) {
+  const room = Math.max(1.1, (high / low) ** 0.04);
+  return [low / room, high * room];
+}
+
 function drawLoadTimeline(element, width) {
   const { bands, points: p, spans, seconds } = data;
   const floor = CHART_HEIGHT - MARGIN.bottom - spans.length * LANE;
   const values = [...p.latency_ns, ...BANDS.flatMap(([, key]) => bands[key])].filter((ns) => ns !== null).map((ns) => Math.max(1, ns));
-  const [low, high] = d3.extent(values);
   const x = d3.scaleLinear([0, seconds], [MARGIN.left, width - MARGIN.right]);
-  const y = d3.scaleLog(low === high ? [low * 0.9, high * 1.1] : [low, high], [floor, MARGIN.top - 20]).clamp(true);
+  const y = d3.scaleLog(withRoom(d3.extent(values)), [floor, MARGIN.top - 20]).clamp(true);
   const svg = frame(element, width, "Latency of transactions over the time of the run");
   axes(
     svg, width,
@@ -76,7 +81,7 @@ function drawCurves(element, width) {
   const high = d3.max(all, ([, ns]) => ns);
   const low = Math.min(high / 2, d3.min(all.filter(([odds]) => odds >= 1.5), ([, ns]) => ns) ?? 1); // what a few were faster than is below
   const x = d3.scaleLog([1, most], [MARGIN.left, width - MARGIN.right]);
-  const y = d3.scaleLog([low, high], [floor, MARGIN.top - 20]).clamp(true);
+  const y = d3.scaleLog([low, withRoom([low, high])[1]], [floor, MARGIN.top - 20]).clamp(true);
   const svg = frame(element, width, "Percentiles of latency");
   const marks = [1, 2, ...d3.range(1, 10).map((power) => 10 ** power)].filter((odds) => odds <= most);
   svg.append("g").selectAll("line").data(marks).join("line").attr("class", "rule").attr("x1", x).attr("x2", x).attr("y1", MARGIN.top - 20).attr("y2", floor);
