@@ -1,4 +1,4 @@
 """One file per verb; each defines a click command named `command`.
 
-Imports: compare, drill, export, path, program, report, session, tables, target, trace, variance, whatif, workload.
+Imports: compare, drill, export, path, program, report, scheduling, session, tables, target, trace, variance, whatif, workload.
 """

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from vprof.errors import UsageError, VprofError
+from vprof.lock_options import LockWishes, lock_options
 from vprof.options import root_option
 from vprof.terminal import write_report
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @click.command(name="whatif")
-@click.argument("traces", nargs=-1, required=True, metavar="TRACE...", type=click.Path(path_type=Path))
+@click.argument("traces", nargs=-1, metavar="[TRACE]...", type=click.Path(path_type=Path))
 @click.option(
     "--change",
     "texts",
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 )
 @click.option("-o", "--output", metavar="OUT", type=click.Path(path_type=Path), help="Write the report to a file.")
 @click.option("--force", is_flag=True, help="Predict even if more than 10 % of the intervals were lost.")
+@lock_options
 def command(
     traces: tuple[Path, ...],
     texts: tuple[str, ...],
@@ -65,6 +67,7 @@ def command(
     fmt: str,
     output: Path | None,
     force: bool,
+    wishes: LockWishes,
 ) -> None:
     """Predict what a change would gain, before anybody makes it.
 
@@ -76,12 +79,18 @@ def command(
     Nodes that can be changed are [preempted], [fault], [disk], [off cpu], [sleep], [memory], [idle], [sched],
     [unknown] and [gap].
 
+    With --locks, vprof replays logical locks by other policies, which decide who gets a lock that comes free: fcfs,
+    fifo, rs, vats, vats-theory, ldsf, bldsf, hldsf, mlf, mblf, ddf. Transactions come from a script, or are generated;
+    figures have intervals over several seeds. docs/lock-scheduling.md says when each policy helps.
+
     \b
     Examples:
       vprof whatif run.trace --change fdatasync=0 --change lru_evict_scan=constant
       vprof whatif run.trace --change '[disk]=0.5'
       vprof whatif run.trace --rank
       vprof whatif run.trace --change parse=-200us --format json --intervals
+      vprof whatif --locks fcfs,vats,bldsf --script transactions.json --clients 32
+      vprof whatif --locks fifo,ldsf --generate zipf --theta 0.9 --writes 0.6 --rate 5000
     """
     from vprof.report import whatif as report
     from vprof.trace.sources import open_sources
@@ -89,6 +98,11 @@ def command(
     from vprof.whatif.changes import parse_all
     from vprof.whatif.prediction import rank
 
+    if wishes.given():
+        _locks(traces, root, wishes, fmt, output)
+        return
+    if not traces:
+        raise UsageError("nothing to replay: give a trace, or --locks with --script or --generate")
     _check(texts, ranks, intervals, fmt)
     changes = parse_all(texts)
     options = AnalysisOptions(k=k, min_share=min_share, force=force)
@@ -107,6 +121,31 @@ def command(
         report.print_prediction(prediction)
     else:
         write_report(report.render(prediction), output)
+
+
+def _locks(traces: tuple[Path, ...], root: str | None, wishes: LockWishes, fmt: str, output: Path | None) -> None:
+    """Raises UsageError if there is nothing to replay by a policy."""
+    from vprof.report import locks as report
+    from vprof.scheduling.asked import answer
+    from vprof.trace.sources import open_sources
+
+    if wishes.locks is None:
+        raise UsageError(f"{wishes.given()[0]} is for --locks: give the policies, too")
+    if traces:
+        open_sources(traces, root)
+        raise UsageError(
+            f"{traces[0]}: this trace has no lock events, and vprof cannot record them yet: describe the transactions in"
+            " a file (--script), or make some (--generate zipf)"
+        )
+    if not wishes.script and not wishes.generate:
+        raise UsageError("no transactions to replay: give --script FILE, or --generate zipf")
+    found = answer(wishes)
+    if fmt == "json":
+        write_report(report.render_json(found), output)
+    elif output is None:
+        report.print_answer(found)
+    else:
+        write_report(report.render(found), output)
 
 
 def _check(texts: tuple[str, ...], ranks: bool, intervals: bool, fmt: str) -> None:
