@@ -57,9 +57,7 @@ _OPTIONS = (
     ),
     click.option("--generate", type=click.Choice(("zipf",)), help="With --locks: make the transactions."),
     click.option("--clients", type=click.IntRange(1, 10**6), help="A closed loop.  [default with --generate: 100]"),
-    click.option(
-        "--rate", type=click.FloatRange(1e-9, 1e12), help="An open loop: transactions a second, by chance."
-    ),
+    click.option("--rate", type=click.FloatRange(1e-9, 1e12), help="An open loop: transactions a second, by chance."),
     click.option("--theta", type=click.FloatRange(0, 10), help="Zipf's exponent.  [default: 0.8]"),
     click.option("--writes", type=click.FloatRange(0, 1), help="Part of exclusive locks.  [default: 0.6]"),
     click.option("--records", type=click.IntRange(1, 10**7), help="How many may be locked.  [default: 20000]"),

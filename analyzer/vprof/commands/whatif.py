@@ -134,8 +134,8 @@ def _locks(traces: tuple[Path, ...], root: str | None, wishes: LockWishes, fmt: 
     if traces:
         open_sources(traces, root)
         raise UsageError(
-            f"{traces[0]}: this trace has no lock events, and vprof cannot record them yet: describe the transactions in"
-            " a file (--script), or make some (--generate zipf)"
+            f"{traces[0]}: this trace has no lock events, and vprof cannot record them yet: describe the transactions"
+            " in a file (--script), or make some (--generate zipf)"
         )
     if not wishes.script and not wishes.generate:
         raise UsageError("no transactions to replay: give --script FILE, or --generate zipf")

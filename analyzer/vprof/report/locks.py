@@ -90,7 +90,9 @@ def remarks(answer: Answer) -> list[str]:
     found = answer.comparison
     said = []
     if not found.waits:
-        said.append(f"no transaction waited for a lock with {found.base}: where nothing is contended all policies are one")
+        said.append(
+            f"no transaction waited for a lock with {found.base}: where nothing is contended all policies are one"
+        )
     if found.seeds > 1 and not any(value.ci95 for one in found.outcomes for value in one.figures.values()):
         said.append("all runs of a policy gave the same, since nothing in them is left to chance: no intervals")
     if answer.rate is not None:
@@ -100,9 +102,8 @@ def remarks(answer: Answer) -> list[str]:
     if found.calibration:
         ratio = found.calibration.variance_ratio
         variance = "" if ratio is None else f", variance {ratio:.3f}"
-        said.append(
-            f"{found.calibration.policy} replayed, by what was measured: mean {found.calibration.mean_ratio:.3f}{variance}"
-        )
+        mean = f"mean {found.calibration.mean_ratio:.3f}"
+        said.append(f"{found.calibration.policy} replayed, by what was measured: {mean}{variance}")
     return said
 
 

@@ -44,7 +44,9 @@ def answer(wishes: LockWishes) -> Answer:
     if wishes.generate:
         wanted = _zipf(wishes)
         clients = wishes.clients or (None if wishes.rate else _CLIENTS)
-        found = compare(lambda seed: zipf(wanted, seed, clients, wishes.rate), _with_base(policies, None), seeds, options)
+        found = compare(
+            lambda seed: zipf(wanted, seed, clients, wishes.rate), _with_base(policies, None), seeds, options
+        )
         what = f"zipf: {wanted.records} records, {wanted.statements} statements, theta {wanted.theta:g}"
         return Answer(found, f"{what}, {wanted.writes:.0%} writes".replace("%", " %"), clients, wishes.rate, options)
     assert wishes.script

@@ -30,7 +30,7 @@ TOLERANCE = 0.10
 LEVEL = 0.95
 
 MODEL = (
-    "strict two-phase locking, a CPU for each transaction, an undone one begins again at once, and decisions take no time"
+    "strict two-phase locking, a CPU for each transaction, an undone one begins again at once, decisions take no time"
 )
 
 
@@ -108,8 +108,8 @@ def calibrate(script: Script, options: Options | None = None) -> Calibration | N
     name = max(off, key=lambda name: abs(off[name]))
     if abs(off[name]) > TOLERANCE:
         raise VprofError(
-            f"the replay with {traced.policy}, by which the script was measured, has a {name} {_percent(off[name])} than"
-            f" measured, more than {TOLERANCE:.0%} off: what other policies would do cannot be told from this script"
+            f"the replay with {traced.policy}, by which the script was measured, has a {name} {_percent(off[name])}"
+            f" than measured, more than {100 * TOLERANCE:.0f} % off: what other policies would do cannot be told from this script"
         )
     ratio = found["variance"] / traced.variance_ns2 if traced.variance_ns2 else None
     return Calibration(traced.policy, found["mean"] / traced.mean_ns if traced.mean_ns else 1.0, ratio)

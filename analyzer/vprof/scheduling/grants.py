@@ -1,6 +1,6 @@
 """The policies once more, compiled: policies.py is the plain form, and says what each does and where it is from.
 
-    waiters of an object that is free -> C_WAITER, in order of arrival -> C_PICKED, in the order in which they are taken
+waiters of an object that is free -> C_WAITER, in order of arrival -> C_PICKED, in the order in which they are taken
 """
 
 from __future__ import annotations
@@ -213,7 +213,7 @@ def _best_exclusive(state: State, rules: Rules, waiters: int) -> tuple[int, floa
     for k in range(waiters):
         entry = state.scratch[C_WAITER, k]
         if state.entry[entry, E_MODE] == EXCLUSIVE:
-            value = np.float64(state.scratch[C_KEY, k])
+            value = float(state.scratch[C_KEY, k])
             if rules.policy == _HLDSF:
                 value = _speed(value, state.slot[state.entry[entry, E_SLOT], S_LEFT])
             if best == NONE or value > most:
@@ -247,7 +247,7 @@ def _speed_of_shared(state: State, waiters: int) -> float:
         if state.entry[entry, E_MODE] != EXCLUSIVE:
             total += state.scratch[C_KEY, k]
             longest = max(longest, state.slot[state.entry[entry, E_SLOT], S_LEFT])
-    return _speed(np.float64(total), longest)
+    return _speed(float(total), longest)
 
 
 @loop

@@ -15,8 +15,6 @@ decisions. Events of one time happen in the order in which they were put in; tra
 
 from __future__ import annotations
 
-import numpy as np
-
 from vprof.scheduling.deadlocks import youngest_in_circle
 from vprof.scheduling.grants import pick
 from vprof.scheduling.script import EXCLUSIVE
@@ -266,8 +264,8 @@ def _is_ahead(state: State, entry: int) -> bool:
 
 @loop
 def _undo_circles(rows: Rows, rules: Rules, state: State, slot: int) -> None:
-    """Undoes transactions until the one that has begun to wait closes no circle; then what they held is handed over, and
-    they begin again."""
+    """Undoes transactions until the one that has begun to wait closes no circle; then what they held is handed over,
+    and they begin again."""
     victims, count = state.scratch[C_VICTIM], 0
     while state.slot[slot, S_WAITS] != NONE:
         victim = youngest_in_circle(state, slot)

@@ -147,8 +147,8 @@ class Bldsf(_BySize):
     q; where these are equal, the batch. Thesis section 4.4.2. O(n G + s log s).
 
     As there in practice (section 4.5) the batch is the first k of the shared ones sorted by g. Their union counts as
-    the sum, or exactly (`union`); the best of all batches, which no sorting finds, is NP-hard to find (maximum coverage).
-    Of equal q the smallest batch. `delay` is f: f(1) = 1, increasing, f(k) <= k (section 4.4.1)."""
+    the sum, or exactly (`union`). The best of all batches is NP-hard to find (maximum coverage). Of equal q the smallest
+    batch. `delay` is f: f(1) = 1, increasing, f(k) <= k (section 4.4.1)."""
 
     name = "bldsf"
 
@@ -171,8 +171,8 @@ class Bldsf(_BySize):
 
 
 class Hldsf(_BySize):
-    """As LDSF by g / expected remaining time; for the shared ones the sum of their g by the greatest expectation. Thesis
-    section 4.7.2, where no stable gain was found. O(n G)."""
+    """As LDSF by g / expected remaining time; for the shared ones the sum of their g by the greatest expectation.
+    Thesis section 4.7.2, where no stable gain was found. O(n G)."""
 
     name = "hldsf"
 
@@ -258,8 +258,8 @@ def choose(
     """The transactions that are granted an object that has come free.
 
     `queue`: (transaction, "S" or "X", when it arrived, its age since its birth); of those behind a starvation barrier
-    it has none. `waits` {transaction: {object}} and `holds` {object: {transaction}} are the rest of the lock table; what
-    they say of the free object itself does not matter. `expected_remaining`: for `hldsf`; whoever is not in it counts
+    it has none. `waits` {transaction: {object}} and `holds` {object: {transaction}} are the rest of the lock table;
+    what they say of the free object itself does not matter. `expected_remaining`: for `hldsf`; whoever is not in it counts
     as the mean of the others, and without it all are equal.
 
     Raises UsageError for an unknown policy, and for a mode that is none.

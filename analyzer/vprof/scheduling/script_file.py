@@ -4,7 +4,8 @@
      "clients": 8}
 
 Times are whole ns. `clients`: so many begin at once, and where one ends, the next of the list begins. `rate`: so many a
-second arrive, by chance. Neither: each begins when it was `born`. `traced`, if measured: {policy, mean_ns, variance_ns2}.
+second arrive, by chance. Neither: each begins when it was `born`. `traced`, if measured: {policy,
+mean_ns, variance_ns2}.
 """
 
 from __future__ import annotations
@@ -116,4 +117,3 @@ def _traced(found: dict[str, Any] | None) -> Traced | None:
     if not found:
         return None
     return Traced(policy_named(found["policy"]).name, float(found["mean_ns"]), float(found["variance_ns2"]))
-

@@ -1,6 +1,6 @@
 """Runs a script with a policy: what the compiled replay (machine.py) takes and gives.
 
-    Script + Policy + seed  ->  Run: when each transaction began and ended, deadlocks, restarts, waits
+Script + Policy + seed  ->  Run: when each transaction began and ended, deadlocks, restarts, waits
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _FIRST_SLOTS = 64
 
 @dataclass(frozen=True)
 class Options:
-    """`sizes`: exact or effective; `union` and `delay` of bldsf; `barrier`: for the policies that may let a request wait
-    for ever; `servers`: of objects by name with more than one."""
+    """`sizes`: exact or effective; `union` and `delay` of bldsf; `barrier`: for the policies that may let a request
+    wait for ever; `servers`: of objects by name with more than one."""
 
     sizes: str = "exact"
     union: str = "sum"
@@ -84,9 +84,7 @@ def run(script: Script, policy: str, options: Options | None = None, seed: int =
     while not go(rows, rules, state):
         state, rules = _roomier(state, rules, options)
     number = state.number
-    return Run(
-        order, rows.born, rows.ended, int(number[N_DEADLOCKS]), int(number[N_RESTARTS]), int(number[N_WAITS])
-    )
+    return Run(order, rows.born, rows.ended, int(number[N_DEADLOCKS]), int(number[N_RESTARTS]), int(number[N_WAITS]))
 
 
 def _births(script: Script, rng: np.random.Generator) -> Int64:
