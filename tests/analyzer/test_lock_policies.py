@@ -233,7 +233,7 @@ def test_vats_has_the_least_norm_of_all_orders(born: list[tuple[int, int]], take
         return txn  # type: ignore[no-any-return]
 
     def by(order: tuple[int, ...]) -> float:
-        """Whoever has the lowest rank of those that wait is next: so each order occurs that leaves the lock never idle."""
+        """Whoever has the lowest rank of those that wait is next: so each order occurs that never idles."""
         return norm(lambda waiting, _: min(waiting, key=lambda one: order[one[0]])[0])
 
     assert norm(vats) <= min(map(by, permutations(range(len(menu)))))

@@ -92,9 +92,9 @@ def latencies(transactions: list[list[list[Any]]], policy: str = "fcfs", **more:
 
 
 def test_all_is_released_at_the_end() -> None:
-    """The second waits for the first one's end at 30, not for its work with the lock; then it works for 5."""
+    """The second waits from 12 for the first one's end at 30, not for its work with the lock; then it works for 5."""
     first = [["work", 10], ["lock", "a", "X"], ["work", 10], ["lock", "b", "X"], ["work", 10]]
-    assert latencies([first, [["lock", "a", "S"], ["work", 5]]]) == [30, 34]
+    assert latencies([first, [["work", 11], ["lock", "a", "S"], ["work", 5]]]) == [30, 34]
 
 
 def test_whoever_shares_does_not_pass_whoever_waits() -> None:

@@ -17,7 +17,7 @@ from test_explain import serving_trace
 
 from vprof.commands.analyze import command
 from vprof.commands.whatif import command as command_whatif
-from vprof.report import explain, load, path, whatif
+from vprof.report import explain, load, locks, path, whatif
 from vprof.report import json as report
 from vprof.trace.json_trace import trace_from_dict
 from vprof.variance.analysis import AnalysisOptions, analyze
@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 CASES = sorted((ROOT / "tests" / "cases").glob("*.json"))
 SCHEMAS = {
     name: name.replace("/", "-") + ".json"
-    for name in (report.SCHEMA, explain.SCHEMA, path.SCHEMA, load.SCHEMA, whatif.SCHEMA)
+    for name in (report.SCHEMA, explain.SCHEMA, path.SCHEMA, load.SCHEMA, whatif.SCHEMA, locks.SCHEMA)
 }
 HANDOFF = next(case for case in CASES if case.stem == "02_lock_handoff")
 
@@ -82,6 +82,18 @@ def test_roots_several_traces_and_explanations() -> None:
 @pytest.mark.parametrize("options", [[], ["--open", "--no-factors"]], ids=" ".join)
 def test_what_would_be_gained_in_the_worked_cases(case: Path, options: list[str]) -> None:
     run(case, "--intervals", *options, verb=command_whatif)
+
+
+@pytest.mark.parametrize("load", [["--clients", 9], ["--rate", 3000]], ids=["closed", "open"])
+def test_policies_of_locks(load: list[object], tmp_path: Path) -> None:
+    made = ["--generate", "zipf", "--transactions", 200, "--records", 20]
+    run("--locks", "vats,ldsf", *made, *load, "--seeds", 2, verb=command_whatif)
+    transactions = [{"id": k, "steps": [["lock", "a", "X"], ["work", 9]]} for k in range(9)]
+    traced = {"policy": "fifo", "mean_ns": 45, "variance_ns2": 540}
+    path = tmp_path / "script.json"
+    path.write_text(json.dumps({"transactions": transactions, "clients": 9, "traced": traced}))
+    found = run("--locks", "vats", "--script", path, "--servers", "a=1", verb=command_whatif)
+    assert found["calibration"]["mean_ratio"] == found["calibration"]["variance_ratio"] == 1
 
 
 def test_what_was_tried() -> None:

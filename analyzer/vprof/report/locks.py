@@ -58,23 +58,19 @@ def sentence(found: Comparison) -> str:
         own = found.outcomes[0].figures
         told = ", ".join(f"{name} {_value(name, own[name].value)}" for name in _TOLD)
         return f"{found.base}: {told}"
-    gains = []
+    gains: list[str] = []
+    named = ""
     for name in _TOLD:
         best = min(found.outcomes[1:], key=lambda one: one.ratios[name].value or 1.0)
         ratio = best.ratios[name]
         if ratio.value is not None and ratio.value < 1 - _SAME and (ratio.ci95 is None or ratio.ci95[1] < 1):
-            gains.append(f"{best.policy} {percent(1 - ratio.value)} less {name}{_between(ratio)}")
+            who = "" if best.policy == named else f"{best.policy} has "
+            gains.append(f"{who}{percent(1 - ratio.value)} less {name}")
+            named = best.policy
     if not gains:
         others = ", ".join(one.policy for one in found.outcomes[1:])
         return f"Beside {found.base}, no gain of {others} is found in variance, p99 or mean"
-    return f"Beside {found.base}, most is gained by {'; '.join(gains)}"
-
-
-def _between(ratio: Value) -> str:
-    if not ratio.ci95:
-        return ""
-    low, high = (100 * (1 - bound) for bound in reversed(ratio.ci95))
-    return f" ({low:.1f} to {high:.1f})"
+    return f"Beside {found.base}, {', '.join(gains)}"
 
 
 def _load(answer: Answer) -> str:

@@ -109,7 +109,7 @@ def calibrate(script: Script, options: Options | None = None) -> Calibration | N
     if abs(off[name]) > TOLERANCE:
         raise VprofError(
             f"the replay with {traced.policy}, by which the script was measured, has a {name} {_percent(off[name])}"
-            f" than measured, more than {100 * TOLERANCE:.0f} % off: what other policies would do cannot be told from this script"
+            f" than measured, more than {100 * TOLERANCE:.0f} % off: it cannot tell what other policies would do"
         )
     ratio = found["variance"] / traced.variance_ns2 if traced.variance_ns2 else None
     return Calibration(traced.policy, found["mean"] / traced.mean_ns if traced.mean_ns else 1.0, ratio)

@@ -147,8 +147,8 @@ class Bldsf(_BySize):
     q; where these are equal, the batch. Thesis section 4.4.2. O(n G + s log s).
 
     As there in practice (section 4.5) the batch is the first k of the shared ones sorted by g. Their union counts as
-    the sum, or exactly (`union`). The best of all batches is NP-hard to find (maximum coverage). Of equal q the smallest
-    batch. `delay` is f: f(1) = 1, increasing, f(k) <= k (section 4.4.1)."""
+    the sum, or exactly (`union`). The best of all batches is NP-hard to find (maximum coverage). Of equal q the
+    smallest batch. `delay` is f: f(1) = 1, increasing, f(k) <= k (section 4.4.1)."""
 
     name = "bldsf"
 
@@ -259,8 +259,8 @@ def choose(
 
     `queue`: (transaction, "S" or "X", when it arrived, its age since its birth); of those behind a starvation barrier
     it has none. `waits` {transaction: {object}} and `holds` {object: {transaction}} are the rest of the lock table;
-    what they say of the free object itself does not matter. `expected_remaining`: for `hldsf`; whoever is not in it counts
-    as the mean of the others, and without it all are equal.
+    what they say of the free object itself does not matter. `expected_remaining`: for `hldsf`; whoever is not in it
+    counts as the mean of the others, and without it all are equal.
 
     Raises UsageError for an unknown policy, and for a mode that is none.
     """
