@@ -28,9 +28,9 @@ def imports(source: str) -> Iterator[str]:
 
 def stated(room: str) -> set[str]:
     docstring = ast.get_docstring(ast.parse((PACKAGE / room / "__init__.py").read_text(encoding="utf-8"))) or ""
-    found = re.search(r"^Imports: ([a-z, ]+)\.$", docstring, re.MULTILINE)
+    found = re.search(r"^Imports: ([a-z,\s]+)\.$", docstring, re.MULTILINE)
     assert found, f"{room}/__init__.py does not state what it imports"
-    return set(found[1].split(", ")) - {"nothing"}
+    return set(re.split(r",\s+", found[1])) - {"nothing"}
 
 
 def imported(room: str) -> set[str]:

@@ -167,6 +167,6 @@ def _ratio(pairs: list[tuple[float, float]]) -> Value:
 def _half_width(values: Float) -> float:
     """Of the 95 % interval of their mean; 0 if there is none."""
     n = len(values)
-    if n < 2:
+    if n < 2 or not np.ptp(values):
         return 0.0
     return float(stdtrit(n - 1, (1 + LEVEL) / 2) * values.std(ddof=1) / math.sqrt(n))
