@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from hand import IN, hand_trace
+from worked_cases import TRACES
 
 from vprof.errors import UsageError, VprofError
 from vprof.path.interval_path import interval_path
@@ -110,7 +111,7 @@ def test_two_sites_of_one_function_are_a_pair_of_it_with_itself() -> None:
 
 
 def test_every_factor_of_the_ranking_can_be_explained() -> None:
-    for case in sorted(CASES.glob("*.json")):
+    for case in TRACES:
         analysis = analyze(load_json(case))
         for rank, factor in enumerate(analysis.ranking, 1):
             found = explain(analysis, "|".join(factor.functions))

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
+from worked_cases import TRACES
 
 import vprof
 from vprof.commands.export import command
@@ -15,7 +16,6 @@ from vprof.errors import UsageError
 
 CASES = Path(__file__).parent.parent / "cases"
 HANDOFF = CASES / "02_lock_handoff.json"
-EVERY_CASE = sorted(CASES.glob("*.json"))
 
 
 def export(trace: Path, form: str, output: Path, *options: str) -> None:
@@ -84,7 +84,7 @@ def test_a_lock_handoff_in_perfetto(tmp_path: Path) -> None:
     assert seen.arrows == [("2/waits", "wakes 1", "1/waits", "woken by 2")]
 
 
-@pytest.mark.parametrize("case", EVERY_CASE, ids=lambda case: case.stem)
+@pytest.mark.parametrize("case", TRACES, ids=lambda case: case.stem)
 def test_all_intervals_of_every_case_in_perfetto(case: Path, tmp_path: Path) -> None:
     export(case, "perfetto", tmp_path / "run.pftrace", "--all")
     run = vprof.load(case)
@@ -105,7 +105,7 @@ def test_exemplars_unless_more_is_asked_for(tmp_path: Path) -> None:
     assert [name for depth, name, _, _ in seen if depth == 0] == ["t99", "t197", "t198", "t199"]
 
 
-@pytest.mark.parametrize("case", EVERY_CASE, ids=lambda case: case.stem)
+@pytest.mark.parametrize("case", TRACES, ids=lambda case: case.stem)
 def test_folded_stacks_add_up_to_the_latencies(case: Path, tmp_path: Path) -> None:
     export(case, "folded", tmp_path / "run.folded")
     lines = (tmp_path / "run.folded").read_text().splitlines()

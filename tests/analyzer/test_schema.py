@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from jsonschema import Draft202012Validator, ValidationError
 from properties import seeds
 from test_explain import serving_trace
+from worked_cases import TRACES
 
 from vprof.commands.analyze import command
 from vprof.commands.whatif import command as command_whatif
@@ -23,12 +24,11 @@ from vprof.trace.json_trace import trace_from_dict
 from vprof.variance.analysis import AnalysisOptions, analyze
 
 ROOT = Path(__file__).parents[2]
-CASES = sorted((ROOT / "tests" / "cases").glob("*.json"))
 SCHEMAS = {
     name: name.replace("/", "-") + ".json"
     for name in (report.SCHEMA, explain.SCHEMA, path.SCHEMA, load.SCHEMA, whatif.SCHEMA, locks.SCHEMA)
 }
-HANDOFF = next(case for case in CASES if case.stem == "02_lock_handoff")
+HANDOFF = next(case for case in TRACES if case.stem == "02_lock_handoff")
 
 
 def schema(name: str) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def test_the_schemas_are_schemas_of_the_version_they_are_named_for(name: str) ->
     assert schema(name)["$id"] == schema(name)["properties"]["schema"]["const"] == name
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
+@pytest.mark.parametrize("case", TRACES, ids=lambda case: case.stem)
 @pytest.mark.parametrize(
     "options",
     [
@@ -75,10 +75,10 @@ def test_roots_several_traces_and_explanations() -> None:
     assert run(HANDOFF, HANDOFF, "--root", "txnB")["intervals"]["count"] == 6
     assert run(HANDOFF, "--explain", "UpdateRow")["schema"] == "vprof-explain/1"
     assert run(HANDOFF, "--explain", "[blocked]")["rank"] is None
-    assert run(next(case for case in CASES if "two_call" in case.stem), "--explain", "f|f")["kind"] == "covariance"
+    assert run(next(case for case in TRACES if "two_call" in case.stem), "--explain", "f|f")["kind"] == "covariance"
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
+@pytest.mark.parametrize("case", TRACES, ids=lambda case: case.stem)
 @pytest.mark.parametrize("options", [[], ["--open", "--no-factors"]], ids=" ".join)
 def test_what_would_be_gained_in_the_worked_cases(case: Path, options: list[str]) -> None:
     run(case, "--intervals", *options, verb=command_whatif)

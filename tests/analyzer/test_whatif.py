@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from properties import LOT, examples, lots, named
 from schedules import Schedule
 from scripts import Key, Run, random_scripts, scaled
+from worked_cases import TRACES
 
 from vprof.errors import UsageError
 from vprof.tables.model import Trace
@@ -27,8 +28,7 @@ from vprof.whatif.replay import as_recorded, check_identity, replay
 from vprof.whatif.retimed import retimed
 from vprof.whatif.scales import lengths, prepare
 
-CASES = sorted((Path(__file__).parents[1] / "cases").glob("*.json"))
-REPLAYS = {case.stem: json.loads(case.read_text()).get("expected_replay", []) for case in CASES}
+REPLAYS = {case.stem: json.loads(case.read_text()).get("expected_replay", []) for case in TRACES}
 FORMS = {"times": lambda value: str(value), "constant": lambda value: "constant"}
 
 
@@ -47,11 +47,11 @@ def prediction(trace: Trace, *changes: str, is_open: bool = False, factors: bool
 def test_worked_cases(case: str, k: int) -> None:
     expected = REPLAYS[case][k]
     changes = [f"{f}={FORMS[how](value)}" for f, rule in expected["change"].items() for how, value in rule.items()]
-    trace = load_json(next(path for path in CASES if path.stem == case))
+    trace = load_json(next(path for path in TRACES if path.stem == case))
     assert predicted(trace, *changes, factors=True) == expected["latency"]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
+@pytest.mark.parametrize("case", TRACES, ids=lambda case: case.stem)
 def test_without_a_change_nothing_moves(case: Path) -> None:
     check_same(load_json(case))
 
