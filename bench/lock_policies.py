@@ -1,11 +1,11 @@
-"""Do the lock policies compare as the thesis says (sections 3.5.2, 4.6.2 to 4.6.7)? Its microbenchmark, replayed.
+"""Do the lock policies compare as the thesis says (thesis sections 3.5.2, 4.6)? Its microbenchmark, replayed.
 
     python bench/lock_policies.py [--transactions N] [--seeds N] [-o bench/results/lock-policies.tables]
 
 For skew (theta, 60 % writes) and for writes (theta 0.8):
 - capacity: closed loops of 10 to 320 clients, the greatest throughput, and that with 300 clients;
 - latency at one load: an open loop at 90 % of FIFO's greatest throughput;
-- latency as the thesis has it (section 4.6.6): FIFO in a closed loop of 300 clients, the others in an open loop at the
+- latency as in thesis section 4.6.6: FIFO in a closed loop of 300 clients, the others in an open loop at the
   throughput that FIFO has then; here FIFO runs in the open loop, too.
 What the thesis says is beside it. A claim is reproduced if the 95 % interval of the ratio lies on the side that it
 names. Nothing is tuned towards it.

@@ -42,7 +42,8 @@ class Locks(NamedTuple):
 
 
 class Policy(ABC):
-    """`starves`: a request may wait for ever while others come, so the barrier of section 4.5 belongs to it: those that
+    """`starves`: a request may wait for ever while others come, so the barrier of thesis section 4.5 belongs to it:
+    those that
     came after the queue's requests were last counted wait until all these are granted."""
 
     name: str
@@ -54,7 +55,7 @@ class Policy(ABC):
 
 
 class Fcfs(Policy):
-    """The earliest in the queue, and all waiters compatible with it. Thesis section 3.3.1. O(n)."""
+    """The earliest in the queue, and all waiters compatible with it. Source: thesis section 3.3.1. O(n)."""
 
     name = "fcfs"
 
@@ -63,7 +64,7 @@ class Fcfs(Policy):
 
 
 class Fifo(Policy):
-    """From the head, until the first that cannot be granted. Thesis section 4.5; MySQL before 8.0.3. O(n)."""
+    """From the head, until the first that cannot be granted. Source: thesis section 4.5. O(n)."""
 
     name = "fifo"
 
@@ -72,8 +73,8 @@ class Fifo(Policy):
 
 
 class Vats(Policy):
-    """Eldest first; each that conflicts with nothing in front of it, granted or waiting. Thesis section 3.3.2, the
-    implemented form. O(n log n)."""
+    """Eldest first; each that conflicts with nothing in front of it, granted or waiting. Source: thesis
+    section 3.3.2, the implemented form. O(n log n)."""
 
     name = "vats"
 
@@ -82,7 +83,7 @@ class Vats(Policy):
 
 
 class VatsTheory(Policy):
-    """The one eldest, alone, also if it shares. Thesis section 3.3.2, as Theorem 3.1 has it. O(n)."""
+    """The one eldest, alone, also if it shares. Source: thesis section 3.3.2, as Theorem 3.1 has it. O(n)."""
 
     name = "vats-theory"
 
@@ -91,7 +92,7 @@ class VatsTheory(Policy):
 
 
 class Rs(Policy):
-    """As VATS, the order random: the same `seed` gives the same orders. Thesis section 3.5.2. O(n log n)."""
+    """As VATS, the order random: the same `seed` gives the same orders. Source: thesis section 3.5.2. O(n log n)."""
 
     name = "rs"
 
@@ -130,7 +131,7 @@ class _BySize(Policy):
 
 class Ldsf(_BySize):
     """The exclusive one with the largest g if that is larger than the union of the shared ones' g, else all shared
-    ones. Thesis section 4.3.2 (the printed Algorithm 5 has the branch inverted; its prose is right). O(n G)."""
+    ones. Source: thesis section 4.3.2 (the printed Algorithm 5 has the branch inverted; its prose is right). O(n G)."""
 
     name = "ldsf"
 
@@ -144,11 +145,11 @@ class Ldsf(_BySize):
 
 class Bldsf(_BySize):
     """The batch of shared ones that maximises q = union of g / f(k), k of them; an exclusive one whose g is larger than
-    q; where these are equal, the batch. Thesis section 4.4.2. O(n G + s log s).
+    q; where these are equal, the batch. Source: thesis section 4.4.2. O(n G + s log s).
 
-    As there in practice (section 4.5) the batch is the first k of the shared ones sorted by g. Their union counts as
-    the sum, or exactly (`union`). The best of all batches is NP-hard to find (maximum coverage). Of equal q the
-    smallest batch. `delay` is f: f(1) = 1, increasing, f(k) <= k (section 4.4.1)."""
+    As there in practice (thesis section 4.5) the batch is the first k of the shared ones sorted by g. Their union
+    counts as the sum, or exactly (`union`). The best of all batches is NP-hard to find (maximum coverage). Of
+    equal q the smallest batch. `delay` is f: f(1) = 1, increasing, f(k) <= k (thesis section 4.4.1)."""
 
     name = "bldsf"
 
@@ -172,7 +173,7 @@ class Bldsf(_BySize):
 
 class Hldsf(_BySize):
     """As LDSF by g / expected remaining time; for the shared ones the sum of their g by the greatest expectation.
-    Thesis section 4.7.2, where no stable gain was found. O(n G)."""
+    Source: thesis section 4.7.2, where no stable gain was found. O(n G)."""
 
     name = "hldsf"
 
@@ -199,7 +200,7 @@ class _Largest(Policy):
 
 
 class Mlf(_Largest):
-    """Most locks held. Thesis section 4.3.1. O(n)."""
+    """Most locks held. Source: thesis section 4.3.1. O(n)."""
 
     name = "mlf"
 
@@ -208,7 +209,7 @@ class Mlf(_Largest):
 
 
 class Mblf(_Largest):
-    """Most locks held that somebody waits for. Thesis section 4.3.1. O(n + locks held)."""
+    """Most locks held that somebody waits for. Source: thesis section 4.3.1. O(n + locks held)."""
 
     name = "mblf"
 
@@ -217,7 +218,7 @@ class Mblf(_Largest):
 
 
 class Ddf(_Largest):
-    """Deepest chain of waiters. Thesis section 4.3.1. O(n G) here; one walk for the whole queue would be O(G)."""
+    """Deepest chain of waiters. Source: thesis section 4.3.1. O(n G); one walk for the whole queue would be O(G)."""
 
     name = "ddf"
 
