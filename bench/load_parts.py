@@ -1,4 +1,4 @@
-"""What load_floor.py and load_tpcc.py have in common: servers, the file of results, cells of tables."""
+"""What load_floor.py, load_tpcc.py and whatif_validation.py share: servers, the file of results, cells of tables."""
 
 from __future__ import annotations
 
