@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Does what `vprof whatif` predicts come true: 20 changes, each predicted from runs without it, made, and measured.
 
-    python bench/whatif_validation.py --results whatif_validation.jsonl [--runs 3] [--seconds 15] [--only minidb] [--plan]
+    python bench/whatif_validation.py --results whatif_validation.jsonl [--runs 3] [--seconds 15] [--only minidb]
+                                      [--plan]
 
 A group is a load with one or more real changes: minidb with less of what is planted, servers with another setting. Its
 runs are made in turn (without, with, without, ...; each round begins with another one), at the same offered rate where
@@ -9,9 +10,9 @@ the load can do that. `vprof whatif` sees the runs without the change only, `vpr
 are a study's, never an advice.
 
 Makes what is missing, so that it goes on where it was stopped: traces are kept in a folder beside the results, and
-without the results all is predicted and compared again from these. Prints its plan with minutes first (--plan: nothing else), then the table of all results, which
-it writes beside them as Markdown. Builds are those of the tests (tests/shared/build_cache.py): a target that was not
-built before takes longer.
+without the results all is predicted and compared again from these. Prints its plan with minutes first (--plan: nothing
+else), then the table of all results, which it writes beside them as Markdown. Builds are those of the tests
+(tests/shared/build_cache.py): a target that was not built before takes longer.
 """
 
 from __future__ import annotations
