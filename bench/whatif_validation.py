@@ -28,7 +28,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from load_parts import keep, kept, show
+from load_parts import keep, show
+from load_parts import kept as kept_results
 from whatif_hits import FIGURES, Validated, table
 
 from vprof.installed import native
@@ -89,7 +90,7 @@ def planted(pathology: str, *functions: str, failed: tuple[str, str] = ("", ""))
     return Group(f"minidb {pathology}", "minidb", tuple(afters), load, is_seeded=True)
 
 
-TPCB, ROWS = ("-R", "150"), ("--rate=60",)
+TPCB, ROWS = ("-R", "150"), ("--rate=150",)
 WALK, WRITES = ("-s", "../install/workload/planted.lua", "-c", "2"), ("--num=40000",)
 GROUPS = [
     planted("lock", "audit_checksum"),
@@ -128,16 +129,16 @@ GROUPS = [
         "leveldb",
         (
             After(
-                "buffer of 1 GB",
+                "buffer of 256 MB",
                 ("leveldb::DBImpl::BackgroundCall=0", "leveldb::DBImpl::MakeRoomForWrite=0"),
-                (*WRITES, f"--write_buffer_size={1 << 30}"),
+                (*WRITES, f"--write_buffer_size={256 << 20}"),
             ),
         ),
         WRITES,
     ),
 ]
-OVERHEAD_SECONDS = {"minidb": 2, "postgres": 12, "mysql": 40, "httpd": 5, "leveldb": 10}
-"""What a run takes beside its load: servers are set up for each."""
+OVERHEAD_SECONDS = {"minidb": 2, "postgres": 6, "mysql": 10, "httpd": 3, "leveldb": 0}
+"""What a run takes beside its load."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +193,10 @@ def validated(study: Study, build: Built, group: Group, after: After) -> Validat
     without, with_it = study.traces(group, WITHOUT), study.traces(group, after.name)
     changes = [word for change in after.changes for word in ("--change", change)]
     words = [*without, *changes, *(["--open"] if group.is_open else [])]
-    predicted = json.loads(vprof(build, "whatif", *words, "--format", "json"))
+    kept, scaled = (
+        json.loads(vprof(build, "whatif", *words, "--cpu", cpu, *more, "--format", "json"))
+        for cpu, more in (("kept", ()), ("scaled", ("--no-factors",)))
+    )
     measured = json.loads(vprof(build, "diff", "--no-factors", "--format", "json", *without, "--", *with_it))
     metrics = {one["metric"]: one for one in measured["metrics"]}
     recorded = [one for side in ("before", "after") for run in measured[side] for one in run["recorded"]]
@@ -202,10 +206,11 @@ def validated(study: Study, build: Built, group: Group, after: After) -> Validat
         runs=study.runs,
         changes=list(after.changes),
         intervals=[sum(one["intervals"] for one in measured[side]) for side in ("before", "after")],
-        predicted={name: ratio_of(predicted["figures"][name]) for name in FIGURES},
+        kept={name: ratio_of(kept["figures"][name]) for name in FIGURES},
+        scaled={name: ratio_of(scaled["figures"][name]) for name in FIGURES},
         measured={name: ratio_of(metrics[name]) for name in FIGURES},
-        waiting_for_cpu=predicted["waiting_for_cpu"],
-        warnings=predicted["warnings"],
+        waiting_for_cpu=kept["waiting_for_cpu"],
+        warnings=kept["warnings"],
         load=round(statistics.mean(loads), 1) if loads else None,
     )
 
@@ -252,12 +257,12 @@ def main() -> None:
     parser.add_argument("--plan", action="store_true", help="print the plan and the table of what is there")
     given = parser.parse_args()
     study = Study(given.results, given.runs, given.seconds)
-    have = kept(given.results, Validated)
+    have = kept_results(given.results, Validated)
     groups = [group for group in GROUPS if given.only in group.name]
     print(plan(study, groups, have), flush=True)
     for target in dict.fromkeys(group.target for group in groups if not given.plan):
         for one in made(study, [group for group in groups if group.target == target], have):
-            print(f"{one.case}: variance {one.predicted['variance']}, measured {one.measured['variance']}", flush=True)
+            print(f"{one.case}: variance {one.kept['variance']}, measured {one.measured['variance']}", flush=True)
             have.append(one)
             keep(given.results, one)
     show(given.results, table(have, {g.case(a): a.failed for g in GROUPS for a in g.afters}))

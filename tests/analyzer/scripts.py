@@ -1,12 +1,12 @@
 """Threads that follow scripts, run by a simulator that knows no trace: what a replay must come to.
 
     random_scripts(rng) -> {thread: steps}  -> Run(...)      what happened: .data, the trace as tuples; .latency
-    scaled(scripts, changes) -> {thread: steps} -> Run(...)  what would have happened
+    scaled(scripts, changes, cpu) -> {thread: steps} -> Run(...)  what would have happened
 
 Locks, semaphores and queues of tasks serve first who came first. A step is a tuple: ("work", ns), ("disk", ns),
-("think", ns: nothing is recorded), ("enter", f[, ns of work]), ("leave",), ("lock", l), ("unlock", l), ("post", s),
-("wait", s), ("begin", id), ("end",), ("put", q, id), ("take", q). A thread waits only for threads before it, and for
-nobody while it holds a lock, so no scripts wait for each other.
+("off", ns: another has the CPU), ("think", ns: nothing is recorded), ("enter", f[, ns of work]), ("leave",),
+("lock", l), ("unlock", l), ("post", s), ("wait", s), ("begin", id), ("end",), ("put", q, id), ("take", q).
+A thread waits only for threads before it, and for nobody while it holds a lock, so no scripts wait for each other.
 
 How long a thread takes to run after it was woken depends on the step at which it waited (`delay`).
 """
@@ -59,7 +59,13 @@ class Run:
         self.waited: set[Key] = set()
         self.close: float = 1e300
         """The least time between somebody's arrival and a hand-over of the same thing."""
-        self._do = {"work": self._work, "disk": self._disk, "think": self._think, "enter": self._enter}
+        self._do = {
+            "work": self._work,
+            "disk": self._disk,
+            "off": self._off,
+            "think": self._think,
+            "enter": self._enter,
+        }
         self._do |= {"leave": self._leave, "begin": self._begin, "end": self._end, "lock": self._lock}
         self._do |= {"unlock": self._unlock, "post": self._post, "wait": self._wait, "put": self._put}
         self._do |= {"take": self._take}
@@ -120,6 +126,9 @@ class Run:
 
     def _disk(self, thread: int, ns: float) -> bool:
         return self._spend(thread, ns, "disk")
+
+    def _off(self, thread: int, ns: float) -> bool:
+        return self._spend(thread, ns, "preempted")
 
     def _think(self, thread: int, ns: float) -> bool:
         return self._spend(thread, ns, "")
@@ -262,8 +271,10 @@ def _body(rng: random.Random, depth: int, owed: list[str], posts: bool) -> list[
     for _ in range(rng.randint(1, 3)):
         kind = rng.random()
         inside: list[Step]
-        if kind < 0.35:
+        if kind < 0.25:
             inside = [("work", _ns(rng))]
+        elif kind < 0.35:
+            inside = [("work", _ns(rng)), ("off", _ns(rng)), ("work", _ns(rng))]
         elif kind < 0.45:
             inside = [("disk", _ns(rng))]
         elif kind < 0.75:
@@ -286,9 +297,10 @@ def _body(rng: random.Random, depth: int, owed: list[str], posts: bool) -> list[
     return steps
 
 
-def scaled(scripts: Scripts, changes: dict[str, Callable[[float, list[float]], float]]) -> Scripts:
+def scaled(scripts: Scripts, changes: dict[str, Callable[[float, list[float]], float]], cpu: str = "kept") -> Scripts:
     """The scripts as they would be: each change gives a call's new time from its own and those of all calls. What
-    a call took of its own counts, that of others in it too unless these are changed themselves."""
+    a call took of its own counts, that of others in it too unless these are changed themselves. `cpu`: the time that a
+    thread was off the CPU in it is "kept", or "scaled" like its own."""
     took: dict[tuple[int, int], float] = {}
     owner: dict[Key, tuple[int, int] | None] = {}
     function: dict[tuple[int, int], str] = {}
@@ -301,10 +313,10 @@ def scaled(scripts: Scripts, changes: dict[str, Callable[[float, list[float]], f
                     took[thread, i], function[thread, i] = 0.0, step[1]
             elif step[0] == "leave":
                 stack.pop()
-            elif step[0] in ("work", "disk"):
+            elif step[0] in ("work", "disk", "off"):
                 mine = [call for _, call in stack if call is not None]
-                owner[thread, i] = mine[-1] if mine else None
-                if mine:
+                owner[thread, i] = mine[-1] if mine and (step[0] != "off" or cpu == "scaled") else None
+                if mine and step[0] != "off":
                     took[mine[-1]] += step[1]
     of_all = {f: [ns for call, ns in took.items() if function[call] == f] for f in changes}
     new: Scripts = {}

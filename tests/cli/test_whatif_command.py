@@ -42,8 +42,10 @@ def test_text_says_what_comes_out_and_on_what_it_rests() -> None:
     done = run(REPLAY, "--change", "f=0.5")
     assert done.exit_code == 0
     lines = done.output.splitlines()
-    assert lines[0] == "f=0.5: variance 98.0 % less, p99 43.2 % less, mean 38.8 % less"
-    assert lines[2].startswith("model: hand-overs keep their order")
+    assert lines[0] == "Halving `f` would cut the variance to 0.02 of what it is and p99 from 37 to 21 ns."
+    model = " ".join(lines[-2:])
+    assert model.startswith("2 intervals replayed; model: hand-overs keep their order")
+    assert model.endswith("waits for a CPU stay as recorded (0.0 % of the variance now)")
     assert next(line for line in lines if line.startswith("p99 ")).split()[1:6] == ["37", "ns", "21", "ns", "0.568"]
     assert "Factors afterwards" in done.output
 
@@ -106,6 +108,36 @@ def test_waits_for_a_cpu_stay_unless_they_are_changed(tmp_path: Path) -> None:
         assert report(trace, "--change", change, "--intervals")["per_interval"]["u"]["predicted_ns"] == expected
 
 
+def test_waits_for_a_cpu_scale_with_what_they_interrupt(tmp_path: Path) -> None:
+    """f works from 0 to 10 and from 25 to 30; then the thread is off its CPU once more, and outside of f."""
+    segments = [
+        [1, "u", 0, 10, "exec"],
+        [1, "u", 10, 25, "preempted"],
+        [1, "u", 25, 30, "exec"],
+        [1, "u", 30, 38, "preempted"],
+        [1, "u", 38, 40, "exec"],
+        [2, "v", 5, 42, "exec"],
+    ]
+    [_, v] = json.loads(REPLAY.read_text())["intervals"]
+    u = {"sid": "u", "begin": {"tid": 1, "t": 0}, "end": {"tid": 1, "t": 40}}
+    keys = {"segments": segments, "wakeups": [], "intervals": [u, v]}
+    trace = altered(tmp_path, REPLAY, functions=[[1, "u", "f", "", 0, 30]], **keys)
+    for words, expected in (
+        (["f=0"], 10),
+        (["f=0.5"], 25),
+        (["f=constant"], 40),
+        (["f=-3ns"], 10 + 30 * 12 / 15),
+        (["f=0", "[preempted]=1"], 15 + 8 + 2),  # what is asked for by itself counts
+    ):
+        changes = [word for change in words for word in ("--change", change)]
+        found = report(trace, *changes, "--cpu", "scaled", "--intervals")
+        assert found["per_interval"]["u"]["predicted_ns"] == expected, words
+        assert found["cpu"] == "scaled"
+    assert report(trace, "--change", "f=0", "--intervals")["per_interval"]["u"]["predicted_ns"] == 25
+    said = run(trace, "--change", "f=0", "--cpu", "scaled").output
+    assert "waits for a CPU change with what is changed where they interrupt it" in said.replace("\n", " ")
+
+
 def test_the_delay_until_a_woken_thread_runs() -> None:
     found = report(HANDOFF, "--change", "[sched]=0", "--intervals")["per_interval"]
     assert [one["latency_ns"] - one["predicted_ns"] for one in found.values()] == [2, 0, 0]
@@ -139,7 +171,10 @@ def test_rank_tries_what_holds_the_variance() -> None:
     gains = {one["changes"][0]: one["figures"]["variance"]["ratio"] for one in found["tried"] if one["figures"]}
     assert next(iter(gains)) == "UpdateRow=constant" and gains["UpdateRow=constant"] == pytest.approx(0, abs=1e-12)
     assert list(gains.values()) == sorted(gains.values())
-    assert "UpdateRow=constant" in run(HANDOFF, "--rank").output
+    assert found["sentence"] == run(HANDOFF, "--rank").output.splitlines()[0]
+    assert found["sentence"].startswith(
+        "Making every call of `UpdateRow` take the mean of all would cut the variance to "
+    )
 
 
 def test_two_traces_have_one_mean() -> None:

@@ -14,6 +14,7 @@ from vprof.terminal import printable, write_file
 
 if TYPE_CHECKING:
     from vprof.compare.diff import Diff
+    from vprof.compare.predicted import Judged
 
 METRICS = ("variance", "mean", "cv", "p50", "p99", "p99.9", "max", "l2", "throughput")
 VERDICTS = ("better", "worse", "traded", "no-difference", "no-verdict")
@@ -53,6 +54,13 @@ class _TwoSides(click.Command):
     help="Minimum share of the variance that a factor must hold on one side.",
 )
 @click.option(
+    "--predicted",
+    "prediction",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="What `vprof whatif --format json` wrote of this change: say whether it came true.",
+)
+@click.option(
     "--fail-on",
     multiple=True,
     type=click.Choice(VERDICTS),
@@ -81,6 +89,7 @@ def command(
     client_time: str,
     no_factors: bool,
     min_share: float,
+    prediction: Path | None,
     fail_on: tuple[str, ...],
     fmt: str | None,
     output: Path | None,
@@ -95,6 +104,9 @@ def command(
     number. The verdict is traded instead of better if mean latency or throughput got worse: a change that only pads
     latencies is no fix.
 
+    With --predicted, the report says beside the verdict whether what `vprof whatif` predicted of mean, variance and p99
+    came true.
+
     With --format html the report is a page, one file that needs no network: the verdict, the latencies, flame graphs of
     both sides and of their difference, the factors, and what ran.
 
@@ -103,10 +115,12 @@ def command(
       vprof diff before*.trace -- after*.trace
       vprof diff before*.trace -- after*.trace -o diff.html
       vprof diff before*.trace -- after*.trace --metric p99 --no-factors
+      vprof diff before*.trace --predicted whatif.json -- after*.trace
       vprof diff main*.trace -- branch*.trace --fail-on worse --fail-on traded
     """
     from vprof.compare.diff import diff
     from vprof.compare.load_runs import load_runs
+    from vprof.compare.predicted import judge, read
     from vprof.variance.analysis import AnalysisOptions
 
     count = ctx.meta.get(_BEFORE, 0)
@@ -115,40 +129,42 @@ def command(
     repeated = {path for path in traces if traces.count(path) > 1}
     if repeated:
         raise UsageError(f"{min(repeated)} is given twice: each run counts once")
+    predicted = read(prediction) if prediction else None
     apart = {"cpu_apart": cpu_wait == "apart", "client_apart": client_time == "apart"}
     options = None if no_factors else AnalysisOptions(k=1, **apart)
     before, after = load_runs(traces[:count], traces[count:], root, options)
     result = diff(before, after, metric, min_share)
+    judged = judge(predicted, result) if predicted else None
     if fmt is None:
         fmt = "html" if output and output.suffix == ".html" else "text"
     if fmt == "html":
-        _write_page(result, apart, output or _PAGE)
+        _write_page(result, judged, apart, output or _PAGE)
     else:
-        _report(result, fmt, output)
+        _report(result, judged, fmt, output)
     if result.verdict in fail_on:
         sys.exit(FAILED)
 
 
-def _report(result: Diff, fmt: str, output: Path | None) -> None:
+def _report(result: Diff, judged: Judged | None, fmt: str, output: Path | None) -> None:
     from vprof.report import diff as report
 
     if fmt == "text" and output is None:
-        report.print_diff(result)
+        report.print_diff(result, judged)
         return
-    text = report.render_json(result) if fmt == "json" else report.render(result)
+    text = report.render_json(result, judged) if fmt == "json" else report.render(result, judged)
     if output is None:
         click.echo(text, nl=False)
     else:
         write_file(printable(text), output)
 
 
-def _write_page(result: Diff, apart: dict[str, bool], output: Path) -> None:
+def _write_page(result: Diff, judged: Judged | None, apart: dict[str, bool], output: Path) -> None:
     """Prints the verdict, too: it decides on the exit code."""
     from vprof.compare.diff import sentence
     from vprof.report.page.diff import diff_data
     from vprof.report.page.html import DIFF, render
 
-    page = render(diff_data(result, **apart), DIFF)
+    page = render(diff_data(result, judged, **apart), DIFF)
     write_file(page, output)
     click.echo(sentence(result))
     click.echo(f"{output}: {len(page) / 1e6:.1f} MB", err=True)

@@ -1,5 +1,5 @@
-"""The reports of `vprof diff`: the verdict first, then metrics and factors; or JSON, schema `vprof-diff/1`
-(analyzer/SCHEMA.md)."""
+"""The reports of `vprof diff`: the verdict first, then metrics, what was predicted, and factors; or JSON, schema
+`vprof-diff/1` (analyzer/SCHEMA.md)."""
 
 from __future__ import annotations
 
@@ -12,26 +12,32 @@ from rich.text import Text
 
 from vprof.compare.diff import NOT_ASKED, Change, Diff, Side, sentence
 from vprof.compare.diff_factors import FactorChange
+from vprof.compare.predicted import Ends, Judged
 from vprof.report.tables import PLAIN_WIDTH, Row, heading, line, print_table, to_terminal, to_text
 from vprof.report.units import duration, percent, square
 
 SCHEMA = "vprof-diff/1"
 MOST_FACTORS = 15
+PERHAPS_MEANS = (
+    "predicted: its 95 % interval, wider by the model's error; perhaps: only the measured interval reaches it"
+)
 
 
-def print_diff(result: Diff) -> None:
+def print_diff(result: Diff, judged: Judged | None = None) -> None:
     """The report on standard output."""
-    to_terminal(lambda console: _show(result, console))
+    to_terminal(lambda console: _show(result, judged, console))
 
 
-def render(result: Diff, width: int = PLAIN_WIDTH) -> str:
+def render(result: Diff, judged: Judged | None = None, width: int = PLAIN_WIDTH) -> str:
     """The report as text without colour."""
-    return to_text(lambda console: _show(result, console), width)
+    return to_text(lambda console: _show(result, judged, console), width)
 
 
-def _show(result: Diff, console: Console) -> None:
+def _show(result: Diff, judged: Judged | None, console: Console) -> None:
     console.print(Text(sentence(result)), style="bold", highlight=False, soft_wrap=True)
     _metrics(result, console)
+    if judged:
+        _prediction(judged, console)
     _factors(result, console)
     if result.remarks:
         heading(console, "Remarks")
@@ -54,9 +60,8 @@ def _metrics(result: Diff, console: Console) -> None:
 def _metric_row(change: Change) -> Row:
     p = change.p if change.p_holm is None else change.p_holm
     values = (value_text(change, v) for v in (change.before, change.after))
-    ratio = "-" if change.ratio is None else f"{change.ratio:.3f}"
-    interval = f"{change.ci95[0]:.3f} .. {change.ci95[1]:.3f}" if change.ci95 else "-"
-    return (change.metric.name, *values, ratio, interval, "-" if p is None else f"{p:.2g}", change.found)
+    ratio = ratio_text(change.ratio), ends_text(change.ci95)
+    return (change.metric.name, *values, *ratio, "-" if p is None else f"{p:.2g}", change.found)
 
 
 def value_text(change: Change, value: float | None) -> str:
@@ -68,6 +73,32 @@ def value_text(change: Change, value: float | None) -> str:
     if change.metric.unit == "ns":
         return duration(value)
     return f"{value:.4g}{change.metric.unit and ' ' + change.metric.unit}"
+
+
+def _prediction(judged: Judged, console: Console) -> None:
+    heading(console, f"Predicted ({', '.join(judged.predicted.changes)})")
+    rows = [
+        (
+            came.metric,
+            ratio_text(came.predicted),
+            ends_text(came.widened),
+            ratio_text(came.measured.ratio),
+            ends_text(came.measured.ci95),
+            came.found or "-",
+        )
+        for came in judged.figures
+    ]
+    print_table(console, ("predicted", "with model error", "measured", "95 % interval", "found"), rows)
+    line(console, f"model: {judged.predicted.model}", "dim")
+    line(console, PERHAPS_MEANS, "dim")
+
+
+def ratio_text(ratio: float | None) -> str:
+    return "-" if ratio is None else f"{ratio:.3f}"
+
+
+def ends_text(ends: Ends | None) -> str:
+    return f"{ends[0]:.3f} .. {ends[1]:.3f}" if ends else "-"
 
 
 def _factors(result: Diff, console: Console) -> None:
@@ -90,11 +121,11 @@ def _title(f: FactorChange) -> str:
     return f.functions[0] if f.kind == "variance" else f"{f.functions[0]} with {f.functions[1]}"
 
 
-def render_json(result: Diff) -> str:
-    return json.dumps(diff_json(result), indent=1) + "\n"
+def render_json(result: Diff, judged: Judged | None = None) -> str:
+    return json.dumps(diff_json(result, judged), indent=1) + "\n"
 
 
-def diff_json(result: Diff) -> dict[str, Any]:
+def diff_json(result: Diff, judged: Judged | None = None) -> dict[str, Any]:
     """The report as plain data, schema `vprof-diff/1`."""
     return {
         "schema": SCHEMA,
@@ -103,11 +134,32 @@ def diff_json(result: Diff) -> dict[str, Any]:
         "metric": result.decides.metric.name,
         "metrics": [_metric(change) for change in (result.decides, *result.others)],
         "guards": [change.metric.name for change in result.guards],
+        "prediction": _judged(judged) if judged else None,
         "before": _side(result.before),
         "after": _side(result.after),
         "factors": [_factor(f) for f in result.factors],
         "no_factors": result.no_factors,
         "remarks": result.remarks,
+    }
+
+
+def _judged(judged: Judged) -> dict[str, Any]:
+    return {
+        "file": str(judged.predicted.file),
+        "changes": judged.predicted.changes,
+        "model": judged.predicted.model,
+        "figures": [
+            {
+                "metric": came.metric,
+                "ratio": came.predicted,
+                "ci95": list(came.ci95) if came.ci95 else None,
+                "widened": list(came.widened) if came.widened else None,
+                "measured": came.measured.ratio,
+                "measured_ci95": list(came.measured.ci95) if came.measured.ci95 else None,
+                "found": came.found,
+            }
+            for came in judged.figures
+        ],
     }
 
 

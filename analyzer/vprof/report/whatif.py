@@ -1,5 +1,5 @@
-"""The reports of `vprof whatif`: figures now and then, factors afterwards; or what was tried; or JSON, schema
-`vprof-whatif/1` (analyzer/SCHEMA.md)."""
+"""The reports of `vprof whatif`: the answer in a sentence, then figures now and then, factors afterwards; or what was
+tried; or JSON, schema `vprof-whatif/1` (analyzer/SCHEMA.md)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from functools import partial
 from typing import Any
 
 from rich.console import Console
+from rich.text import Text
 
+from vprof.report.gain_words import LEAST_GAIN, sentence
 from vprof.report.tables import PLAIN_WIDTH, Row, heading, line, print_table, to_terminal, to_text
 from vprof.report.units import duration, percent, square
+from vprof.terminal import one_line
 from vprof.variance.analysis import MUCH_APART, Analysis
 from vprof.variance.cpu_share import cpu_share
 from vprof.variance.factors import Factor
+from vprof.whatif.model import Model
 from vprof.whatif.outcome import Figure, Outcome
 from vprof.whatif.prediction import Prediction, Ranking, Tried
 
@@ -41,13 +45,8 @@ def render_ranking(ranking: Ranking, width: int = PLAIN_WIDTH) -> str:
 
 
 def _show(prediction: Prediction, console: Console) -> None:
-    changes, outcome = prediction.changes, prediction.outcome
-    count = len(prediction.ids)
-    line(console, _sentence(prediction), "bold")
-    line(console, f"{count} interval{'s' if count > 1 else ''} replayed")
-    line(console, f"model: {prediction.model}", "dim")
-    if not changes:
-        line(console, "nothing is changed, so every latency came out as recorded: try --change F=0.5, or --rank")
+    outcome = prediction.outcome
+    _answer(_sentence(prediction), console)
     heading(console, "Latency")
     rows: list[Row] = [
         (figure.name, _value(figure.name, figure.now), _value(figure.name, figure.then), *_ratio(figure))
@@ -58,24 +57,43 @@ def _show(prediction: Prediction, console: Console) -> None:
         line(console, f"no 95 % intervals: {outcome.no_ci95}", "dim")
     if prediction.now:
         _factors(prediction, console)
+    console.print()
+    _model(len(prediction.ids), prediction.model, prediction.now, console)
     for warning in prediction.warnings:
         line(console, warning, "yellow")
 
 
+def _answer(text: str, console: Console) -> None:
+    console.print(Text(one_line(text)), style="bold", highlight=False, soft_wrap=True)
+
+
 def _sentence(prediction: Prediction) -> str:
-    """What comes out, in one line."""
-    what = ", ".join(change.text for change in prediction.changes) or "no change"
-    told = (_told(prediction.outcome[name]) for name in ("variance", "p99", "mean"))
-    return f"{what}: {', '.join(told)}"
+    """The answer."""
+    if not prediction.changes:
+        return "Nothing is changed, so every latency came out as recorded: try --change F=0.5, or --rank."
+    return sentence(prediction.changes, prediction.outcome)
 
 
-def _told(figure: Figure) -> str:
-    if figure.ratio is None:
-        return f"{figure.name} not defined"
-    change = figure.ratio - 1
-    if abs(change) < 5e-4:
-        return f"{figure.name} the same"
-    return f"{figure.name} {percent(abs(change))} {'more' if change > 0 else 'less'}"
+def _best(ranking: Ranking) -> str:
+    """The answer of a ranking."""
+    known = [one for one in ranking.tried if one.outcome]
+    if not known:
+        return "No change could be tried." if ranking.tried else "No factor is large enough to try."
+    assert known[0].outcome
+    if known[0].gain < LEAST_GAIN:
+        return f"None of the {len(known)} changes that were tried would cut the variance."
+    return sentence(known[0].changes, known[0].outcome)
+
+
+def _model(count: int, model: Model, now: Analysis | None, console: Console) -> None:
+    """On what the prediction rests. `now`: None if nobody knows what waits for a CPU."""
+    waiting = sum(cpu_share(now.tree).values()) if now else 0.0
+    share = f" ({percent(waiting)} of the variance now)" if now else ""
+    line(console, f"{count} interval{'s' if count > 1 else ''} replayed; model: {model}{share}", "dim")
+    if waiting >= MUCH_APART and not model.scales_cpu:
+        line(
+            console, "a program that works less waits less for a CPU, too: more may be gained (--cpu scaled)", "yellow"
+        )
 
 
 def _value(name: str, value: float | None) -> str:
@@ -103,17 +121,10 @@ def _factors(prediction: Prediction, console: Console) -> None:
         print_table(console, ("then", "now"), rows[:_SHOWN])
     else:
         line(console, then.no_ranking or "none is large enough")
-    waiting = sum(cpu_share(now.tree).values())
-    line(console, f"waiting for a CPU, which stays as recorded, holds {percent(waiting)} of the variance now", "dim")
-    if waiting >= MUCH_APART:
-        more = "--change '[preempted]=0.5' --change '[sched]=0.5'"
-        line(console, f"a program that works less waits less for a CPU, too: more may be gained (try {more})", "yellow")
 
 
 def _show_ranking(ranking: Ranking, console: Console) -> None:
-    count = ranking.analysis.summary.count
-    line(console, f"{count} intervals replayed")
-    line(console, f"model: {ranking.model}", "dim")
+    _answer(_best(ranking), console)
     heading(console, "What would be gained (then / now), largest gain of variance first")
     rows: list[Row] = [
         (_text(one), percent(one.factor.share), *(_ratio_of(one.outcome, name) for name in ("variance", "p99", "mean")))
@@ -122,10 +133,10 @@ def _show_ranking(ranking: Ranking, console: Console) -> None:
     ]
     if rows:
         print_table(console, ("share", "variance", "p99", "mean"), rows)
-    else:
-        line(console, "no factor is large enough to try")
     for reason in dict.fromkeys(one.why_not for one in ranking.tried if one.why_not):
         line(console, reason, "dim")
+    console.print()
+    _model(ranking.analysis.summary.count, ranking.model, ranking.analysis, console)
 
 
 def _text(one: Tried) -> str:
@@ -142,6 +153,7 @@ def render_json(prediction: Prediction, intervals: bool = False, ranking: Rankin
     found = whatif_json(prediction, intervals)
     if ranking:
         found["tried"] = [_tried(one) for one in ranking.tried]
+        found["sentence"] = _best(ranking)
     return json.dumps(found, indent=1) + "\n"
 
 
@@ -151,8 +163,10 @@ def whatif_json(prediction: Prediction, intervals: bool = False) -> dict[str, An
     found: dict[str, Any] = {
         "schema": SCHEMA,
         "changes": [change.text for change in prediction.changes],
-        "model": prediction.model,
-        "open": prediction.is_open,
+        "sentence": _sentence(prediction),
+        "model": str(prediction.model),
+        "open": prediction.model.is_open,
+        "cpu": prediction.model.cpu,
         "intervals": len(prediction.ids),
         "figures": _figures(outcome),
         "no_ci95": outcome.no_ci95,

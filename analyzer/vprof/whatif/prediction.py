@@ -25,14 +25,13 @@ from vprof.variance import statistics
 from vprof.variance.analysis import Analysis, AnalysisOptions, analyze_sources, why_refused
 from vprof.variance.factors import Factor
 from vprof.whatif.changes import Change, Resolved, parse, resolve
+from vprof.whatif.model import USUAL, Model
 from vprof.whatif.outcome import Latencies, Outcome, outcome
 from vprof.whatif.replay import Lengths, Times, check_identity, replay
 from vprof.whatif.retimed import retimed
 from vprof.whatif.scales import Prepared, lengths, prepare
 from vprof.whatif.thin import read_thin
 
-MODEL = "hand-overs keep their order, clients think as long as they did, waits for a CPU stay as recorded"
-OPEN_MODEL = MODEL.replace("clients think as long as they did", "requests arrive when they did")
 TRIED = ("constant", "0.5")
 """What `rank` tries of each factor."""
 RANKED = 10
@@ -70,7 +69,7 @@ class Prediction:
     """`factors_now`, `factors_then`: of the analyses before and after, None if they were not asked for."""
 
     changes: list[Change]
-    is_open: bool
+    model: Model
     ids: list[str]
     latency_ns: Float
     predicted_ns: Float
@@ -78,10 +77,6 @@ class Prediction:
     warnings: list[str]
     now: Analysis | None = None
     then: Analysis | None = None
-
-    @property
-    def model(self) -> str:
-        return OPEN_MODEL if self.is_open else MODEL
 
 
 @dataclass(frozen=True)
@@ -108,11 +103,7 @@ class Ranking:
 
     analysis: Analysis
     tried: list[Tried] = field(default_factory=list)
-    is_open: bool = False
-
-    @property
-    def model(self) -> str:
-        return OPEN_MODEL if self.is_open else MODEL
+    model: Model = USUAL
 
 
 def load(sources: Sequence[Source], options: AnalysisOptions, names: Iterable[str] | None = None) -> Loads:
@@ -141,8 +132,8 @@ def load(sources: Sequence[Source], options: AnalysisOptions, names: Iterable[st
 class Replays:
     """Some traces, to be replayed under one set of changes after another. Memory: one graph for each trace."""
 
-    def __init__(self, loads: Loads, is_open: bool = False) -> None:
-        self.loads, self.is_open = loads, is_open
+    def __init__(self, loads: Loads, model: Model = USUAL) -> None:
+        self.loads, self.model = loads, model
         iv = loads.merged.intervals
         begin, latency = iv.begin[loads.rows], iv.end[loads.rows] - iv.begin[loads.rows]
         self._blocks = statistics.blocks_of(begin, latency)
@@ -152,15 +143,15 @@ class Replays:
         a change makes no sense here."""
         loads = self.loads
         resolved = resolve(changes, loads.merged, loads.called)
-        prepared = [prepare(trace, resolved) for trace in loads.traces]
+        prepared = [prepare(trace, resolved, self.model) for trace in loads.traces]
         self._check(prepared, resolved)
         for one in prepared:
             check_identity(one.built.graph, one.built.arrives)
-        times = self._replayed(prepared, lengths(prepared, resolved, self.is_open))
+        times = self._replayed(prepared, lengths(prepared, resolved, self.model))
         then = self._latencies(prepared, times)
         found = Prediction(
             changes=list(changes),
-            is_open=self.is_open,
+            model=self.model,
             ids=loads.ids,
             latency_ns=loads.now.ns,
             predicted_ns=then.ns,
@@ -203,14 +194,14 @@ class Replays:
                 )
 
 
-def rank(sources: Sequence[Source], options: AnalysisOptions, is_open: bool = False) -> Ranking:
+def rank(sources: Sequence[Source], options: AnalysisOptions, model: Model = USUAL) -> Ranking:
     """Tries some changes of each cause that holds enough of the variance: as `analyze -k 10` prints them."""
     analysis = analyze_sources(sources, replace(options, k=max(options.k, RANKED)))
     if analysis.no_ranking:
         raise VprofError(analysis.no_ranking)
-    tried = try_all(sources, options, [ranked.factor for ranked in analysis.factors], TRIED, is_open)
+    tried = try_all(sources, options, [ranked.factor for ranked in analysis.factors], TRIED, model)
     tried.sort(key=lambda one: -one.gain)
-    return Ranking(analysis, tried, is_open)
+    return Ranking(analysis, tried, model)
 
 
 def gains(analysis: Analysis, factors: Sequence[Factor], values: Sequence[str] = TRIED) -> list[Tried]:
@@ -231,11 +222,11 @@ def try_all(
     options: AnalysisOptions,
     factors: Sequence[Factor],
     values: Sequence[str],
-    is_open: bool = False,
+    model: Model = USUAL,
 ) -> list[Tried]:
     """Each value of each factor, in this order; the traces are read once."""
     names = {name for factor in factors for name in factor.functions}
-    replays = Replays(load(sources, options, names), is_open)
+    replays = Replays(load(sources, options, names), model)
     return [_try(replays, factor, value) for factor in factors for value in values]
 
 

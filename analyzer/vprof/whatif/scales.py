@@ -4,7 +4,8 @@
 
 A function's own time is what its thread executed in it, and what it waited in it for nobody of the program (disks,
 sleep, waits of which nobody is known to have ended them); callees count unless they are changed themselves. Waits that
-other threads ended follow from what those do, and waits for a CPU stay.
+other threads ended follow from what those do. Waits for a CPU stay, or, if they are to scale, a thread that was taken
+off its CPU in a changed call stays off it as much shorter or longer as the call's own time gets.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ import numpy as np
 from vprof.errors import UsageError
 from vprof.tables.columns import floats, i64
 from vprof.tables.kernels import helper, kernel, loop
-from vprof.tables.kinds import BLOCKED, DISK, EXEC, FAULT, MEMORY, OFF_CPU, QUEUE, SLEEP
+from vprof.tables.kinds import BLOCKED, DISK, EXEC, FAULT, MEMORY, OFF_CPU, PREEMPTED, QUEUE, SLEEP
 from vprof.tables.model import NONE, Bool, Float, Int64, Trace
 from vprof.whatif.changes import GAP, SCHED, STATES, UNKNOWN, Resolved
 from vprof.whatif.graph import Built, Graph, build
+from vprof.whatif.model import USUAL, Model
 from vprof.whatif.replay import Lengths, as_recorded
 
 _OF_A_FUNCTION = (EXEC, DISK, FAULT, OFF_CPU, SLEEP, MEMORY)
@@ -28,7 +30,8 @@ _OF_A_FUNCTION = (EXEC, DISK, FAULT, OFF_CPU, SLEEP, MEMORY)
 
 class Items(NamedTuple):
     """What is changed. By item: `change`, its number; `ns` it took; `start`, the moment it began at. `of`: by moment
-    the item to which the time belongs that ends there, NONE if it stays. `delays`: by change of `[sched]`, the waits
+    the item with which the time that ends there gets longer or shorter, NONE if it stays: time that the item took, or
+    time off the CPU that scales with it. `delays`: by change of `[sched]`, the waits
     whose delays are items (there is one such change at most)."""
 
     change: Int64
@@ -46,7 +49,7 @@ class Prepared(NamedTuple):
     items: Items
 
 
-def prepare(trace: Trace, changes: Sequence[Resolved]) -> Prepared:
+def prepare(trace: Trace, changes: Sequence[Resolved], model: Model = USUAL) -> Prepared:
     """The graph of a trace, with the moments of what is changed."""
     of_function = np.full(len(trace.program.functions), NONE, np.int64)
     for c, change in enumerate(changes):
@@ -54,16 +57,18 @@ def prepare(trace: Trace, changes: Sequence[Resolved]) -> Prepared:
             of_function[f] = c
     calls = np.flatnonzero(of_function[trace.invocations.function] != NONE)
     built = build(trace, calls)
-    return Prepared(trace, built, _items(trace, built, changes, calls, of_function[trace.invocations.function[calls]]))
+    number = i64(of_function[trace.invocations.function[calls]])
+    return Prepared(trace, built, _items(trace, built, changes, model, calls, number))
 
 
-def _items(trace: Trace, built: Built, changes: Sequence[Resolved], calls: Int64, change: Int64) -> Items:
+def _items(trace: Trace, built: Built, changes: Sequence[Resolved], model: Model, calls: Int64, change: Int64) -> Items:
     """`calls`: of changed functions; `change`: of each."""
     graph, inv = built.graph, trace.invocations
     enter = built.moments.at(inv.thread[calls], inv.fs[calls])
     leave = built.moments.at(inv.thread[calls], inv.fe[calls])
     of, outermost = _innermost(_Calls(i64(inv.thread[calls]), enter, leave, i64(inv.depth[calls]), change), graph)
-    of = np.where(_goes_with_a_function(graph, trace), of, NONE)
+    took = np.where(_is_of_a_function(graph, trace), of, NONE)
+    scaled = np.where(_had_no_cpu(graph, trace) & model.scales_cpu, of, NONE)
     started = [enter]
     numbers = [np.where(outermost, change, NONE)]
     delays = None
@@ -73,17 +78,23 @@ def _items(trace: Trace, built: Built, changes: Sequence[Resolved], calls: Int64
         elif resolved.key is None:
             node, first = _of_node(graph, trace, resolved.change.name)
             count = sum(map(len, numbers))
-            of = np.where(node != NONE, node + count, of)
+            took = np.where(node != NONE, node + count, took)
             started.append(first)
             numbers.append(np.full(len(first), c))
     numbers_of = i64(np.concatenate(numbers))
     length = np.diff(graph.time, prepend=0).astype(np.float64)
-    mine = of != NONE
-    ns = floats(np.bincount(of[mine], length[mine], len(numbers_of)))
-    return Items(numbers_of, ns, i64(np.concatenate(started)), i64(of), delays)
+    mine = took != NONE
+    ns = floats(np.bincount(took[mine], length[mine], len(numbers_of)))
+    return Items(numbers_of, ns, i64(np.concatenate(started)), i64(np.where(mine, took, scaled)), delays)
 
 
-def _goes_with_a_function(graph: Graph, trace: Trace) -> Bool:
+def _had_no_cpu(graph: Graph, trace: Trace) -> Bool:
+    """By moment, whether the time that ends there is one in which its thread could run, and did not."""
+    had_none: Bool = np.r_[trace.segments.state == PREEMPTED, False][graph.segment]
+    return had_none
+
+
+def _is_of_a_function(graph: Graph, trace: Trace) -> Bool:
     """By moment, whether the time that ends there is a function's own."""
     seg = trace.segments
     own = np.isin(seg.state, _OF_A_FUNCTION) | (np.isin(seg.state, (BLOCKED, QUEUE)) & (seg.interval != NONE))
@@ -112,11 +123,11 @@ def _of_node(graph: Graph, trace: Trace, name: str) -> tuple[Int64, Int64]:
     return of, i64(rows[new] - 1)
 
 
-def lengths(prepared: Sequence[Prepared], changes: Sequence[Resolved], is_open: bool) -> list[Lengths]:
+def lengths(prepared: Sequence[Prepared], changes: Sequence[Resolved], model: Model) -> list[Lengths]:
     """How long everything takes with the changes; calls of all traces count for a constant. Raises UsageError if a
     change changes nothing."""
     found = [as_recorded(one.built.graph) for one in prepared]
-    if is_open:
+    if model.is_open:
         found = [one._replace(arrives=p.built.arrives) for one, p in zip(found, prepared, strict=True)]
     for c, resolved in enumerate(changes):
         took = [_took(one, c) for one in prepared]

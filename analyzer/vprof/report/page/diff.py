@@ -4,6 +4,7 @@
 |---|---|
 | `title` | the names of the traces |
 | `diff` | vprof-diff/1; its metrics and runs with `texts`, its factors with `before`, `after`, of the variance before |
+| `perhaps_means` | how to read what was predicted |
 | `most_factors` | how many of them are shown at first |
 | `latency` | `overlaid` of latency.py |
 | `tree` | the root of the nodes below, cut by trees.py, or null |
@@ -27,8 +28,9 @@ import numpy as np
 from vprof import __version__
 from vprof.compare.diff import NOT_ASKED, Change, Diff, Side
 from vprof.compare.diff_trees import TreeChange
+from vprof.compare.predicted import Judged
 from vprof.report import recorded
-from vprof.report.diff import MOST_FACTORS, diff_json, value_text
+from vprof.report.diff import MOST_FACTORS, PERHAPS_MEANS, diff_json, value_text
 from vprof.report.page import latency, trees
 from vprof.report.page.plain import all_plain
 from vprof.tables.kinds import MEANINGS
@@ -38,12 +40,15 @@ _MAY_DIFFER = ("recorded at",)
 """What differs between any two runs."""
 
 
-def diff_data(result: Diff, cpu_apart: bool = True, client_apart: bool = True) -> dict[str, Any]:
-    """`cpu_apart`, `client_apart`: as the traces were analyzed."""
+def diff_data(
+    result: Diff, judged: Judged | None = None, cpu_apart: bool = True, client_apart: bool = True
+) -> dict[str, Any]:
+    """`judged`: what was predicted, if anything. `cpu_apart`, `client_apart`: as the traces were analyzed."""
     tree, no_tree = _tree(result)
     data: dict[str, Any] = {
         "title": f"{_names(result.before)} → {_names(result.after)}",
-        "diff": _diff(result),
+        "diff": _diff(result, judged),
+        "perhaps_means": PERHAPS_MEANS,
         "most_factors": MOST_FACTORS,
         "latency": latency.overlaid(_all_ns(result.before), _all_ns(result.after)),
         "tree": tree,
@@ -67,8 +72,8 @@ def _all_ns(side: Side) -> Int64:
     return np.concatenate(side.latencies_ns)
 
 
-def _diff(result: Diff) -> dict[str, Any]:
-    report = diff_json(result)
+def _diff(result: Diff, judged: Judged | None) -> dict[str, Any]:
+    report = diff_json(result, judged)
     changes = (result.decides, *result.others)
     for row, change in zip(report["metrics"], changes, strict=True):
         row["texts"] = [_text(change, value) for value in (change.before, change.after)]

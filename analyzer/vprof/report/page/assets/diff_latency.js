@@ -73,6 +73,22 @@ function metricTable() {
   document.getElementById("metric-note").textContent = reasons.length ? `${reasons.join("; ")}.` : "";
 }
 
+function predictedTable() {
+  if (!data.diff.prediction) return;
+  const ratio = (value) => (value === null ? "-" : value.toFixed(3));
+  const ends = (pair) => (pair ? pair.map(ratio).join(" to ") : "-");
+  const kind = { "as predicted": "better", "better than predicted": "better", "worse than predicted": "worse" };
+  const columns = [
+    { name: "metric", show: (row) => row.metric },
+    { name: "predicted", number: true, show: (row) => ratio(row.ratio) },
+    { name: "with model error", number: true, show: (row) => ends(row.widened) },
+    { name: "measured", number: true, show: (row) => ratio(row.measured) },
+    { name: "95 % interval", number: true, show: (row) => ends(row.measured_ci95) },
+    { name: "found", show: (row) => el("span", { class: `found ${kind[row.found] || ""}` }, row.found || "-") },
+  ];
+  document.getElementById("predicted-table").append(sortableTable(columns, data.diff.prediction.figures));
+}
+
 function ratioBar(row, scale) {
   if (row.ratio === null) return "-";
   const text = row.ci95 ? row.ci95.map((end) => end.toFixed(3)).join(" to ") : "";
@@ -89,4 +105,5 @@ function latencySection() {
   const again = drawn(place, (width) => drawOverlay(place, width, logShares.checked));
   logShares.addEventListener("change", again);
   metricTable();
+  predictedTable();
 }
