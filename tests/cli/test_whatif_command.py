@@ -43,7 +43,7 @@ def test_text_says_what_comes_out_and_on_what_it_rests() -> None:
     assert done.exit_code == 0
     lines = done.output.splitlines()
     assert lines[0] == "Halving `f` would cut the variance to 0.02 of what it is and p99 from 37 to 21 ns."
-    model = " ".join(lines[-2:])
+    model = " ".join(" ".join(lines[-2:]).split())
     assert model.startswith("2 intervals replayed; model: hand-overs keep their order")
     assert model.endswith("waits for a CPU stay as recorded (0.0 % of the variance now)")
     assert next(line for line in lines if line.startswith("p99 ")).split()[1:6] == ["37", "ns", "21", "ns", "0.568"]
@@ -135,7 +135,7 @@ def test_waits_for_a_cpu_scale_with_what_they_interrupt(tmp_path: Path) -> None:
         assert found["cpu"] == "scaled"
     assert report(trace, "--change", "f=0", "--intervals")["per_interval"]["u"]["predicted_ns"] == 25
     said = run(trace, "--change", "f=0", "--cpu", "scaled").output
-    assert "waits for a CPU change with what is changed where they interrupt it" in said.replace("\n", " ")
+    assert "waits for a CPU change with what is changed where they interrupt it" in " ".join(said.split())
 
 
 def test_the_delay_until_a_woken_thread_runs() -> None:
