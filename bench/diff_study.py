@@ -25,7 +25,8 @@ from pathlib import Path
 import numpy as np
 
 from vprof.commands.record import command as record_command
-from vprof.compare.diff import NO_DIFFERENCE, diff
+from vprof.compare.diff import diff
+from vprof.compare.judgement import NO_DIFFERENCE
 from vprof.compare.run_metrics import MeasuredRun, measure, run_of
 from vprof.trace.loading import load_trace
 

@@ -160,7 +160,7 @@ def _report(result: Diff, judged: Judged | None, fmt: str, output: Path | None) 
 
 def _write_page(result: Diff, judged: Judged | None, apart: dict[str, bool], output: Path) -> None:
     """Prints the verdict, too: it decides on the exit code."""
-    from vprof.compare.diff import sentence
+    from vprof.compare.judgement import sentence
     from vprof.report.page.diff import diff_data
     from vprof.report.page.html import DIFF, render
 

@@ -10,8 +10,9 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from vprof.compare.diff import NOT_ASKED, Change, Diff, Side, sentence
+from vprof.compare.diff import NOT_ASKED, Diff, Side
 from vprof.compare.diff_factors import FactorChange
+from vprof.compare.judgement import Change, sentence
 from vprof.compare.predicted import Ends, Judged
 from vprof.report.tables import PLAIN_WIDTH, Row, heading, line, print_table, to_terminal, to_text
 from vprof.report.units import duration, percent, square

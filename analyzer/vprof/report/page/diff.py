@@ -26,8 +26,9 @@ from typing import Any
 import numpy as np
 
 from vprof import __version__
-from vprof.compare.diff import NOT_ASKED, Change, Diff, Side
+from vprof.compare.diff import NOT_ASKED, Diff, Side
 from vprof.compare.diff_trees import TreeChange
+from vprof.compare.judgement import Change
 from vprof.compare.predicted import Judged
 from vprof.report import recorded
 from vprof.report.diff import MOST_FACTORS, PERHAPS_MEANS, diff_json, value_text
