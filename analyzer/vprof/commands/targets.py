@@ -12,6 +12,7 @@ from vprof.errors import UsageError
 from vprof.installed import target_file, target_names
 from vprof.options import interval_option, source_option, source_version_option
 from vprof.program.metadata import Function, Unit
+from vprof.tables.kinds import MEANINGS
 from vprof.target import descriptor as descriptors
 from vprof.target import entries
 from vprof.target.build_choices import BuildChoices, UserSource
@@ -48,7 +49,8 @@ def check(
 ) -> None:
     """Show where each entry of a target's descriptor applies in its build, and which are left out.
 
-    If an entry matches no function or call of the program, vprof fails and names similar functions.
+    If an entry matches no function or call of the program, vprof fails and names similar functions. So it does for what
+    a [[knob]] governs and the program neither defines nor calls.
 
     With --source, vprof builds nothing: it searches the text of a tree for functions and calls, without expanding
     macros or choosing a side of an #if. Only a build shows whether an expression compiles there.
@@ -66,7 +68,7 @@ def check(
     else:
         target = Target.load(name, folder)
         units = target.units()
-    rows = places(target, units)
+    rows = places(target, units) + governed(target, units)
     left_out = others(target)
     if not rows and not left_out:
         raise UsageError(f"{target.descriptor.file}: nothing to check: it has no roots and no entries")
@@ -74,7 +76,7 @@ def check(
         print(json.dumps({"schema": "vprof-targets-check/1", "entries": rows, "left_out": left_out}))
     else:
         _print(rows, left_out)
-    lines = target.unmatched(units)
+    lines = target.unmatched(units) + target.ungoverned(units)
     if lines:
         raise UsageError("; ".join(lines))
 
@@ -122,6 +124,22 @@ def places(target: Target, units: list[Unit]) -> list[dict[str, str | list[str]]
             for name, where in [row for row in found if row[1]] or [(_names(entry), [])]:
                 rows.append(_row(entries.title(table, entry), entry, name, where))
     rows += [_row("root", {}, root, _places(root, units)) for root in target.descriptor.roots]
+    return rows
+
+
+def governed(target: Target, units: list[Unit]) -> list[dict[str, str | list[str]]]:
+    """What each knob governs, with the `file:line` of functions that are defined there; without places, if there is no
+    such function or node."""
+    called = {callee for unit in units for _, callees in callees_of(unit) for callee in callees}
+    rows = []
+    for knob in target.descriptor.knobs.values():
+        for name in knob.governs:
+            where = _places(name, units)
+            if not where and name in MEANINGS:
+                where = ["a node of reports"]
+            elif not where and name in called:
+                where = ["called, not defined"]
+            rows.append(_row(f"knob {knob.name}", {}, name, where))
     return rows
 
 

@@ -5,5 +5,5 @@
 
 In: descriptors (targets/README.md). Out: programs built with probes, running servers, proposals of descriptors.
 
-Imports: program, session, trace.
+Imports: program, session, tables, trace.
 """

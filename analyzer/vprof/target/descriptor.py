@@ -15,10 +15,12 @@ from typing import Any
 
 from vprof.errors import UsageError
 from vprof.installed import annotation_file
-from vprof.target import entries, repeats, shell
+from vprof.tables.kinds import MEANINGS
+from vprof.target import entries, knobs, repeats, shell
 from vprof.target.build_choices import BuildChoices
 from vprof.target.entries import Entry
 from vprof.target.fetch import Fetched
+from vprof.target.knobs import Knob
 from vprof.target.versions import admits, floor, is_range
 from vprof.trace.marks import Retry
 
@@ -53,8 +55,9 @@ class Descriptor:
     """A checked descriptor. `entries[table]` are the rewriting entries, shared annotations first.
 
     Entries for other versions of the program than `[source] version`, and intervals of other kinds than the chosen one,
-    are in `left_out[table]` and nowhere else. `wanted` is what the descriptor says of the version of a Debian package;
-    `[source] version` is the one that was fetched, and until then the lowest that is wanted.
+    are in `left_out[table]` and nowhere else. `knobs`: what may be set, by name. `wanted` is what the descriptor says
+    of the version of a Debian package; `[source] version` is the one that was fetched, and until then the lowest that
+    is wanted.
     """
 
     name: str
@@ -72,6 +75,7 @@ class Descriptor:
     workloads: dict[str, Any]
     entries: dict[str, list[Entry]]
     left_out: dict[str, list[Entry]]
+    knobs: dict[str, Knob] = field(default_factory=dict)
     free: dict[str, Any] = field(default_factory=dict)
     wanted: str = ""
 
@@ -132,6 +136,7 @@ def load(file: Path, choices: BuildChoices | None = None, fetched: Fetched | Non
         workloads=raw.get("workloads", {}),
         entries=chosen,
         left_out=left_out,
+        knobs=knobs.knobs_of(raw.get("knob", [])),
         free={key: raw[key] for key in _FREE if key in raw},
         wanted=raw.get("source", {}).get("version", ""),
     )
@@ -163,6 +168,19 @@ def unmatched(descriptor: Descriptor, matched: set[str], callees: Mapping[str, s
             near = entries.near_misses([root], callees)
             lines.append(f"{descriptor.file}: roots: no function '{root}' is defined{near}")
     return lines
+
+
+def ungoverned(descriptor: Descriptor, callees: Mapping[str, set[str]]) -> list[str]:
+    """One line, with near misses, for each name in `governs` of a knob that the program neither defines nor calls, and
+    that is no node of reports."""
+    called = set[str]().union(*callees.values())
+    known = {*callees, *called, *MEANINGS}
+    return [
+        f"{descriptor.file}: [[knob]] {knob.name}: no function or node '{name}'{entries.near_misses([name], known)}"
+        for knob in descriptor.knobs.values()
+        for name in knob.governs
+        if name not in known
+    ]
 
 
 def _chosen(
@@ -204,7 +222,7 @@ def _included(name: str, user: Path) -> dict[str, Any]:
 
 
 def _check_tables(raw: dict[str, Any], file: Path) -> None:
-    known = [*entries.TABLES, *_LISTS, *_TABLES, *_FREE, "name", "summary", "primitive", "external"]
+    known = [*entries.TABLES, *_LISTS, *_TABLES, *_FREE, "name", "summary", "primitive", "external", "knob"]
     for key, value in raw.items():
         if key not in known:
             near = get_close_matches(key, known, n=1)
@@ -216,6 +234,8 @@ def _check_tables(raw: dict[str, Any], file: Path) -> None:
             entries.check(key, value, str(file))
         if key in _TABLES:
             _check_table(key, value, file)
+    if "knob" in raw:
+        knobs.check(raw["knob"], str(file), "server" in raw)
     if ("server" in raw) != ("load" in raw) or ("server" in raw and "run" in raw):
         raise UsageError(f"{file}: give either [run], or [server] and [load]")
     if "workloads" in raw and "server" not in raw:

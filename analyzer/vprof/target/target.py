@@ -218,11 +218,11 @@ class Target:
     def unmatched(self, units: list[Unit]) -> list[str]:
         """One line for each entry or root that matches no function of the program."""
         matched = {entry for unit in units for entry in unit.matched}
-        callees: dict[str, set[str]] = {}
-        for unit in units:
-            for function, called in callees_of(unit):
-                callees.setdefault(function.name, set()).update(called)
-        return descriptors.unmatched(self.descriptor, matched, callees)
+        return descriptors.unmatched(self.descriptor, matched, _callees(units))
+
+    def ungoverned(self, units: list[Unit]) -> list[str]:
+        """One line for each name that a knob governs, and that the program neither defines nor calls."""
+        return descriptors.ungoverned(self.descriptor, _callees(units))
 
     def command(self, seconds: int, options: list[str], latencies: str = os.devnull) -> list[str]:
         """The command that serves or makes the target's load for `seconds`; `options` go to its end, the latencies of
@@ -265,6 +265,15 @@ class Target:
 
 def _work_folder(name: str, given: Path | None) -> Path:
     return (given or Path(".vprof") / target_file(name).resolve().parent.name).resolve()
+
+
+def _callees(units: list[Unit]) -> dict[str, set[str]]:
+    """The program's functions by name, and the names of those each calls."""
+    found: dict[str, set[str]] = {}
+    for unit in units:
+        for function, called in callees_of(unit):
+            found.setdefault(function.name, set()).update(called)
+    return found
 
 
 def callees_of(unit: Unit) -> Iterator[tuple[Function, set[str]]]:
