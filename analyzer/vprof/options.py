@@ -42,6 +42,20 @@ class RingSize(click.ParamType):  # type: ignore[type-arg]
         return size
 
 
+class Duration(click.ParamType):  # type: ignore[type-arg]
+    """Seconds: a number with s, m or h after it, or without."""
+
+    name = "duration"
+
+    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, float):
+            return value
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", value)
+        if not match:
+            self.fail(f"'{value}' is no duration: give one such as 90s, 5m or 1h", param, ctx)
+        return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
+
+
 server_options_option = click.option(
     "--server-options",
     default="",

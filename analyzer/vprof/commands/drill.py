@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, replace
@@ -15,7 +14,7 @@ import click
 
 from vprof.drill.settings import CHANGEABLE, DrillSettings
 from vprof.errors import UsageError, VprofError
-from vprof.options import load_options, preload_option, server_options_option
+from vprof.options import Duration, load_options, preload_option, server_options_option
 
 if TYPE_CHECKING:
     from vprof.drill.file import DrillFile
@@ -24,20 +23,6 @@ if TYPE_CHECKING:
     from vprof.variance.analysis import AnalysisOptions
 
 _FILE = "session.json"
-
-
-class Duration(click.ParamType):  # type: ignore[type-arg]
-    """Seconds: a number with s, m or h after it, or without."""
-
-    name = "duration"
-
-    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        if isinstance(value, float):
-            return value
-        match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", value)
-        if not match:
-            self.fail(f"'{value}' is no duration: give one such as 90s, 5m or 1h", param, ctx)
-        return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
 
 
 @click.command(context_settings={"ignore_unknown_options": True})

@@ -24,11 +24,12 @@ def load_runs(
     used."""
     paths = [*before, *after]
     shown = track(paths, "runs", console=console(stderr=True), transient=True, disable=not sys.stderr.isatty())
-    runs = [_load(path, root, options) for path in shown]
+    runs = [load_run(path, root, options) for path in shown]
     return runs[: len(before)], runs[len(before) :]
 
 
-def _load(path: Path, root: str | None, options: AnalysisOptions | None) -> MeasuredRun:
+def load_run(path: Path, root: str | None, options: AnalysisOptions | None) -> MeasuredRun:
+    """One of them."""
     sources = open_sources([path], root)
     try:
         if options is None:

@@ -12,7 +12,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from vprof.compare.diff import Change, Diff
+from vprof.compare.diff import Diff
+from vprof.compare.judgement import Change
 from vprof.errors import UsageError
 from vprof.shapes import NUMBER, TEXT, Shape, list_of, optional, row_of, table_of
 from vprof.whatif.model import CPU, CPU_KEPT, JUDGED, MODEL_ERROR

@@ -67,13 +67,18 @@ def _metric_row(change: Change) -> Row:
 
 def value_text(change: Change, value: float | None) -> str:
     """A value of the metric with its unit; "-" where it is not known."""
+    return with_unit(value, change.metric.unit)
+
+
+def with_unit(value: float | None, unit: str) -> str:
+    """By a unit of run_metrics.METRICS."""
     if value is None:
         return "-"
-    if change.metric.unit == "ns2":
+    if unit == "ns2":
         return square(value)
-    if change.metric.unit == "ns":
+    if unit == "ns":
         return duration(value)
-    return f"{value:.4g}{change.metric.unit and ' ' + change.metric.unit}"
+    return f"{value:.4g}{unit and ' ' + unit}"
 
 
 def _prediction(judged: Judged, console: Console) -> None:
@@ -133,12 +138,12 @@ def diff_json(result: Diff, judged: Judged | None = None) -> dict[str, Any]:
         "verdict": result.verdict,
         "sentence": sentence(result),
         "metric": result.decides.metric.name,
-        "metrics": [_metric(change) for change in (result.decides, *result.others)],
+        "metrics": [change_json(change) for change in (result.decides, *result.others)],
         "guards": [change.metric.name for change in result.guards],
         "prediction": _judged(judged) if judged else None,
         "before": _side(result.before),
         "after": _side(result.after),
-        "factors": [_factor(f) for f in result.factors],
+        "factors": [factor_json(f) for f in result.factors],
         "no_factors": result.no_factors,
         "remarks": result.remarks,
     }
@@ -164,7 +169,7 @@ def _judged(judged: Judged) -> dict[str, Any]:
     }
 
 
-def _metric(change: Change) -> dict[str, Any]:
+def change_json(change: Change) -> dict[str, Any]:
     return {
         "metric": change.metric.name,
         "unit": change.metric.unit,
@@ -195,7 +200,7 @@ def _side(side: Side) -> list[dict[str, Any]]:
     ]
 
 
-def _factor(f: FactorChange) -> dict[str, Any]:
+def factor_json(f: FactorChange) -> dict[str, Any]:
     return {
         "kind": f.kind,
         "functions": f.functions,

@@ -72,6 +72,13 @@ def without_place(full: str) -> str:
     return f"{part['kind']}({without_place(part['of'])})" if part else _split(full)[0]
 
 
+def of_function(full: str) -> str:
+    """The name of the function alone, also of its body, the rest of it, or a call of it (`f@g.c:12`)."""
+    name = without_place(full)
+    part = _PART.fullmatch(name)
+    return of_function(part["of"]) if part else name.partition("@")[0]
+
+
 def _split(full: str) -> tuple[str, str]:
     match = _PLACED.fullmatch(full)
     return (match["name"], match["place"]) if match else (full, "")

@@ -1,0 +1,100 @@
+"""`--auto`: the knobs that govern what a drill-down or an analysis found.
+
+    vprof-drill/1: its confirmed findings, vprof-analysis/1: its factors -> names -> knobs whose `governs` has one
+
+A finding that waits is governed by what governs its waker, too: the cause of a wait is what its waker did.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from vprof.errors import UsageError, VprofError
+from vprof.shapes import ANYTHING, FLAG, NUMBER, TEXT, list_of, mapping_of, optional, table_of
+from vprof.tables.naming import of_function
+from vprof.target.knobs import Knob
+
+_MIN_SHARE = 0.05
+_MOST_FACTORS = 20
+_FINDING = table_of(
+    {"functions": list_of(TEXT), "share": optional(NUMBER)},
+    may={"confirmed": FLAG, "wakers": list_of(table_of({"function": TEXT, "share": optional(NUMBER)}))},
+)
+_DRILL, _ANALYSIS = "vprof-drill/1", "vprof-analysis/1"
+_ROWS = {_DRILL: "findings", _ANALYSIS: "factors"}
+_FORMS = {
+    _DRILL: table_of(
+        {"findings": list_of(_FINDING), "settings": mapping_of(ANYTHING)}, {"cpu_wait": mapping_of(NUMBER)}
+    ),
+    _ANALYSIS: table_of({"factors": list_of(_FINDING)}),
+}
+
+
+@dataclass(frozen=True)
+class Governed:
+    """A finding, its share of the variance, and the knobs that govern it: none may."""
+
+    name: str
+    share: float
+    knobs: list[str]
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a file found. `settings`: of the drill-down: target, load, options; {} of an analysis. `unconfirmed`: names
+    of findings that are none for sure."""
+
+    governed: list[Governed]
+    unconfirmed: list[str]
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def knobs(self) -> list[str]:
+        """Those of the first findings first."""
+        return list(dict.fromkeys(knob for one in self.governed for knob in one.knobs))
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The JSON of a drill-down or an analysis, checked. Raises VprofError, in one line."""
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"--auto {path}: {error.strerror}") from None
+    except (ValueError, RecursionError):
+        raise UsageError(f"--auto {path}: not the JSON of a drill-down or an analysis") from None
+    form = raw.get("schema") if isinstance(raw, dict) else None
+    if not isinstance(form, str) or form not in _FORMS:
+        raise UsageError(f"--auto {path}: give JSON of {' or '.join(_FORMS)}, not {str(form)[:40]}")
+    if _ROWS[form] not in raw:
+        raise VprofError(f"--auto {path}: the drill-down is not done: `vprof drill --resume` ends it")
+    if wrong := _FORMS[form].wrong(raw):
+        raise UsageError(f"--auto {path}: it{wrong}")
+    return dict(raw)
+
+
+def findings_of(raw: Mapping[str, Any], knobs: Mapping[str, Knob]) -> Findings:
+    """Of a file that was read."""
+    rows = raw[_ROWS[raw["schema"]]][:_MOST_FACTORS]
+    large = [row for row in rows if row.get("confirmed", (row["share"] or 0) >= _MIN_SHARE)]
+    governed = [Governed(_name(row), row["share"] or 0.0, _governing(row, knobs)) for row in large]
+    unconfirmed = [_name(row) for row in rows if row.get("confirmed") is False]
+    if raw["schema"] == _ANALYSIS:
+        return Findings(governed, unconfirmed)
+    for kind, share in raw.get("cpu_wait", {}).items():
+        if share >= _MIN_SHARE:
+            governed.append(Governed(kind, share, [knob.name for knob in knobs.values() if kind in knob.governs]))
+    return Findings(governed, unconfirmed, dict(raw["settings"]))
+
+
+def _name(row: Mapping[str, Any]) -> str:
+    return " with ".join(row["functions"])
+
+
+def _governing(row: Mapping[str, Any], knobs: Mapping[str, Knob]) -> list[str]:
+    wakers = [one["function"] for one in row.get("wakers", []) if (one["share"] or 0) >= _MIN_SHARE]
+    names = {of_function(name) for name in (*row["functions"], *wakers)}
+    return [knob.name for knob in knobs.values() if names.intersection(knob.governs)]

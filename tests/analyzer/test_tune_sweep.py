@@ -1,0 +1,236 @@
+"""The statistics of a sweep, with a runner whose effects are known: what it finds, what it gives up, false alarms."""
+
+from collections.abc import Callable
+from math import exp, log
+from pathlib import Path
+
+import numpy as np
+import pytest
+from properties import seeds
+
+from vprof.compare.diff_factors import Contributions
+from vprof.compare.judgement import BETTER, NO_DIFFERENCE, TRADED, WORSE
+from vprof.errors import VprofError
+from vprof.target.knobs import Knob
+from vprof.tune.file import Asked, TuneFile
+from vprof.tune.halving import is_rung
+from vprof.tune.outcome import FAILED, GIVEN_UP, Outcome, outcome_of, sentence
+from vprof.tune.power import detectable, power, runs_needed
+from vprof.tune.settings import BASELINE, Setting
+from vprof.tune.sweep import Sweep, Taken
+
+KNOB = Knob("delay", "server_option", "-c delay={value}", "whole", ("0",), False, "nothing", ("flush",))
+RISKY = Knob("sync", "server_option", "-c sync={value}", "choice", ("on", "off"), True, "durability", ("flush",))
+
+
+def names(count: int) -> list[Setting]:
+    return [Setting(), *(Setting((KNOB.assigned(str(i)),)) for i in range(1, count + 1))]
+
+
+class Simulated:
+    """Logarithms of a run's metrics are normal around what `effects` gives for the setting: factors of the variance, of
+    the mean by `means`. `sd` of the variance; the others have a tenth of it."""
+
+    def __init__(
+        self,
+        effects: dict[str, float],
+        sd: float = 0.15,
+        seed: int = 1,
+        means: dict[str, float] | None = None,
+        failing: dict[str, str] | None = None,
+    ) -> None:
+        self.effects, self.sd, self.means, self.failing = effects, sd, means or {}, failing or {}
+        self.chance = np.random.default_rng(seed)
+        self.ran: list[str] = []
+
+    def __call__(self, setting: Setting) -> Taken:
+        name = setting.name
+        self.ran.append(name)
+        if name in self.failing:
+            raise VprofError(self.failing[name])
+        variance = 1e12 * self.effects.get(name, 1.0) * exp(self.chance.normal(0, self.sd))
+        mean = 1e6 * self.means.get(name, 1.0) * exp(self.chance.normal(0, self.sd / 10))
+        metrics = {"variance": variance, "mean": mean, "p99": 3 * mean + variance**0.5, "cv": variance**0.5 / mean}
+        metrics |= {"p50": mean, "p99.9": 5 * mean, "max": 9 * mean, "l2": mean, "throughput": 100.0}
+        factors = {("variance", ("flush",)): variance * 0.8, ("variance", ("work",)): 2e11}
+        return Taken(1000, metrics, "", Contributions(variance, factors, frozenset(), ""))
+
+
+def sweep(
+    folder: Path, settings: list[Setting], measure: Callable[[Setting], Taken], seed: int = 1, **more: float
+) -> Sweep:
+    asked = Asked(target="toy", settings=[one.name for one in settings], seed=seed)
+    file = TuneFile(folder / f"{seed}.json", asked)
+    file.save = lambda: None  # type: ignore[method-assign]
+    return Sweep(file, settings, measure, most_runs=int(more.get("most_runs", 20)), budget=more.get("budget", 0.0))
+
+
+def swept(folder: Path, settings: list[Setting], measure: Simulated, seed: int = 1, **more: float) -> Outcome:
+    one = sweep(folder, settings, measure, seed, **more)
+    one.go()
+    return outcome_of(one)
+
+
+def test_a_setting_that_is_better_by_30_percent_is_found(tmp_path: Path) -> None:
+    """In 8 of 10 sweeps at least, as asked for; beside four that change nothing."""
+    found = 0
+    for seed in range(40):
+        outcome = swept(tmp_path, names(5), Simulated({"delay=3": 0.7}, sd=0.12, seed=seed), seed)
+        found += [one.setting.name for one in outcome.recommended] == ["delay=3"]
+    assert found >= 32
+
+
+def test_the_variance_of_each_sweep_is_enough_to_see_it(tmp_path: Path) -> None:
+    outcome = swept(tmp_path, names(3), Simulated({"delay=2": 0.5}, sd=0.1))
+    verdicts = {one.setting.name: one.verdict for one in outcome.tried}
+    assert verdicts["delay=2"] == BETTER
+    assert {verdicts["delay=1"], verdicts["delay=3"]} <= {NO_DIFFERENCE, GIVEN_UP}
+    assert sentence(outcome).startswith("better: with delay=2 variance is 0.")
+    (best,) = outcome.recommended
+    (flush,) = [factor for factor in best.factors if factor.functions == ["flush"]]
+    assert flush.found == "lost" and flush.change == pytest.approx(-0.4, abs=0.15)
+    assert next(factor.found for factor in best.factors if factor.functions == ["work"]) == ""
+
+
+def test_no_false_alarm_beyond_the_level_in_200_null_sweeps(tmp_path: Path) -> None:
+    """Of a family of four settings without an effect, 5 in 100 may have one that is called better or worse. More than
+    17 of 200 would be seen once in 100 times at that level."""
+    alarms = 0
+    for seed in range(200):
+        outcome = swept(tmp_path, names(4), Simulated({}, sd=0.3, seed=seed), seed, most_runs=8)
+        alarms += any(one.verdict in (BETTER, WORSE, TRADED) for one in outcome.tried)
+    assert alarms <= 17
+
+
+def test_the_hopeless_are_given_up_early_and_time_goes_to_the_others(tmp_path: Path) -> None:
+    measure = Simulated({"delay=1": 6.0, "delay=2": 8.0, "delay=3": 0.7}, sd=0.3)
+    outcome = swept(tmp_path, names(3), measure)
+    runs = {one.setting.name: len(one.runs) for one in outcome.found}
+    assert (runs["delay=1"], runs["delay=2"]) == (3, 3) and runs["delay=3"] == runs[BASELINE] > 6
+    lost = {one.setting.name: one for one in outcome.tried if one.verdict == GIVEN_UP}
+    assert set(lost) == {"delay=1", "delay=2"}
+    judged = lost["delay=2"].judged
+    assert judged and judged.decides.ratio and 3 < judged.decides.ratio < 20
+
+
+def test_giving_up_loses_no_winner(tmp_path: Path) -> None:
+    for seed in range(30):
+        outcome = swept(tmp_path, names(4), Simulated({"delay=1": 0.6}, sd=0.25, seed=seed), seed)
+        assert outcome.tried[0].verdict != GIVEN_UP
+
+
+def test_what_pays_with_the_mean_is_traded_and_not_recommended(tmp_path: Path) -> None:
+    outcome = swept(tmp_path, names(2), Simulated({"delay=1": 0.4}, sd=0.05, means={"delay=1": 1.5}))
+    assert outcome.tried[0].verdict == TRADED and not outcome.recommended
+    assert any(remark.startswith("traded:") for remark in outcome.remarks)
+    assert outcome.fronts["variance"] == [BASELINE, "delay=1"] or "delay=2" in outcome.fronts["variance"]
+
+
+def test_beside_the_best_stands_the_best_that_trades_nothing(tmp_path: Path) -> None:
+    settings = [Setting(), Setting((RISKY.assigned("off"),)), Setting((KNOB.assigned("9"),))]
+    outcome = swept(tmp_path, settings, Simulated({"sync=off": 0.2, "delay=9": 0.5}, sd=0.05))
+    assert [one.setting.name for one in outcome.recommended] == ["sync=off", "delay=9"]
+    assert outcome.recommended[0].setting.trades == ["sync: durability"] and outcome.recommended[0].setting.restart
+
+
+def test_when_nothing_helps_it_says_so_and_what_it_would_have_seen(tmp_path: Path) -> None:
+    outcome = swept(tmp_path, names(2), Simulated({}, sd=0.1, seed=4))
+    assert not outcome.recommended
+    said = sentence(outcome)
+    assert said.startswith("nothing helps: of 2 settings none is better than the target's own")
+    assert "would be found in 8 of 10" in said
+
+
+def test_a_setting_that_fails_is_marked_and_the_sweep_goes_on(tmp_path: Path) -> None:
+    measure = Simulated({"delay=2": 0.4}, sd=0.1, failing={"delay=1": "the server ended (status 1): bad value"})
+    outcome = swept(tmp_path, names(2), measure)
+    failed, better = outcome.tried
+    assert (failed.verdict, failed.why) == (FAILED, "the server ended (status 1): bad value")
+    assert better.verdict == BETTER
+    assert measure.ran.count("delay=1") == 1
+
+
+def test_what_fails_for_the_baseline_ends_it_at_once(tmp_path: Path) -> None:
+    measure = Simulated({}, failing={BASELINE: "no disk"})
+    with pytest.raises(VprofError, match="no disk"):
+        sweep(tmp_path, names(3), measure).go()
+    assert measure.ran == [BASELINE]
+
+
+def test_rounds_are_whole_random_and_the_same_for_a_seed(tmp_path: Path) -> None:
+    orders = []
+    for seed in (1, 1, 2):
+        measure = Simulated({}, seed=0)
+        swept(tmp_path, names(4), measure, seed, most_runs=3)
+        rounds = [measure.ran[i : i + 5] for i in range(0, 15, 5)]
+        assert all(sorted(order) == sorted(measure.ran[:5]) for order in rounds)
+        orders.append(rounds)
+    assert orders[0] == orders[1] != orders[2]
+    assert orders[0][1] != orders[0][2]
+
+
+def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
+    """With the runs that it has, each once, and in the same order as if nothing had been."""
+    whole = Simulated({"delay=1": 0.5}, seed=3)
+    complete = sweep(tmp_path, names(3), whole)
+    complete.go()
+    for done in (0, 1, 6, 11, len(whole.ran) - 1):
+        rest = Simulated({"delay=1": 0.5}, seed=3)
+        for run in complete.file.runs[:done]:
+            rest(Setting() if run.setting == BASELINE else next(s for s in names(3) if s.name == run.setting))
+        rest.ran.clear()
+        again = sweep(tmp_path, names(3), rest)
+        again.file.runs = complete.file.runs[:done]
+        again.go()
+        assert rest.ran == whole.ran[done:]
+        assert sentence(outcome_of(again)) == sentence(outcome_of(complete))
+
+
+def test_runs_of_a_round_that_is_not_whole_are_not_judged(tmp_path: Path) -> None:
+    one = sweep(tmp_path, names(2), Simulated({}, sd=0.5), most_runs=4)
+    one.go()
+    assert outcome_of(one).runs == one.rounds == 4
+    one.file.runs.pop()
+    assert {len(found.runs) for found in outcome_of(one).found} == {3}
+
+
+def test_the_budget_bounds_the_rounds(tmp_path: Path) -> None:
+    now = [0.0]
+    measure = Simulated({}, sd=0.5)
+
+    def slow(setting: Setting) -> Taken:
+        now[0] += 10
+        return measure(setting)
+
+    one = sweep(tmp_path, names(2), slow, budget=149.0)
+    one.clock = lambda: now[0]
+    one.go()
+    assert one.rounds == 4 and now[0] == 120
+    assert any("give more --budget" in remark for remark in outcome_of(one).remarks)
+
+
+@seeds(20)
+def test_power_grows_with_runs_and_effect(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    sd, by, runs = chance.uniform(0.01, 1), chance.uniform(0.05, 2), int(chance.integers(3, 12))
+    assert power(sd, by, runs, 3) <= power(sd, by, runs + 1, 3) + 1e-9
+    assert power(sd, by, runs, 3) <= power(sd, 1.1 * by, runs, 3) + 1e-9
+    assert power(sd, by, runs, 4) <= power(sd, by, runs, 3) + 1e-9
+
+
+def test_power_is_what_simulation_gives() -> None:
+    from scipy import stats
+
+    chance, n, sd, by = np.random.default_rng(5), 6, 0.2, -log(1 - 0.3)
+    a, b = chance.normal(0, sd, (4000, n)), chance.normal(by, sd, (4000, n))
+    p = stats.ttest_ind(a, b, axis=1).pvalue
+    assert power(sd, by, n, 2) == pytest.approx(float((p < 0.025).mean()), abs=0.03)
+    assert runs_needed(sd, 0.3, 2, 50) in range(n, n + 4)
+    assert runs_needed(9.0, 0.3, 2, 7) == 7
+    found = detectable(sd, n, 2)
+    assert found and power(sd, -log(1 - found), n, 2) == pytest.approx(0.8, abs=0.01)
+    assert detectable(sd, 2, 2) is None
+
+
+def test_rungs() -> None:
+    assert [n for n in range(1, 30) if is_rung(n)] == [3, 6, 12, 24]
