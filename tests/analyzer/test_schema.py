@@ -18,7 +18,7 @@ from worked_cases import TRACES
 
 from vprof.commands.analyze import command
 from vprof.commands.whatif import command as command_whatif
-from vprof.report import explain, load, locks, path, whatif
+from vprof.report import explain, load, locks, path, tune, whatif
 from vprof.report import json as report
 from vprof.trace.json_trace import trace_from_dict
 from vprof.variance.analysis import AnalysisOptions, analyze
@@ -26,7 +26,15 @@ from vprof.variance.analysis import AnalysisOptions, analyze
 ROOT = Path(__file__).parents[2]
 SCHEMAS = {
     name: name.replace("/", "-") + ".json"
-    for name in (report.SCHEMA, explain.SCHEMA, path.SCHEMA, load.SCHEMA, whatif.SCHEMA, locks.SCHEMA)
+    for name in (
+        report.SCHEMA,
+        explain.SCHEMA,
+        path.SCHEMA,
+        load.SCHEMA,
+        tune.SCHEMA,
+        whatif.SCHEMA,
+        locks.SCHEMA,
+    )
 }
 HANDOFF = next(case for case in TRACES if case.stem == "02_lock_handoff")
 

@@ -169,6 +169,7 @@ def command(
         traced,
         sites,
         closed,
+        budget,
         metric=metric,
         effect=effect,
         seconds=seconds,
@@ -181,12 +182,6 @@ def command(
         server_options=server_options or was.get("server_options", ""),
         program=list(program) or list(was.get("program", [])),
     )
-    rounds = _LEAST_ROUNDS * len(settings) * (seconds + (warmup if asked.load else 0))
-    if budget and rounds > budget:
-        raise UsageError(
-            f"{len(settings)} settings with the baseline, {_LEAST_ROUNDS} runs of each, take {rounds:.0f} s at least: "
-            "give a larger --budget, fewer values, or fewer --seconds"
-        )
     outcome = _swept(target, asked, settings, most_runs, budget, session)
     _report(outcome, findings, fmt or (_FORMATS.get(output.suffix, "text") if output else "text"), output)
 
@@ -222,6 +217,7 @@ def _asked(
     traced: bool,
     sites: str | None,
     closed: bool,
+    budget: float,
     **asked: Any,
 ) -> tuple[Asked, list[Setting]]:
     """What the sweep is, and its settings. Raises UsageError when options do not fit together, or not to the target."""
@@ -241,10 +237,23 @@ def _asked(
         check_name(asked["load"])
     elif not target.descriptor.run and not target.descriptor.server and not asked["program"]:
         raise UsageError(f"{target.descriptor.file}: there is no [run] or [server]: give a command after `--`")
-    target.check(target.units())
-    if traced or sites or not asked["load"]:
+    _check_budget(budget, len(settings), asked["seconds"] + (asked["warmup"] if asked["load"] else 0))
+    is_traced = bool(traced or sites or not asked["load"])
+    if is_traced or target.descriptor.build.get("programs"):
+        target.check(target.units())  # a server that is not traced may be one that others built
+    if is_traced:
         asked["sites"] = sites or ",".join(_sites(target, settings))
     return Asked(target=target.called, settings=[one.name for one in settings], **asked), settings
+
+
+def _check_budget(budget: float, settings: int, seconds: float) -> None:
+    """Raises UsageError if it is too short for any verdict."""
+    needed = _LEAST_ROUNDS * settings * seconds
+    if budget and needed > budget:
+        raise UsageError(
+            f"{settings} settings with the baseline, {_LEAST_ROUNDS} runs of each, take {needed:.0f} s at least: "
+            "give a larger --budget, fewer values, or fewer --seconds"
+        )
 
 
 def _sites(target: Target, settings: list[Setting]) -> list[str]:
@@ -263,6 +272,7 @@ def _swept(
     from vprof.tune.runner import Runner
     from vprof.tune.sweep import Sweep
 
+    (target.folder / "tune").mkdir(parents=True, exist_ok=True)
     path = session or target.folder / "tune" / "session.json"
     if not session and path.exists():
         path.replace(path.with_suffix(".old.json"))

@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from vprof.compare.judgement import NO_DIFFERENCE
 from vprof.compare.run_metrics import METRICS
 from vprof.report.diff import change_json, factor_json, with_unit
 from vprof.report.tables import PLAIN_WIDTH, Row, heading, line, print_table, to_terminal, to_text
@@ -193,9 +194,10 @@ def _cells(one: Found, shown: list[str]) -> tuple[str, ...]:
     figures = (with_unit(one.figures[name].value, _UNITS[name]) for name in shown)
     change = one.judged.decides if one.judged else None
     ratio = "-" if change is None or change.ratio is None else f"{change.ratio:.3f}"
-    interval = f"{change.ci95[0]:.3f} .. {change.ci95[1]:.3f}" if change and change.ci95 else "-"
+    interval = f"{change.ci95[0]:.3g} .. {change.ci95[1]:.3g}" if change and change.ci95 else "-"
     p = "-" if change is None or change.p_holm is None else f"{change.p_holm:.2g}"
-    return (str(len(one.runs)), *figures, ratio, interval, p, one.verdict)
+    found = "" if one.verdict == NO_DIFFERENCE else one.verdict
+    return (str(len(one.runs)), *figures, ratio, interval, p, found)
 
 
 def _factors(one: Found, console: Console) -> None:

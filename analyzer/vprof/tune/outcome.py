@@ -28,6 +28,8 @@ GIVEN_UP, FAILED = "given-up", "failed"
 AGAINST = ("p99", "variance")
 """What the mean is drawn against."""
 _MIN_SHARE = 0.05
+_HARDLY = 0.95
+"""A fall that has to be larger than this to be found is no hope."""
 
 
 @dataclass(frozen=True)
@@ -228,6 +230,8 @@ def sentence(outcome: Outcome) -> str:
     if outcome.runs < LEAST_RUNS:
         return f"no verdict: {outcome.runs} whole round{'s' * (outcome.runs != 1)} of runs of {count}"
     sure = ""
-    if outcome.detectable is not None:
+    if outcome.detectable is not None and outcome.detectable > _HARDLY:
+        sure = "; they differ so much by themselves that hardly any fall would be found"
+    elif outcome.detectable is not None:
         sure = f"; a fall by {outcome.detectable:.0%} would be found in 8 of 10 such sweeps"
     return f"nothing helps: of {count} none is better than the target's own ({outcome.runs} rounds of runs{sure})"

@@ -9,6 +9,7 @@ Traced runs are `vprof record`, in a process of its own; the last trace of each 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -36,7 +37,8 @@ from vprof.workload.result import Result, result_of
 from vprof.workload.tally import latency_ns, timed
 
 _VPROF = [sys.executable, "-c", "from vprof.cli import main; main()"]
-_OF_THE_VERB = "vprof: the program ended with status"
+_OURS = "vprof: "
+_TRACE_WRITTEN = re.compile(r": \d+ records, \d+ dropped")
 OFFERED = 0.6
 """Of what the baseline reached in a closed loop: a rate at which queues do not grow without bound."""
 
@@ -163,13 +165,13 @@ def _run(words: list[str], log: Path) -> int:
 
 
 def _said(log: Path) -> str:
-    """The last words: of the program, where `vprof record` says no more than that it ended."""
+    """The last words of the program, which knows why, and those of `vprof record`; a server's are among these."""
     lines = [line.strip() for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
-    if not lines:
-        return f"vprof record failed without a word ({log})"
-    if lines[-1].startswith(_OF_THE_VERB) and len(lines) > 1:
-        return f"{lines[-2]} ({lines[-1].removeprefix('vprof: ')})"
-    return lines[-1].removeprefix("vprof: ")
+    ours = [line.removeprefix(_OURS) for line in lines if line.startswith(_OURS)]
+    others = [line for line in lines if not line.startswith(_OURS) and not _TRACE_WRITTEN.search(line)]
+    if not ours or not others:
+        return (ours or others or [f"vprof record failed without a word ({log})"])[-1]
+    return f"{others[-1]} ({ours[-1]})"
 
 
 def _plain(name: str) -> str:

@@ -36,15 +36,18 @@ class Page:
 _OF_REPORT = ("factors.js", "gains.js", "tree.js", "paths.js", "page.js")
 REPORT = Page("page.html.jinja", ("page.css",), (*_SHARED, _FLAME, *_OF_REPORT))
 DIFF = Page(
-    "diff.html.jinja", ("page.css", "diff.css"), (*_SHARED, _FLAME, "diff_latency.js", "diff_flame.js", "diff.js")
+    "diff.html.jinja",
+    ("page.css", "diff.css"),
+    (*_SHARED, _FLAME, "ratios.js", "diff_latency.js", "diff_flame.js", "diff.js"),
 )
 _OF_LOAD = ("load_charts.js", "load_tables.js", "load.js")
+TUNE = Page("tune.html.jinja", ("page.css", "diff.css", "tune.css"), (*_SHARED, "ratios.js", "tune.js"))
 LOAD = Page("load.html.jinja", ("page.css", "load.css"), (*_SHARED, *_OF_LOAD))
 _UNSAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
 def render(data: dict[str, Any], page: Page = REPORT) -> str:
-    """`data` of `page_data`, or of `diff_data` or `load_data` for the page of a diff or a load."""
+    """`data` of `page_data`; of `diff_data`, `load_data` or `tune_data` for the page of a diff, a load or a sweep."""
     library = f"\n/* {_asset(LICENCE).strip()} */{_asset(LIBRARY)}"
     scripts = [library, *(_asset(name) for name in page.scripts)]
     style = "".join(map(_asset, page.styles))

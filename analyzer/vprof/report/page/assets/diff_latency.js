@@ -89,16 +89,6 @@ function predictedTable() {
   document.getElementById("predicted-table").append(sortableTable(columns, data.diff.prediction.figures));
 }
 
-function ratioBar(row, scale) {
-  if (row.ratio === null) return "-";
-  const text = row.ci95 ? row.ci95.map((end) => end.toFixed(3)).join(" to ") : "";
-  return [errorBar(scale, 1, row.ratio, row.ci95, text || "no interval"), el("span", { class: "where" }, text)];
-}
-
-function pText(p) {
-  return p === null ? "-" : String(Number(p.toPrecision(2)));
-}
-
 function latencySection() {
   const logShares = document.getElementById("log-shares");
   const place = document.getElementById("overlay");
