@@ -43,18 +43,19 @@ function cross(point, x, y) {
   return across + up;
 }
 
-// Names stand beside their points, and give way to those that stand already.
+// Names stand beside their points, where no other one and no point is.
 function spotNames(spots, x, y, right) {
-  const placed = [];
+  const taken = spots.data().map((point) => ({ left: x(point.x) - SPOT, right: x(point.x) + SPOT, down: y(point.y) + SPOT }));
   spots.each(function name(point) {
     const short = point.setting.length > 28 ? `${point.setting.slice(0, 27)}…` : point.setting;
-    const wide = 6.4 * short.length;
-    const left = x(point.x) + wide + 10 > right;
-    const at = left ? x(point.x) - 8 - wide : x(point.x) + 8;
-    let down = y(point.y) - 6;
-    while (placed.some((one) => Math.abs(one.down - down) < 12 && at < one.at + one.wide && one.at < at + wide)) down += 12;
-    placed.push({ at, down, wide });
-    d3.select(this).append("text").attr("x", at).attr("y", down).text(short);
+    const wide = 6.6 * short.length;
+    const [before, after] = [x(point.x) - 8 - wide, x(point.x) + 8];
+    const places = [-6, 13, -18, 25, 37].flatMap((down) => [after, before].map((left) => ({ left, right: left + wide, down: y(point.y) + down })));
+    const inside = places.filter((place) => place.left >= 0 && place.right <= right + MARGIN.right);
+    const free = inside.find((place) => !taken.some((one) => Math.abs(one.down - place.down) < 12 && place.left < one.right && one.left < place.right));
+    const at = free || inside[0] || places[0];
+    taken.push(at);
+    d3.select(this).append("text").attr("x", at.left).attr("y", at.down).text(short);
   });
 }
 
