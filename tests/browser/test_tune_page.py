@@ -1,4 +1,4 @@
-"""The page of `vprof tune`, used as a reader uses it: points with error bars, the front, tables, hostile texts, widths."""
+"""The page of `vprof tune`, used as a reader uses it: points with error bars, tables, hostile texts, widths."""
 
 from pathlib import Path
 
@@ -14,12 +14,11 @@ from vprof.tune.auto import Findings, Governed
 from vprof.tune.outcome import outcome_of
 from vprof.tune.settings import Setting
 
+Effects = dict[str, float]
 EFFECTS = {"delay=2": 0.5, "delay=3": 3.0, "sync=off": 0.2}
 
 
-def page_of(
-    folder: Path, why: str = "the server ended", finding: str = "flush", effects: dict[str, float] = EFFECTS
-) -> Path:
+def page_of(folder: Path, why: str = "the server ended", finding: str = "flush", effects: Effects = EFFECTS) -> Path:
     measure = Simulated(effects, sd=0.1, means={"sync=off": 0.7}, failing={"delay=4": why})
     one = sweep(folder, [*names(4), Setting((RISKY.assigned("off"),))], measure)
     one.go()

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import stats
 
 from vprof.compare.across_runs import LEAST_RUNS, LEVEL
-from vprof.compare.diff_factors import Contributions, FactorChange, compare_factors
+from vprof.compare.diff_factors import FactorChange, compare_factors
 from vprof.compare.judgement import BETTER, NO_VERDICT, TRADED, Judgement, Measured, among, judge
 from vprof.compare.run_metrics import METRICS
 from vprof.tune.file import Run
@@ -141,12 +141,10 @@ def _measured(runs: Sequence[Run]) -> Measured:
 
 
 def _factors(base: Sequence[Run], runs: Sequence[Run], min_share: float) -> tuple[list[FactorChange], str]:
-    sides: list[list[Contributions]] = [
-        [run.contributions for run in side if run.contributions] for side in (base, runs)
-    ]
-    if [len(side) for side in sides] != [len(base), len(runs)] or not runs:
+    before, after = ([run.contributions for run in side if run.contributions] for side in (base, runs))
+    if (len(before), len(after)) != (len(base), len(runs)) or not runs:
         return [], "the runs were not traced"
-    factors, no_factors, _ = compare_factors(*sides, min_share)
+    factors, no_factors, _ = compare_factors(before, after, min_share)
     return factors, no_factors
 
 
