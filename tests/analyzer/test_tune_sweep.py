@@ -129,7 +129,7 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     for done in (0, 1, 6, 11, len(whole.ran) - 1):
         rest = Simulated({"delay=1": 0.5}, seed=3)
         for run in complete.file.runs[:done]:
-            rest(Setting() if run.setting == BASELINE else next(s for s in names(3) if s.name == run.setting))
+            rest(next(setting for setting in names(3) if setting.name == run.setting), run.round)
         rest.ran.clear()
         again = sweep(tmp_path, names(3), rest)
         again.file.runs = complete.file.runs[:done]
@@ -150,9 +150,9 @@ def test_the_budget_bounds_the_rounds(tmp_path: Path) -> None:
     now = [0.0]
     measure = Simulated({}, sd=0.5)
 
-    def slow(setting: Setting) -> Taken:
+    def slow(setting: Setting, round_: int) -> Taken:
         now[0] += 10
-        return measure(setting)
+        return measure(setting, round_)
 
     one = sweep(tmp_path, names(2), slow, budget=149.0)
     one.clock = lambda: now[0]

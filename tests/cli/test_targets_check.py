@@ -123,3 +123,29 @@ def test_a_module_that_vprof_cc_linked_is_a_program_too(tmp_path: Path) -> None:
     module = '"{cc} -fPIC -c {source}/pool.c -o pool.o", "{cc} -shared pool.o -o pool"'
     done = check(tmp_path, DESCRIPTOR.replace('"{cc} {source}/pool.c -o pool"', module))
     assert done.returncode == 0, done.stderr
+
+
+KNOB = """
+[[knob]]
+name = "workers"
+kind = "whole"
+values = [1, 2]
+load_option = "--workers {value}"
+restart = true
+trades = "memory"
+governs = ["pool_take", "[queue]", "GOVERNED"]
+"""
+
+
+def test_what_a_knob_governs_is_shown_with_where_it_is(tmp_path: Path) -> None:
+    done = check(tmp_path, DESCRIPTOR + KNOB.replace("GOVERNED", "serve"))
+    assert done.returncode == 0, done.stderr
+    rows = [line.split(maxsplit=3)[2:] for line in done.stdout.splitlines() if line.startswith("knob workers ")]
+    assert [row[0] for row in rows] == ["pool_take", "[queue]", "serve"]
+    assert rows[0][1].endswith("pool.c:3") and rows[1][1] == "a node of reports"
+
+
+def test_what_a_knob_governs_and_nobody_has_is_an_error_with_near_misses(tmp_path: Path) -> None:
+    done = check(tmp_path, DESCRIPTOR + KNOB.replace("GOVERNED", "pool_tale"))
+    assert done.returncode == 2
+    assert "[[knob]] workers: no function or node 'pool_tale'; near misses: pool_take" in done.stderr

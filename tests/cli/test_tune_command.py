@@ -92,7 +92,7 @@ def test_a_value_in_quotes_may_hold_commas_and_reach_the_environment(target: Tar
         (["delay="], "--knob delay=: give values with commas between, or delay alone"),
         (["delay=1", "delay=2"], "--knob delay is given twice"),
         (["delay=" + ",".join(map(str, range(99)))], "100 settings are too many to try"),
-        (["delay='1"], "No closing quotation"),
+        (["delay='1"], "--knob: '1: unexpected end of data"),
     ],
 )
 def test_what_cannot_be_tried_is_one_line(target: Target, texts: list[str], said: str) -> None:

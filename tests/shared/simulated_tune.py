@@ -1,6 +1,5 @@
 """Sweeps of `vprof tune` whose runner is simulated: what each setting does to the metrics is known."""
 
-from collections.abc import Callable
 from math import exp
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from vprof.errors import VprofError
 from vprof.target.knobs import Knob
 from vprof.tune.file import Asked, TuneFile
 from vprof.tune.settings import Setting
-from vprof.tune.sweep import Sweep, Taken
+from vprof.tune.sweep import Measure, Sweep, Taken
 
 KNOB = Knob("delay", "server_option", "-c delay={value}", "whole", ("0",), False, "nothing", ("flush",))
 RISKY = Knob("sync", "server_option", "-c sync={value}", "choice", ("on", "off"), True, "durability", ("flush",))
@@ -37,7 +36,7 @@ class Simulated:
         self.chance = np.random.default_rng(seed)
         self.ran: list[str] = []
 
-    def __call__(self, setting: Setting) -> Taken:
+    def __call__(self, setting: Setting, round_: int) -> Taken:
         name = setting.name
         self.ran.append(name)
         if name in self.failing:
@@ -50,9 +49,7 @@ class Simulated:
         return Taken(1000, metrics, "", Contributions(variance, factors, frozenset(), ""))
 
 
-def sweep(
-    folder: Path, settings: list[Setting], measure: Callable[[Setting], Taken], seed: int = 1, **more: float
-) -> Sweep:
+def sweep(folder: Path, settings: list[Setting], measure: Measure, seed: int = 1, **more: float) -> Sweep:
     asked = Asked(target="toy", settings=[one.name for one in settings], seed=seed)
     file = TuneFile(folder / f"{seed}.json", asked)
     file.save = lambda: None  # type: ignore[method-assign]

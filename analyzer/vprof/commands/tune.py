@@ -151,6 +151,7 @@ def command(
     raw = auto.read(found_in) if found_in else {}
     was = raw.get("settings", {})
     name = name or was.get("name")
+    closed = closed or bool(was and not (load or was.get("load")))  # a finding is of the load that it was found under
     if not name:
         raise UsageError("nothing to tune: give --target NAME, or --auto with a drill-down of a target")
     target = Target.load(name, folder)

@@ -45,26 +45,27 @@ OFFERED = 0.6
 
 @dataclass
 class Runner:
-    """A `Measure`. `rate`: of an open loop. Traces lie in `folder`."""
+    """A `Measure`: all settings of a round get the same arrivals and inputs of a load of `vprof load`, those of another
+    round others. `rate`: of an open loop. Traces lie in `folder`."""
 
     target: Target
     asked: Asked
     folder: Path
     rate: float | None = None
 
-    def __call__(self, setting: Setting) -> Taken:
+    def __call__(self, setting: Setting, round_: int) -> Taken:
         """Raises VprofError when it cannot be run, with the last words of who knows why."""
         if self.asked.load is None:
-            return _of_trace(self._recorded(setting))
+            return _of_trace(self._recorded(setting, round_))
         server = self._server(setting, self.rate)
         if not self.asked.sites:
-            return _of_latencies(self._loaded(server, setting), server.latencies)
-        run = load_run(self._recorded(setting), None, AnalysisOptions(k=1))
+            return _of_latencies(self._loaded(server, setting, round_), server.latencies)
+        run = load_run(self._recorded(setting, round_), None, AnalysisOptions(k=1))
         return replace(_of_latencies(self._result(server), server.latencies), contributions=run.contributions)
 
     def closed_rate(self) -> float:
         """What to offer, in transactions a second: a part of what the baseline reaches, with two digits."""
-        result = self._loaded(self._server(Setting(), None), Setting())
+        result = self._loaded(self._server(Setting(), None), Setting(), 0)
         return float(f"{OFFERED * result.seen.all.answered / result.seconds:.2g}")
 
     def _server(self, setting: Setting, rate: float | None) -> Server:
@@ -72,10 +73,10 @@ class Runner:
         chosen = ChosenLoad(self.asked.load, self.asked.scale, rate, self.asked.clients)
         return Server.of(replace(self.target, chosen_load=chosen), self._server_options(setting))
 
-    def _loaded(self, server: Server, setting: Setting) -> Result:
+    def _loaded(self, server: Server, setting: Setting, round_: int) -> Result:
         """Nothing is traced."""
         with _environment(environment(setting.assignments)), server.running():
-            status = server.load(self.asked.seconds, self._load_words(setting), keep=True).wait()
+            status = server.load(self.asked.seconds, self._load_words(setting, round_), keep=True).wait()
             server.check()
             server.check_load(status)
         return self._result(server)
@@ -89,7 +90,7 @@ class Runner:
             raise VprofError(f"the load was cut short: {result.cut_short}")
         return result
 
-    def _recorded(self, setting: Setting) -> Path:
+    def _recorded(self, setting: Setting, round_: int) -> Path:
         """The trace of a run."""
         trace, log = self.folder / f"{_plain(setting.name)}.trace", self.folder / "record.log"
         asked = self.asked
@@ -102,7 +103,7 @@ class Runner:
             words += [f"--{name}={value}" for name, value in more.items() if value is not None]
         self.folder.mkdir(parents=True, exist_ok=True)
         with _environment(environment(setting.assignments)):
-            status = _run([*_VPROF, "record", *words, "--", *self._load_words(setting)], log)
+            status = _run([*_VPROF, "record", *words, "--", *self._load_words(setting, round_)], log)
         if status:
             raise VprofError(_said(log))
         return trace
@@ -110,9 +111,11 @@ class Runner:
     def _server_options(self, setting: Setting) -> str:
         return f"{self.asked.server_options} {server_options(setting.assignments)}".strip()
 
-    def _load_words(self, setting: Setting) -> list[str]:
-        warmup = [f"--warmup={self.asked.warmup:g}"] if self.asked.load else []
-        return [*warmup, *self.asked.program, *load_words(setting.assignments)]
+    def _load_words(self, setting: Setting, round_: int) -> list[str]:
+        """Later options count: the user's after ours, the setting's last."""
+        asked = self.asked
+        ours = [f"--warmup={asked.warmup:g}", f"--seed={1000 * asked.seed + round_}"] if asked.load else []
+        return [*ours, *self.asked.program, *load_words(setting.assignments)]
 
 
 def _of_trace(trace: Path) -> Taken:

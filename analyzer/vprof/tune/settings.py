@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
+import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -61,10 +61,8 @@ def settings_of(texts: Sequence[str], descriptor: Descriptor, combined: bool) ->
 
 
 def _values(text: str) -> list[str]:
-    """Those between commas; a comma in quotes is part of one."""
-    words = shlex.shlex(text, posix=True)
-    words.whitespace, words.whitespace_split, words.commenters = ",", True, ""
+    """Those between commas; a comma in single quotes is part of one."""
     try:
-        return [word.strip() for word in words if word.strip()]
-    except ValueError as error:
-        raise UsageError(f"--knob ...={text}: {error}") from None
+        return [value.strip() for value in next(csv.reader([text], quotechar="'", strict=True)) if value.strip()]
+    except csv.Error as error:
+        raise UsageError(f"--knob: {text}: {error}") from None

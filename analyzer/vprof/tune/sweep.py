@@ -39,8 +39,8 @@ class Taken:
     contributions: Contributions | None = None
 
 
-Measure = Callable[[Setting], Taken]
-"""Raises VprofError when the setting cannot be run."""
+Measure = Callable[[Setting, int], Taken]
+"""Of a setting, in a round. Raises VprofError when it cannot be run."""
 
 
 @dataclass
@@ -120,7 +120,7 @@ class Sweep:
         setting = next(one for one in self.settings if one.name == name)
         begun = self.clock()
         try:
-            taken = self.measure(setting)
+            taken = self.measure(setting, round_)
         except VprofError as error:
             if name == BASELINE:
                 raise
