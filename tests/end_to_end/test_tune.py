@@ -131,7 +131,7 @@ def test_a_server_that_does_not_start_with_a_value_is_marked_with_its_last_line(
 
 
 def test_killed_in_a_run_it_leaves_nothing_behind_and_goes_on_where_it_was(toy: Path) -> None:
-    words = (*OF_TOY, "--knob", "stall=1ms/500ms,199ms/500ms", "--runs", 3, "--session", "sweep.json")
+    words = (*OF_TOY, "--knob", "stall=1ms/500ms", "--runs", 3, "--session", "sweep.json")
     kept = toy / "sweep.json"
 
     def runs() -> list[dict[str, Any]]:
@@ -148,7 +148,7 @@ def test_killed_in_a_run_it_leaves_nothing_behind_and_goes_on_where_it_was(toy: 
     assert f"goes on after {len(before)} runs" in done.stderr
     assert runs()[: len(before)] == before
     assert sorted((run["round"], run["setting"]) for run in found["runs"]) == sorted(
-        (round_, name) for round_ in range(3) for name in ("baseline", "stall=1ms/500ms", "stall=199ms/500ms")
+        (round_, name) for round_ in range(3) for name in ("baseline", "stall=1ms/500ms")
     )
     other = tuned(*words, "--metric", "p99", folder=toy)
     assert other.returncode == 2 and "is of another sweep (metric differs): give another --session" in other.stderr
@@ -162,7 +162,8 @@ def test_the_findings_of_a_drill_down_choose_the_knobs_and_the_load(minidb: Path
     settings = {"name": "minidb", "program": ["--pathology", "wal"]}
     text = json.dumps({"schema": "vprof-drill/1", "settings": settings, "findings": findings})
     (minidb / "drill.json").write_text(text)
-    done = tuned("--auto", "drill.json", "--seconds", 1, "--runs", 3, "-o", "page.html", folder=minidb)
+    words = ("--knob", "amount=50", "--seconds", 1, "--runs", 3, "-o", "page.html")
+    done = tuned("--auto", "drill.json", *words, folder=minidb)
     assert done.returncode == 0, done.stderr
     assert "wal_compress_block (60.0 % of the variance): amount" in done.stderr
     assert "parse_request (10.0 % of the variance): no knob governs it" in done.stderr
