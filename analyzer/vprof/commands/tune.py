@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from vprof.tune.auto import Findings
     from vprof.tune.file import Asked, Run, TuneFile
     from vprof.tune.outcome import Outcome
+    from vprof.tune.runner import Runner
     from vprof.tune.settings import Setting
 
 METRICS = ("variance", "mean", "cv", "p50", "p99", "p99.9", "max", "l2", "throughput")
@@ -282,6 +283,7 @@ def _swept(
         click.echo(f"vprof: {path}: goes on after {len(file.runs)} runs", err=True)
     runner = Runner(target, asked, target.folder / "tune")
     try:
+        runner.prepare()
         runner.rate = _rate(file, runner)
 
         def tell(run: Run, of: int) -> None:
@@ -294,7 +296,7 @@ def _swept(
     return outcome_of(sweep)
 
 
-def _rate(file: TuneFile, runner: Any) -> float | None:
+def _rate(file: TuneFile, runner: Runner) -> float | None:
     """That of an open loop; found out once, if nobody gave it."""
     if file.asked.load and file.rate is None:
         click.echo("vprof: how much to offer: the baseline in a closed loop", err=True)

@@ -63,6 +63,13 @@ class Runner:
         run = load_run(self._recorded(setting, round_), None, AnalysisOptions(k=1))
         return replace(_of_latencies(self._result(server), server.latencies), contributions=run.contributions)
 
+    def prepare(self) -> None:
+        """Sets a server up, which may take minutes: no run has that in its time."""
+        if self.asked.load:
+            self._server(Setting(), self.rate)
+        elif self.target.descriptor.server:
+            Server.of(self.target, self._server_options(Setting()))
+
     def closed_rate(self) -> float:
         """What to offer, in transactions a second: a part of what the baseline reaches, with two digits."""
         result = self._loaded(self._server(Setting(), None), Setting(), 0)
