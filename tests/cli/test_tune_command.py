@@ -322,7 +322,10 @@ def test_the_verb_refuses_what_it_cannot_do_in_one_line(target: Target, tmp_path
         *toy, "--knob", "delay=1", "--seconds", "10", "--budget", "50s"
     )
     parse = drilled(tmp_path / "d.json", [finding("parse")])
-    assert failure(*toy, "--auto", str(parse)) == "no knob of the target governs a finding: there is nothing to try"
+    assert f"d.json is of toy, not of {toy[1]}: leave out --target" in failure(*toy, "--auto", str(parse))
+    (tmp_path / "a.json").write_text('{"schema": "vprof-analysis/1", "factors": []}')
+    nothing = "no knob of the target governs a finding: there is nothing to try"
+    assert failure(*toy, "--auto", str(tmp_path / "a.json")) == nothing
 
 
 def test_the_knobs_are_listed_with_what_they_trade(target: Target) -> None:

@@ -151,6 +151,8 @@ def command(
 
     raw = auto.read(found_in) if found_in else {}
     was = raw.get("settings", {})
+    if name and was.get("name") not in (None, name):
+        raise UsageError(f"--auto {found_in} is of {was['name']}, not of {name}: leave out --target")
     name = name or was.get("name")
     closed = closed or bool(was and not (load or was.get("load")))  # a finding is of the load that it was found under
     if not name:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from vprof.compare.diff_factors import Contributions
+from vprof.compare.run_metrics import METRICS
 from vprof.errors import UsageError, VprofError
 from vprof.shapes import NUMBER, TEXT, list_of, mapping_of, optional, row_of, table_of, whole
 
@@ -164,4 +165,6 @@ def _run(row: dict[str, Any]) -> Run:
         of = {(kind, tuple(functions)): value for kind, functions, value in row["factors"]}
         held = Contributions(row["variance_ns2"], of, frozenset(), row["no_factors"])
     own = {one.name: row[one.name] for one in fields(Run) if one.name in row}
+    if not row["failed"]:
+        own["metrics"] = {metric.name: row["metrics"].get(metric.name) for metric in METRICS}
     return Run(**own, contributions=held)

@@ -106,9 +106,10 @@ def _judged(sweep: Sweep, by_setting: dict[str, list[Run]], standing: Sequence[s
     """Of the settings that stand. Those that were given up are in the correction, too: they were tried."""
     metric, base = sweep.file.asked.metric, _measured(by_setting[BASELINE])
     names = [name for name in standing if name != BASELINE and by_setting[name]]
-    given_up = sum(not any(run.failed for run in sweep.file.runs if run.setting == name) for name in sweep.names[1:])
+    failed = {run.setting for run in sweep.file.runs if run.failed}
     judged = [judge(base, _measured(by_setting[name]), metric) for name in names]
-    return dict(zip(names, among(judged, given_up - len(names)), strict=True))
+    given_up = len(sweep.names) - 1 - len(failed) - len(names)
+    return dict(zip(names, among(judged, given_up), strict=True))
 
 
 def _found(
@@ -229,7 +230,7 @@ def sentence(outcome: Outcome) -> str:
         return f"no verdict: {outcome.runs} whole round{'s' * (outcome.runs != 1)} of runs of {count}"
     sure = ""
     if outcome.detectable is not None and outcome.detectable > _HARDLY:
-        sure = "; they differ so much by themselves that hardly any fall would be found"
+        sure = "; they differ so much by themselves that hardly any change would be found"
     elif outcome.detectable is not None:
-        sure = f"; a fall by {outcome.detectable:.0%} would be found in 8 of 10 such sweeps"
+        sure = f"; a change of {outcome.detectable:.0%} would be found in 8 of 10 such sweeps"
     return f"nothing helps: of {count} none is better than the target's own ({outcome.runs} rounds of runs{sure})"

@@ -95,10 +95,10 @@ class Sweep:
         return runs_needed(noise, self.file.asked.effect, max(1, len(self.settings) - 1), self.most_runs)
 
     def _of_round(self, round_: int) -> list[str]:
-        """In the order in which they run."""
-        names = self.standing(round_)
+        """In the order in which they run: the same whatever has failed meanwhile."""
+        names, stand = self.names, set(self.standing(round_))
         chance = np.random.default_rng([self.file.asked.seed, round_])
-        order = [names[i] for i in chance.permutation(len(names))]
+        order = [names[i] for i in chance.permutation(len(names)) if names[i] in stand]
         return [BASELINE, *(name for name in order if name != BASELINE)] if round_ == 0 else order
 
     def _goes_on(self, round_: int, names: list[str]) -> bool:
