@@ -101,9 +101,10 @@ def test_settings_of_minidb_are_traced_judged_and_one_that_it_refuses_is_marked(
     assert refused["verdict"] == "failed"
     assert refused["why"].startswith("minidb: --workers 99: must be a whole number from 1 to 64")
     assert amount["changes"][0]["ratio"] > 0 and amount["changes"][0]["p_holm"] is not None
-    named = {name for factor in amount["factors"] for name in factor["functions"]}
-    assert "wal_compress_block" in named, named
-    assert amount["trades"] and not found["load"]["open"]
+    kept = json.loads((minidb / ".vprof/minidb/tune/session.json").read_text())["runs"]
+    for run in kept:  # on a busy machine its share is less than what is shown
+        assert run["failed"] or ["variance", ["wal_compress_block"]] in [factor[:2] for factor in run["factors"]]
+    assert amount["no_factors"] == "" and amount["trades"] and not found["load"]["open"]
     assert found["runs"][0]["setting"] == "baseline"
     assert sorted(run["round"] for run in found["runs"]) == [0, 0, 0, 1, 1, 2, 2]
     assert processes_of(minidb) == []
