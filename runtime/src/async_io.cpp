@@ -168,6 +168,7 @@ void AsyncWait::write_for_storage() {
 void AsyncWait::finish(long result, bool none_left) {
   if (!waited_) return;
   const int error = errno;
+  look_away();  // perhaps two records of one sleep
   const bool is_late = result == 0 && submitted_ != kNever && !none_left;
   if (file_known_ || is_late)
     write_for_storage();

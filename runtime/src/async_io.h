@@ -43,6 +43,7 @@ void forget_requests_for_files(uint64_t queue);
 template <typename Make>
 long submit_requests(bool for_files, Make make) {
   look_before_call();
+  if (for_files) recount();
   const long result = make();
   look_after_call(for_files ? kOffStorage : 0);
   return result;

@@ -34,7 +34,7 @@ static bool came_at_once(const ConditionWait &wait, const Peer &signaller) {
 }
 
 static bool slept_once(const ConditionWait &wait) {
-  return sleeps_until_look() - wait.sleeps_before == 1;
+  return count_sleeps() - wait.sleeps_before == 1;
 }
 
 static void write_woken(const ConditionWait &wait, uint64_t resumed) {
@@ -82,7 +82,7 @@ static int wait_on_condition(const void *condition, const void *mutex, int timed
   const uint64_t mutex_id = object_id(mutex);
   const Wait on_condition = begin_condition_wait(object_id(condition));
   release_with_time(ObjectClass::kMutex, mutex_id, false);
-  ConditionWait wait = {on_condition, begin_wait(ObjectClass::kMutex, mutex_id), sleeps_until_look()};
+  ConditionWait wait = {on_condition, begin_wait(ObjectClass::kMutex, mutex_id), count_sleeps()};
   int rc = 0;
   pthread_cleanup_push(abandon, &wait);
   rc = block();

@@ -15,6 +15,7 @@
 
 #include "blocking.h"
 #include "descriptors.h"
+#include "off_cpu.h"
 
 namespace vprof {
 
@@ -47,6 +48,7 @@ auto read_descriptor(int fd, Make make) {
   if (!d.may_block || is_ready(fd, POLLIN)) return make();
   const Wait wait = begin_wait(class_of(d), d.in);
   const auto result = within(wait, make);
+  if (result > PIPE_BUF) look_away();  // to copy so much takes some CPU: not only a sleep
   finish_call(wait, result < 0, fd);
   return result;
 }
@@ -60,10 +62,12 @@ auto write_and_wait(int fd, const Descriptor &d, size_t size, Make make) {
   const int error = errno;
   const bool waited = voluntary_switches() != before;
   errno = error;
-  if (waited)
+  if (waited) {
+    look_away();  // not only a sleep, nor one
     finish_call(wait, result < 0, fd);
-  else
+  } else {
     end_wait(wait);
+  }
   return result;
 }
 

@@ -73,6 +73,7 @@ uint32_t site_number(Site site) {
       __vprof_enter(site_number(kSite_##name), const_cast<char *>(&frame));            \
     else                                                                               \
       look_before_call();                                                              \
+    recount_before_call(kSite_##name, VPROF_ARGUMENTS arguments);                      \
     const type result = call(Called<kSite_##name>{}, make, VPROF_ARGUMENTS arguments); \
     look_after_call(kSite_##name, VPROF_ARGUMENTS arguments);                          \
     if (on) __vprof_leave(const_cast<char *>(&frame));                                 \

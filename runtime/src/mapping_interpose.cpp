@@ -33,6 +33,7 @@ template <typename... Arguments>
 static long change_map(long number, Arguments... arguments) {
   if (!attached()) return vprof_raw_syscall(number, arguments...);
   look_before_call();
+  recount();
   const long result = vprof_raw_syscall(number, arguments...);
   look_after_call(kOffMemory);
   return result;

@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "restriction.h"
 #include "wait_stacks.h"
 
@@ -47,9 +49,27 @@ struct Sample {
 
 constexpr uint64_t kNever = ~uint64_t{0};
 
+// Waits since the last look that no look followed: each has a record of its own, and is taken for one sleep.
+struct Granted {
+  uint64_t ticks;  // how long they were, together
+  uint64_t until;  // when the last one ended
+  uint32_t waits;
+  uint32_t counted;  // so many of them when the counts of `last` were taken anew
+};
+
+// What the thread's waits were when a look said so.
+struct Habit {
+  uint64_t cpu_ns;  // one takes so much of the CPU
+  uint32_t most;    // so many in a row are granted
+};
+
+constexpr uint32_t kMostGranted = 15;
+
 struct Looks {
   Sample last;
   uint32_t count;  // of changes of `last`: a signal handler may look in the middle of a look
+  Granted granted;
+  Habit habit;
 };
 
 }  // namespace
@@ -91,8 +111,9 @@ static Sample read_sample() {
   return {now, wall_ns, cpu_ns, u.ru_nivcsw, u.ru_nvcsw, u.ru_majflt, u.ru_inblock, u.ru_minflt};
 }
 
-static uint32_t switches_between(const Sample &a, const Sample &b) {
-  return (b.preemptions > a.preemptions ? kOffPreempted : 0) | (b.sleeps > a.sleeps ? kOffBlocked : 0);
+static uint32_t switches_between(const Sample &a, const Sample &b, const Granted &granted) {
+  return (b.preemptions > a.preemptions ? kOffPreempted : 0) |
+         (b.sleeps - a.sleeps > int64_t{granted.waits} ? kOffBlocked : 0);
 }
 
 static uint32_t faults_between(const Sample &a, const Sample &b) {
@@ -112,17 +133,33 @@ static uint64_t ticks_of(uint64_t ns, const Sample &a, const Sample &b) {
                                               static_cast<double>(wall_ns));
 }
 
+static uint64_t ns_of(uint64_t ticks, const Sample &a, const Sample &b) {
+  return b.ticks == a.ticks
+             ? 0
+             : static_cast<uint64_t>(static_cast<double>(ticks) * static_cast<double>(b.wall_ns - a.wall_ns) /
+                                     static_cast<double>(b.ticks - a.ticks));
+}
+
+// Off the CPU and in none of these waits: so after the last of them.
+static uint64_t off_ns_outside(const Sample &a, const Sample &b, const Granted &granted, const Habit &habit) {
+  const uint64_t off_ns = off_ns_between(a, b);
+  if (granted.waits == 0) return off_ns;
+  const uint64_t waited_ns = ns_of(granted.ticks, a, b), ran_ns = granted.waits * habit.cpu_ns;
+  const uint64_t within_ns = waited_ns > ran_ns ? waited_ns - ran_ns : 0;
+  return off_ns > within_ns ? std::min(off_ns - within_ns, ns_of(b.ticks - granted.until, a, b)) : 0;
+}
+
 struct Finding {
   uint64_t now;  // ticks
   uint64_t off_ns, off_ticks;
   uint32_t kinds;   // 0: nothing to tell
-  bool has_mapped;  // pages, without reading them
+  bool has_mapped;  // pages, without reading them; false if they may be of long ago
 };
 
 // What the kernel counted between two looks. No switch, and elapsed time beyond the CPU clock: the CPU itself was
 // taken, which is told as preemption.
-static uint32_t kinds_between(const Sample &a, const Sample &b, uint64_t off_ns) {
-  const uint32_t switches = switches_between(a, b);
+static uint32_t kinds_between(const Sample &a, const Sample &b, const Granted &granted, uint64_t off_ns) {
+  const uint32_t switches = switches_between(a, b, granted);
   if (switches != 0) return switches | faults_between(a, b);
   return was_taken(off_ns, b.wall_ns - a.wall_ns, b.ticks - a.ticks) ? kOffPreempted : 0;
 }
@@ -137,16 +174,18 @@ static Finding find() {
     arm();
     const uint32_t count = t_looks.count;
     const Sample before = t_looks.last;
+    const Granted granted = t_looks.granted;
     const Sample sample = read_sample();
     found.now = sample.ticks;
     if (was_switched() || t_looks.count != count) continue;
     t_looks.last = sample;
+    t_looks.granted = {};
     ++t_looks.count;
     t_thread.look_by = sample.ticks + kLookTicks;
-    found.off_ns = off_ns_between(before, sample);
+    found.off_ns = off_ns_outside(before, sample, granted, t_looks.habit);
     found.off_ticks = ticks_of(found.off_ns, before, sample);
-    found.kinds = kinds_between(before, sample, found.off_ns);
-    found.has_mapped = sample.minor_faults > before.minor_faults;
+    found.kinds = kinds_between(before, sample, granted, found.off_ns);
+    found.has_mapped = granted.waits == granted.counted && sample.minor_faults > before.minor_faults;
     break;
   }
   errno = saved_errno;
@@ -168,6 +207,8 @@ static Finding tell(Slot *slot, uint32_t cause) {
     return {ticks(), 0, 0, 0, false};
   }
   const Finding found = find();
+  // Whether the next such sleep has to do with faults is known if those of former requests are not counted.
+  if ((cause & kOnlyWithFaults) != 0 && (found.kinds & kOffBlocked) != 0) t_looks.habit.most = 0;
   const uint32_t what = found.kinds | cause_of(found, cause);
   if (what != 0 && found.off_ns != 0)
     record(slot, make_record(Kind::kOffCpu, found.now, what, found.off_ns), Space::kNormal, found.now);
@@ -187,7 +228,79 @@ void look_away() {
   if (was_switched() && may_look()) find();
 }
 
-uint64_t sleeps_until_look() {
+static bool is_mere_sleep(ObjectClass cls) {
+  switch (cls) {
+    case ObjectClass::kMutex:
+    case ObjectClass::kSemaphore:
+    case ObjectClass::kJoin:
+    case ObjectClass::kReadWriteLock:
+    case ObjectClass::kBarrier:
+    case ObjectClass::kFutex:
+    case ObjectClass::kDescriptor:
+    case ObjectClass::kSignal:
+      return true;
+    default:
+      return false;
+  }
+}
+
+static Granted with(const Granted &granted, uint64_t began, uint64_t resumed) {
+  const uint64_t lasted = resumed > began ? resumed - began : 0;
+  return {granted.ticks + lasted, resumed, granted.waits + 1, granted.counted};
+}
+
+// Arms first: a switch that comes then is none of the wait's.
+static void grant(uint64_t began, uint64_t resumed) {
+  arm();
+  t_looks.granted = with(t_looks.granted, began, resumed);
+  t_thread.look_by = resumed + kLookTicks;
+}
+
+// Between two looks there was nothing but these waits and running.
+static void learn(const Sample &a, const Sample &b, const Granted &waits) {
+  Habit &habit = t_looks.habit;
+  if (b.sleeps - a.sleeps != int64_t{waits.waits} || b.preemptions != a.preemptions) {
+    habit.most = 0;
+    return;
+  }
+  const uint64_t off_ns = off_ns_between(a, b), waited_ns = ns_of(waits.ticks, a, b);
+  if (waited_ns <= off_ns) return;
+  habit.cpu_ns = (waited_ns - off_ns) / waits.waits;
+  habit.most = std::min(2 * habit.most + 1, kMostGranted);
+}
+
+void look_after_wait(ObjectClass cls, uint64_t began, uint64_t resumed) {
+  if (!was_switched() || !may_look()) return;
+  if (!is_mere_sleep(cls)) {
+    find();
+    return;
+  }
+  if (t_looks.granted.waits < t_looks.habit.most) return grant(began, resumed);
+  const Sample before = t_looks.last;
+  const Granted waits = with(t_looks.granted, began, resumed);
+  const uint32_t count = t_looks.count;
+  find();
+  if (t_looks.count == count + 1) learn(before, t_looks.last, waits);
+}
+
+// Until here there was no switch but in the waits: all that was counted is theirs.
+void recount() {
+  const Granted granted = t_looks.granted;
+  if (granted.waits == granted.counted || was_switched() || !may_look()) return;
+  const uint32_t count = t_looks.count;
+  rusage u;
+  if (getrusage(RUSAGE_THREAD, &u) != 0 || was_switched() || t_looks.count != count) return;
+  Sample &last = t_looks.last;
+  last.preemptions = u.ru_nivcsw;
+  last.sleeps = u.ru_nvcsw - int64_t{granted.waits};
+  last.faults = u.ru_majflt;
+  last.reads = u.ru_inblock;
+  last.minor_faults = u.ru_minflt;
+  t_looks.granted.counted = granted.waits;
+}
+
+uint64_t count_sleeps() {
+  if (t_looks.granted.waits != 0 && may_look()) find();
   return static_cast<uint64_t>(t_looks.last.sleeps);
 }
 

@@ -10,9 +10,10 @@
 // only ever set where it is 0, to a critical section that no instruction lies in: a program that uses rseq itself finds
 // its own value untouched, and the kernel clears that just as well.
 //
-// What is found lies between the previous event and this one. Without the C library's registration (older than glibc
-// 2.35, GLIBC_TUNABLES=glibc.pthread.rseq=0), or if the kernel does not clear the word in the self-test at attach,
-// nothing is looked at and the trace says so (`off_cpu` of the `thread` event).
+// What is found lies between the previous event and this one. A wait that has a record of its own mostly takes no look:
+// what it was off the CPU is subtracted from what the next look finds (docs/design/time-off-the-cpu.md). Without the C
+// library's registration (older than glibc 2.35, GLIBC_TUNABLES=glibc.pthread.rseq=0), or if the kernel does not clear
+// the word in the self-test at attach, nothing is looked at and the trace says so (`off_cpu` of the `thread` event).
 //
 // All of it works on the calling thread, keeps errno, and is safe in signal handlers.
 #ifndef VPROF_OFF_CPU_H
@@ -85,8 +86,15 @@ constexpr uint32_t kOnlyWithFaults = uint32_t{1} << 31;
 // The same without a record: a BLOCKED record tells of that time.
 void look_away();
 
-// How often the thread had slept until the last look.
-uint64_t sleeps_until_look();
+// After a wait with a BLOCKED record, which began at an event, that lasted from `began` to `resumed`. As look_away();
+// but of waits that do nothing but sleep most need no look (off_cpu.cpp): one sleep is taken for granted.
+void look_after_wait(ObjectClass cls, uint64_t began, uint64_t resumed);
+
+// Before a call that sleeps for something of its own: so that its switch is told apart from those that were in waits.
+void recount();
+
+// How often the thread had slept until its last switch that an event has seen.
+uint64_t count_sleeps();
 
 // The time of an event that ends what the thread did before. `slot` may be null.
 inline uint64_t event_ticks(Slot *slot) {

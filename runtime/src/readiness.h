@@ -16,6 +16,7 @@
 #include "arguments.h"
 #include "blocking.h"
 #include "descriptors.h"
+#include "off_cpu.h"
 
 namespace vprof {
 
@@ -24,7 +25,7 @@ void watch(int fd, bool reading, bool writing);
 
 class ReadinessWait {
  public:
-  ReadinessWait() : wait_{ObjectClass::kDescriptor, 0, ticks(), 0, nullptr} {}
+  ReadinessWait() : wait_{ObjectClass::kDescriptor, 0, event_ticks(t_thread.slot), 0, nullptr} {}
 
   const Wait &wait() const { return wait_; }
 

@@ -46,7 +46,7 @@ constexpr bool is_of_any_descriptor(Site site) {
   return site == kSite_read || site == kSite_readv || site == kSite_write || site == kSite_writev;
 }
 
-// Of a call with these arguments that has been made.
+// Of a call with these arguments.
 template <typename First, typename... Further>
 bool waits_for_storage(Site site, First first, Further...) {
   if constexpr (std::is_same_v<First, int>)
@@ -86,6 +86,11 @@ bool never_waits_for_others(Site site, First first, Further...) {
     return d.kind == DescriptorKind::kStream && !d.may_block;
   }
   return false;
+}
+
+template <typename... Arguments>
+void recount_before_call(Site site, Arguments... arguments) {
+  if (is_sleep(site) || waits_for_storage(site, arguments...)) recount();
 }
 
 // After the call: what the thread was off the CPU for was the call.

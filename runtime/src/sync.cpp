@@ -91,7 +91,7 @@ Peer find_peer(const Wait &wait, uint64_t resumed, Trust trust) {
 void write_blocked(const Wait &wait, Peer peer, uint64_t resumed) {
   Slot *slot = current_slot();
   if (slot == nullptr) return;
-  look_away();
+  look_after_wait(wait.cls, wait.began, resumed);
   const uint64_t peer_time = peer.flags & kPeerUnknown ? resumed : peer.time;
   const Record event[3] = {make_record(Kind::kBlocked, resumed, static_cast<uint32_t>(wait.cls), wait.began),
                            make_record(Kind::kObject, 0, 0, wait.object),

@@ -12,7 +12,7 @@ constexpr uint64_t kStart = 77, kEnd = 78;  // programs/off_cpu.c
 constexpr unsigned kPreempted = 1, kAsleep = 2, kFault = 4, kStorage = 16;
 
 struct Usage {
-  double off_ns, run_delay_ns, sleeps, preemptions, faults;
+  double off_ns, run_delay_ns, sleeps, preemptions, faults, looks, unsure_ns;
 };
 
 struct Found {
@@ -37,7 +37,8 @@ Found run(const std::string &scenario) {
   std::istringstream words(output);
   Found result = {};
   Usage &u = result.usage;
-  EXPECT_TRUE(words >> u.off_ns >> u.run_delay_ns >> u.sleeps >> u.preemptions >> u.faults) << output;
+  EXPECT_TRUE(words >> u.off_ns >> u.run_delay_ns >> u.sleeps >> u.preemptions >> u.faults >> u.looks >> u.unsure_ns)
+      << output;
   result.trace = recording.finish();
   EXPECT_TRUE(result.trace.events_named("loss").empty());
   uint64_t start = 0, end = 0;
@@ -121,6 +122,29 @@ TEST(OffCpu, AWaitThatIsRecordedAsSuchIsNotToldTwice) {
   ASSERT_GE(waits.size(), 1u) << "the wait for the lock";
   EXPECT_GE(r.sum(kAsleep, 0), 40e6) << "the sleeps before and after";
   EXPECT_LE(r.sum(0, 0), r.usage.off_ns - 100e6) << "without the wait";
+}
+
+constexpr double kAsked = 480, kSleeps = 30;  // programs/off_cpu.c
+
+void expect_all_outside_of_waits(const Found &r) {
+  EXPECT_GE(r.sum(0, 0), r.usage.off_ns - tolerance(r.usage.off_ns));
+  EXPECT_LE(r.sum(0, 0), r.usage.off_ns + r.usage.unsure_ns + tolerance(r.usage.off_ns));
+}
+
+TEST(OffCpu, MostRecordedWaitsTakeNoLook) {
+  const Found r = run("serving");
+  ASSERT_GE(r.usage.sleeps, 0.9 * kAsked + kSleeps) << "it waited for hardly any question";
+  EXPECT_LT(r.usage.looks, static_cast<double>(r.off.size()) + 0.5 * kAsked);
+  expect_all_outside_of_waits(r);
+  EXPECT_GE(r.sum(kAsleep, 0), kSleeps * 2e6) << "it slept so long at least";
+}
+
+TEST(OffCpu, OutsideOfRecordedWaitsItIsAsLongAndOfTheKindThatItWas) {
+  const Found r = run("serving_preempted");
+  ASSERT_GT(r.usage.preemptions, 20) << "the competitor had no effect";
+  expect_all_outside_of_waits(r);
+  EXPECT_GE(r.sum(kAsleep, 0), kSleeps * 2e6);
+  EXPECT_GE(r.sum(kPreempted, kAsleep), 0.5 * (r.usage.off_ns - r.sum(kAsleep, kPreempted)));
 }
 
 TEST(OffCpu, IsToldBeforeTheEventThatComesNext) {

@@ -1,8 +1,10 @@
 /* off_cpu SCENARIO: is off the CPU for reasons known beforehand, inside probed functions. Prints what the thread itself
- * knows of that time: "wall - cpu", run delay (ns), switches in sleep, while runnable, major faults. */
+ * knows of that time: "wall - cpu", run delay (ns), switches in sleep, while runnable, major faults, how often the
+ * runtime looked, and how much of the time within waits may have been around them (ns). */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/rseq.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -28,10 +30,24 @@ enum { INNER, OUTER };
 enum { START = 77, END = 78 };
 
 struct usage {
-  long long off_ns, run_delay_ns, sleeps, preemptions, faults;
+  long long off_ns, run_delay_ns, sleeps, preemptions, faults, looks, unsure_ns;
 };
 
 static int schedstat;
+
+static long rusage_of_thread(struct rusage *r) {
+  long result = 98; /* getrusage */
+  __asm__ volatile("syscall" : "+a"(result) : "D"((long)RUSAGE_THREAD), "S"(r) : "rcx", "r11", "memory");
+  return result;
+}
+
+/* In place of the C library's: only the runtime calls it. */
+static _Thread_local long long looks;
+int getrusage(__rusage_who_t who, struct rusage *r) {
+  if (who != RUSAGE_THREAD) abort();
+  ++looks;
+  return (int)rusage_of_thread(r);
+}
 
 static long long ns(clockid_t clock) {
   struct timespec t;
@@ -44,14 +60,14 @@ static struct usage usage(void) {
   long long ran, delay = 0;
   if (pread(schedstat, text, sizeof text - 1, 0) > 0) sscanf(text, "%lld %lld", &ran, &delay);
   struct rusage r;
-  getrusage(RUSAGE_THREAD, &r);
+  rusage_of_thread(&r);
   const long long wall = ns(CLOCK_MONOTONIC_RAW), cpu = ns(CLOCK_THREAD_CPUTIME_ID);
-  return (struct usage){wall - cpu, delay, r.ru_nvcsw, r.ru_nivcsw, r.ru_majflt};
+  return (struct usage){wall - cpu, delay, r.ru_nvcsw, r.ru_nivcsw, r.ru_majflt, looks, 0};
 }
 
 static long long switches(void) {
   struct rusage r;
-  getrusage(RUSAGE_THREAD, &r);
+  rusage_of_thread(&r);
   return r.ru_nvcsw + r.ru_nivcsw;
 }
 
@@ -72,8 +88,9 @@ static struct usage usage_at(uint64_t mark) {
 
 static void print_since(struct usage a) {
   const struct usage b = usage_at(END);
-  printf("%lld %lld %lld %lld %lld\n", b.off_ns - a.off_ns, b.run_delay_ns - a.run_delay_ns, b.sleeps - a.sleeps,
-         b.preemptions - a.preemptions, b.faults - a.faults);
+  printf("%lld %lld %lld %lld %lld %lld %lld\n", b.off_ns - a.off_ns, b.run_delay_ns - a.run_delay_ns,
+         b.sleeps - a.sleeps, b.preemptions - a.preemptions, b.faults - a.faults, b.looks - a.looks,
+         b.unsure_ns - a.unsure_ns);
 }
 
 __attribute__((noinline)) static void inner(void) {
@@ -259,6 +276,63 @@ static void waiting(void) {
   pthread_join(holder, NULL);
 }
 
+static long long preemptions_of_thread(void) {
+  struct rusage r;
+  rusage_of_thread(&r);
+  return r.ru_nivcsw;
+}
+
+enum { ASKED = 480, SLEEP_EVERY = 16 };
+
+static int questions[2], answers[2];
+
+static void *ask(void *unused) {
+  char answer;
+  for (int i = 0; i < ASKED; ++i) {
+    sleep_without_libc(1000000);
+    if (write(questions[1], "?", 1) != 1 || read(answers[0], &answer, 1) != 1) exit(1);
+  }
+  return unused;
+}
+
+/* What it is off the CPU for in the wait does not count in `since`. Preempted as well, it may have been around it. */
+static void wait_for_question(struct usage *since) {
+  struct pollfd file = {questions[0], POLLIN, 0};
+  char question;
+  const long long preemptions = preemptions_of_thread();
+  const long long before = ns(CLOCK_MONOTONIC_RAW) - ns(CLOCK_THREAD_CPUTIME_ID);
+  if (poll(&file, 1, -1) != 1) exit(1);
+  const long long within = ns(CLOCK_MONOTONIC_RAW) - ns(CLOCK_THREAD_CPUTIME_ID) - before;
+  since->off_ns += within;
+  if (preemptions_of_thread() != preemptions) since->unsure_ns -= within;
+  if (read(questions[0], &question, 1) != 1) exit(1);
+}
+
+/* Tells of what is outside of the waits: of so many answers one sleeps, and one takes `work_ns`. */
+static void serve_for(long long work_ns) {
+  pthread_t asker;
+  if (pipe(questions) != 0 || pipe(answers) != 0) exit(1);
+  pthread_create(&asker, NULL, ask, NULL);
+  struct usage before = usage_at(START);
+  for (int i = 0; i < ASKED; ++i) {
+    wait_for_question(&before);
+    if (i % SLEEP_EVERY == 3) sleep_inside(2000000);
+    if (i % SLEEP_EVERY == 11) work_for(work_ns);
+    if (write(answers[1], "!", 1) != 1) exit(1);
+  }
+  print_since(before);
+  pthread_join(asker, NULL);
+}
+
+static void serving(void) {
+  serve_for(0);
+}
+
+static void serving_preempted(void) {
+  start_competitor();
+  serve_for(20000000);
+}
+
 /* Time off the CPU is told before what begins and ends. */
 static void intervals(void) {
   vprof_on_behalf(0);
@@ -336,9 +410,17 @@ int main(int argc, char **argv) {
   static const struct {
     const char *name;
     void (*run)(void);
-  } scenarios[] = {{"preempted", preempted}, {"sleeping", sleeping},   {"mixed", mixed},
-                   {"faulting", faulting},   {"calling", calling},     {"storing", storing},
-                   {"waiting", waiting},     {"intervals", intervals}, {"own", own_sequences}};
+  } scenarios[] = {{"preempted", preempted},
+                   {"sleeping", sleeping},
+                   {"mixed", mixed},
+                   {"faulting", faulting},
+                   {"calling", calling},
+                   {"storing", storing},
+                   {"waiting", waiting},
+                   {"intervals", intervals},
+                   {"own", own_sequences},
+                   {"serving", serving},
+                   {"serving_preempted", serving_preempted}};
   schedstat = open("/proc/thread-self/schedstat", O_RDONLY);
   for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; ++i)
     if (argc == 2 && strcmp(argv[1], scenarios[i].name) == 0) {
