@@ -82,7 +82,10 @@ def test_who_does_something_is_back_although_that_is_not_told() -> None:
 
 
 def recorded(folder: Path) -> Trace:
-    """Thread 11: preempted, three waits of which the last never slept, and a sleep of its own. 12 releases."""
+    """Thread 11: preempted, three waits, and a sleep of its own. 12 releases.
+
+    The second wait is idle, for what comes from outside; in the third it never slept.
+    """
     trace = Writer()
     for uid in (1, 2):
         trace.event("thread", uid=uid, pid=10, tid=10 + uid, name="prog", ticks=0, off_cpu="rseq")
@@ -91,7 +94,7 @@ def recorded(folder: Path) -> Trace:
     thread.off_cpu(200, 40, PREEMPTED)
     thread.on_behalf(0, 200)
     thread.blocked(300, 400, peer=2, woke=370)
-    thread.blocked(500, 600)
+    thread.blocked(500, 600, class_=11)
     thread.blocked(700, 710, peer=2, woke=705)
     thread.off_cpu(900, 100, BLOCKED)
     thread.on_behalf(0, 900)

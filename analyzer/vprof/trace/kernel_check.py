@@ -152,7 +152,7 @@ def _threads(trace: Trace) -> Iterator[_Thread]:
         if not tid or mine.start == mine.stop:
             continue
         state = s.state[mine]
-        wait = (state == BLOCKED) & (s.object_class[mine] != 0)
+        wait = s.object_class[mine] != 0  # also where it is told as sleep, idle or disk
         yield _Thread(number, tid, s.ts[mine], s.te[mine], state, wait, waker[mine], woken[mine])
 
 
