@@ -7,11 +7,17 @@ not in the server's. Run it where `vprof instrument --target postgres` was run; 
 (below .vprof/postgres/plain/, some 5 minutes once).
 
     python targets/postgres/cost.py --rounds 11 --seconds 5
+
+Two runtimes are compared by `--before FOLDER`, where a libvprof.so of another commit lies that the server's account can
+read: some 11 minutes for
+
+    python targets/postgres/cost.py --rounds 9 --seconds 3 --states dormant off before --before FOLDER
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import statistics
 import time
@@ -20,6 +26,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import getpid
+from pathlib import Path
 
 from states import LOADS, State, cpu_seconds, name_of, processes, states
 
@@ -34,6 +41,19 @@ class Cost:
     server_us: float
     collector_us: float
     records: float
+
+
+@contextmanager
+def linked_with(library: Path | None) -> Iterator[None]:
+    """Programs started meanwhile find that folder's libraries first."""
+    if library is None:
+        yield
+        return
+    os.environ["LD_LIBRARY_PATH"] = str(library.resolve())
+    try:
+        yield
+    finally:
+        del os.environ["LD_LIBRARY_PATH"]
 
 
 @contextmanager
@@ -52,7 +72,7 @@ def running(state: State) -> Iterator[Session | None]:
 
 
 def measure(state: State, seconds: int, options: list[str]) -> Cost:
-    with running(state) as session:
+    with linked_with(state.library), running(state) as session:
         state.server.load(1, options).wait()
         own, collector, records = used(session)
         load = state.server.load(seconds, options)
@@ -97,8 +117,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--seconds", type=int, default=5, help="length of a measurement")
+    parser.add_argument("--before", type=Path, help="folder of another libvprof.so: a state more")
+    parser.add_argument("--states", nargs="*", help="those to measure besides plain; default: all")
     arguments = parser.parse_args()
-    measured = states(Target.load("postgres"))
+    measured = states(Target.load("postgres"), arguments.before)
+    if arguments.states:
+        if unknown := {"plain", *arguments.states} - {state.name for state in measured}:
+            parser.error(f"--states: there is no {', '.join(sorted(unknown))}")
+        measured = [state for state in measured if state.name in {"plain", *arguments.states}]
     for load, options in LOADS.items():
         costs: dict[str, list[Cost]] = defaultdict(list)
         for number in range(arguments.rounds):

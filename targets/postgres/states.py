@@ -3,6 +3,7 @@
 plain     built by clang-19 from the same source with the same steps
 dormant   built by vprof-cc, no session
 off       a session attached, no function probe on; intervals and waits are recorded
+before    the same with another libvprof.so, if asked for
 100       100 functions on, chosen evenly by name among those that the loads call for every statement or nearly so
 """
 
@@ -31,15 +32,19 @@ LOADS = {"select-only": ["-S"], "TPC-B": []}
 
 @dataclass(frozen=True)
 class State:
-    """A name, the server's build and data, and the plan of its session; None: there is none."""
+    """A name, the server's build and data, and the plan of its session; None: there is none.
+
+    `library`: the folder of the libvprof.so that it runs with, None: what it was linked with.
+    """
 
     name: str
     server: Server
     plan: Plan | None
+    library: Path | None = None
 
 
-def states(target: Target) -> list[State]:
-    """All four on one data folder. Builds what is not there yet."""
+def states(target: Target, before: Path | None = None) -> list[State]:
+    """All four on one data folder, and `before`: as `off`, with that libvprof. Builds what is not there yet."""
     server = Server.of(target)
     plain = Server(_plain(target), server.account)
     called = called_functions(server)
@@ -48,6 +53,7 @@ def states(target: Target) -> list[State]:
         State("plain", plain, None),
         State("dormant", server, None),
         State("off", server, Plan.of([])),
+        *([State("before", server, Plan.of([]), before)] if before else []),
         State("100", server, hundred),
     ]
 
