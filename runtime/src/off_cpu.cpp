@@ -60,10 +60,11 @@ struct Granted {
 // What the thread's waits were when a look said so.
 struct Habit {
   uint64_t cpu_ns;  // one takes so much of the CPU
-  uint32_t most;    // so many in a row are granted
+  int32_t most;     // so many in a row are granted; negative: so many have to be mere sleeps first
 };
 
-constexpr uint32_t kMostGranted = 15;
+constexpr int32_t kMostGranted = 15;
+constexpr int32_t kDoubtful = -16;
 
 struct Looks {
   Sample last;
@@ -260,13 +261,13 @@ static void grant(uint64_t began, uint64_t resumed) {
 static void learn(const Sample &a, const Sample &b, const Granted &waits) {
   Habit &habit = t_looks.habit;
   if (b.sleeps - a.sleeps != int64_t{waits.waits} || b.preemptions != a.preemptions) {
-    habit.most = 0;
+    habit.most = kDoubtful;
     return;
   }
   const uint64_t off_ns = off_ns_between(a, b), waited_ns = ns_of(waits.ticks, a, b);
   if (waited_ns <= off_ns) return;
   habit.cpu_ns = (waited_ns - off_ns) / waits.waits;
-  habit.most = std::min(2 * habit.most + 1, kMostGranted);
+  habit.most = habit.most < 0 ? habit.most + 1 : std::min(2 * habit.most + 1, kMostGranted);
 }
 
 void look_after_wait(ObjectClass cls, uint64_t began, uint64_t resumed) {
@@ -275,7 +276,7 @@ void look_after_wait(ObjectClass cls, uint64_t began, uint64_t resumed) {
     find();
     return;
   }
-  if (t_looks.granted.waits < t_looks.habit.most) return grant(began, resumed);
+  if (int64_t{t_looks.granted.waits} < t_looks.habit.most) return grant(began, resumed);
   const Sample before = t_looks.last;
   const Granted waits = with(t_looks.granted, began, resumed);
   const uint32_t count = t_looks.count;
