@@ -43,6 +43,9 @@ FORMATS = ("text", "json", "dot", "svg")
 @click.option(
     "--explain", metavar="FACTOR", help="Show where one factor comes from instead: f, [queue] or a|b (text, json)."
 )
+@click.option(
+    "--waits", is_flag=True, help="Show what was waited for instead, object by object: who waits, who has it (text, json)."
+)
 @click.option("--by-type", is_flag=True, help="Split the variance by type of interval, and add a tree for each type.")
 @own_option
 @cpu_wait_option
@@ -63,6 +66,7 @@ def command(
     intervals: bool,
     path: str | None,
     explain: str | None,
+    waits: bool,
     by_type: bool,
     own: bool,
     cpu_wait: str,
@@ -84,6 +88,7 @@ def command(
       vprof analyze run.trace --root handle_request -k 5
       vprof analyze run.trace --format svg -o tree.svg
       vprof analyze run.trace --explain fsync
+      vprof analyze run.trace --waits
       vprof analyze run.trace --path slowest
     """
     from vprof.path.chosen import one_path
@@ -91,7 +96,7 @@ def command(
     from vprof.variance.analysis import AnalysisOptions
     from vprof.variance.stream import analyze_files
 
-    _check(fmt, {"--intervals": intervals}, {"--path": path, "--explain": explain})
+    _check(fmt, {"--intervals": intervals}, {"--path": path, "--explain": explain, "--waits": "all" if waits else None})
     if path is not None:
         write_report(_rendered_path(one_path(traces, path, root), fmt), output)
         return
@@ -112,7 +117,9 @@ def command(
     if explain is not None:
         _explain(analysis, explain, fmt, output)
         return
-    if fmt == "text" and output is None:
+    if waits and fmt == "text":
+        _print_waits(analysis, output)
+    elif fmt == "text" and output is None:
         print_analysis(analysis)
     else:
         write_report(_render(analysis, fmt), output)
@@ -142,6 +149,15 @@ def _rendered_path(found: IntervalPath, fmt: str) -> str:
     from vprof.report import path
 
     return path.render_json(found) if fmt == "json" else path.render(found)
+
+
+def _print_waits(analysis: Analysis, output: Path | None) -> None:
+    from vprof.report import waits
+
+    if output is None:
+        waits.print_waits(analysis)
+    else:
+        write_report(waits.render(analysis), output)
 
 
 def _explain(analysis: Analysis, factor: str, fmt: str, output: Path | None) -> None:

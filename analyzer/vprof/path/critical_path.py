@@ -73,7 +73,7 @@ COST. A step costs one look-up, which begins where the last one on that thread e
 a walk that goes on; a jump and a wait with several wakers cost a binary search. A step writes two pieces and two rows
 at most. So the time grows with the number of pieces, and these with the segments of home and of the wakers in their
 windows; `_usable` adds the depth of the chain for each wait. Nothing is kept from one interval for the next: fifty
-intervals that wait for one holder walk it fifty times. Memory: 48 bytes a piece and 64 a row, for one window of the
+intervals that wait for one holder walk it fifty times. Memory: 48 bytes a piece and 72 a row, for one window of the
 trace.
 
 A trace without any record of synchronisation has nothing to walk along. There `_concatenate` puts the segments
@@ -157,7 +157,7 @@ def critical_paths(trace: Trace) -> Paths:
 def _walk_all(x: SegmentIndex, intervals: Int64, has_sync: bool) -> tuple[Int64, Int64]:
     """`intervals`: rows I_*. Returns the tables of pieces and of waits."""
     used = np.zeros(2, np.int64)
-    found = Tables(np.empty((1024, 6), np.int64), np.empty((1024, 8), np.int64), used)
+    found = Tables(np.empty((1024, 6), np.int64), np.empty((1024, 9), np.int64), used)
     done = 0
     while True:
         done = _walk_from(x, intervals, has_sync, done, found)
@@ -204,7 +204,7 @@ def _walk_between(x: SegmentIndex, interval: int, thread: int, lo: int, e: int, 
         add_piece(found, interval, P_GAP, thread, lo, e, NONE)
         return True
     first = found.used[N_WAITS]
-    add_anchored(found, BUSY, thread, lo, e, thread, e)
+    add_anchored(found, interval, BUSY, thread, lo, e, thread, e)
     return _walk_waits(x, interval, first, found)
 
 
@@ -237,7 +237,7 @@ def _walk(x: SegmentIndex, interval: int, thread: int, e: int, lo: int, wait: in
             t = last_mine(x, interval, thread, e) if home else before
             stop = lo if t == NONE else max(segments[S_TE, t], lo)
             if home and t != NONE:
-                add_anchored(found, BUSY, thread, stop, e, thread, e)
+                add_anchored(found, interval, BUSY, thread, stop, e, thread, e)
             else:
                 add_piece(found, interval, P_GAP if is_busy else P_UNKNOWN, thread, stop, e, wait)
             e = stop
@@ -292,7 +292,7 @@ def _expand(x: SegmentIndex, interval: int, s: int, start: int, e: int, wait: in
     if waker == NONE and x.segments[S_INTERVAL, s] == NONE and _is_busy(found, wait):
         add_piece(found, interval, P_GAP, thread, since, e, wait)
         return since
-    add_wait(found, wait, thread, since, e, s, waker, t if waker != NONE else 0)
+    add_wait(found, interval, wait, thread, since, e, s, waker, t if waker != NONE else 0)
     if waker == NONE:
         add_piece(found, interval, P_BLOCKED_UNKNOWN, thread, since, e, row)
     else:
@@ -362,7 +362,7 @@ def _follow_task(x: SegmentIndex, interval: int, s: int, e: int, lo: int, found:
     if moves:
         return creator, max(t, lo)
     if t > floor and creator != NONE:
-        add_anchored(found, FOR_TASK, thread, floor, e, creator, t)
+        add_anchored(found, interval, FOR_TASK, thread, floor, e, creator, t)
     return thread, floor
 
 
@@ -385,7 +385,7 @@ def _concatenate(x: SegmentIndex, interval: int, thread: int, lo: int, e: int, f
             add_piece(found, interval, _alone(state), thread, start, stop, NONE)
         else:
             add_piece(found, interval, P_BLOCKED_UNKNOWN, thread, start, stop, found.used[N_WAITS])
-            add_wait(found, NONE, thread, start, stop, s, NONE, 0)
+            add_wait(found, interval, NONE, thread, start, stop, s, NONE, 0)
         now, kind = stop, P_GAP
     if is_full(found):
         return False

@@ -20,6 +20,7 @@ from vprof.path.pieces import BUSY
 from vprof.path.stacks import Stacks, build_stacks
 from vprof.tables.kinds import P_BLOCKED_UNKNOWN, P_EXEC, PIECE_NAMES, QUEUE
 from vprof.tables.model import NONE, OBJECT_CLASSES, Trace
+from vprof.tables.objects import described, key_of
 
 VISIBLE = 0.005
 """Smallest part of the interval that a step of its own may take."""
@@ -32,7 +33,7 @@ class PathStep:
     """[start, stop) in ns since the interval's begin. `kind`: of a piece, or blocked, busy, aborted, short.
 
     `stack`: functions with a probe, outermost first. A wait (blocked, queue) says what for (`object_class`, "" if not
-    known) and which thread ended it, in which function (None, "": nobody is known); `steps` is what the waker did, or
+    known; `object`: which one, its name or id) and which thread ended it, in which function (None, "": nobody is known); `steps` is what the waker did, or
     the thread itself while it was busy, or an attempt that was aborted.
     """
 
@@ -42,6 +43,7 @@ class PathStep:
     stop: int
     stack: list[str]
     object_class: str = ""
+    object: str = ""
     ended_by: str | None = None
     ended_in: str = ""
     steps: list[PathStep] = field(default_factory=list)
@@ -152,10 +154,15 @@ class _Builder:
             return step
         if kind == "blocked":
             step.object_class = OBJECT_CLASSES[segments.object_class[segment]]
+            step.object = self._object(int(segments.object[segment]))
         if waker != NONE:
             step.ended_by = self.trace.threads[waker]
             step.ended_in = "".join(self._stack(waker, int(waits.ended[w]))[-1:])
         return step
+
+    def _object(self, row: int) -> str:
+        _, id_, name = described(key_of(self.trace, row)) if row != NONE else ("", "", "")
+        return name or id_
 
     def _step(self, kind: str, thread: int, start: int, stop: int, stack: list[str]) -> PathStep:
         return PathStep(kind, self.trace.threads[thread], start - self.begin, stop - self.begin, stack)

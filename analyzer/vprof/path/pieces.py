@@ -35,13 +35,15 @@ class Pieces:
 class Waits:
     """Windows [start, stop] in which `thread` waited and somebody else's work counts.
 
-    `parent` is the wait of the walk that met this one, NONE on the home path. `anchored`: not a waiting segment (0) but
+    `interval` has the wait on its path. `parent` is the wait of the walk that met this one, NONE on the home path;
+    parents come first. `anchored`: not a waiting segment (0) but
     the time before a task came from a creator that did not work for the interval (FOR_TASK), or in which the thread
     itself did not work for it (BUSY); it hangs where `[queue]` would. `segment` is the segment that waits (NONE if
     anchored), `waker` the thread that ended the wait at `ended`, or made the task, or was busy (NONE if nobody is
     known: `ended` is 0).
     """
 
+    interval: Int32
     parent: Int32
     thread: Int32
     start: Int64
@@ -58,7 +60,7 @@ class Paths:
     waits: Waits
 
 
-W_PARENT, W_THREAD, W_START, W_STOP, W_ANCHORED, W_SEGMENT, W_WAKER, W_ENDED = range(8)
+W_INTERVAL, W_PARENT, W_THREAD, W_START, W_STOP, W_ANCHORED, W_SEGMENT, W_WAKER, W_ENDED = range(9)
 """Columns of `Waits` in the walk's table."""
 
 C_INTERVAL, C_KIND, C_THREAD, C_START, C_STOP, C_WAIT = range(6)
@@ -93,19 +95,21 @@ def add_piece(found: Tables, interval: int, kind: int, thread: int, start: int, 
 
 @helper
 def add_wait(
-    found: Tables, parent: int, thread: int, start: int, stop: int, segment: int, waker: int, ended: int
+    found: Tables, interval: int, parent: int, thread: int, start: int, stop: int, segment: int, waker: int, ended: int
 ) -> None:
     """Adds the wait of a segment."""
     row = found.waits[found.used[N_WAITS]]
-    row[W_PARENT], row[W_THREAD], row[W_START], row[W_STOP] = parent, thread, start, stop
+    row[W_INTERVAL], row[W_PARENT], row[W_THREAD], row[W_START], row[W_STOP] = interval, parent, thread, start, stop
     row[W_ANCHORED], row[W_SEGMENT], row[W_WAKER], row[W_ENDED] = 0, segment, waker, ended
     found.used[N_WAITS] += 1
 
 
 @helper
-def add_anchored(found: Tables, what: int, thread: int, start: int, stop: int, worker: int, until: int) -> None:
+def add_anchored(
+    found: Tables, interval: int, what: int, thread: int, start: int, stop: int, worker: int, until: int
+) -> None:
     """Adds an anchored wait of the home path: `worker` counts from `start` until then."""
-    add_wait(found, NONE, thread, start, stop, NONE, worker, until)
+    add_wait(found, interval, NONE, thread, start, stop, NONE, worker, until)
     found.waits[found.used[N_WAITS] - 1, W_ANCHORED] = what
 
 
@@ -121,6 +125,7 @@ def paths_of(pieces: Int64, waits: Int64) -> Paths:
     return Paths(
         Pieces(*_in_order(pieces)),
         Waits(
+            interval=i32(waits[W_INTERVAL]),
             parent=i32(waits[W_PARENT]),
             thread=i32(waits[W_THREAD]),
             start=i64(waits[W_START]),

@@ -53,6 +53,7 @@ def analysis_json(analysis: Analysis) -> dict[str, Any]:
         "expansions": grow,
         "blocked_ns": analysis.blocked_ns,
         "where_it_waits": [asdict(wait) for wait in analysis.where_it_waits.waits],
+        "waited_for": waited_for_json(analysis),
         "unknown": [asdict(u) for u in analysis.unknown],
         "wakers": [asdict(w) for w in analysis.wakers],
         "loss": {**analysis.trace.loss, "lost_share": analysis.lost.share},
@@ -67,6 +68,12 @@ def analysis_json(analysis: Analysis) -> dict[str, Any]:
     if analysis.options.intervals:
         out["per_interval"] = {sid: _detail(d) for sid, d in analysis.per_interval.items()}
     return out
+
+
+def waited_for_json(analysis: Analysis) -> dict[str, Any]:
+    """`waited_for` of the report."""
+    found = analysis.waited_for
+    return {"count": found.count, "objects": [{"title": one.title, **asdict(one)} for one in found.objects]}
 
 
 def intervals_json(analysis: Analysis) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def _says(step: PathStep) -> str:
 
 
 def _wait(step: PathStep) -> str:
-    what = step.object_class or ("task" if step.kind == "queue" else "wait")
+    what = " ".join(filter(None, (step.object_class, step.object))) or ("task" if step.kind == "queue" else "wait")
     if step.ended_by is None:
         return f"{what}, nobody is known to have ended it"
     done = "made" if step.kind == "queue" else "ended"
@@ -75,6 +75,7 @@ def _step(step: PathStep) -> dict[str, Any]:
         "duration_ns": step.stop - step.start,
         "stack": step.stack,
         "object_class": step.object_class,
+        "object": step.object,
         "ended_by": step.ended_by,
         "ended_in": step.ended_in,
         "steps": [_step(inner) for inner in step.steps],

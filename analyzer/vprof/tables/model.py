@@ -51,7 +51,8 @@ OBJECT_CLASSES = (
 class Segments:
     """`<tid, sid|none, ts, te, state>`, sorted by (thread, ts); segments of one thread do not overlap; ts < te.
 
-    `object_class`: what a blocked segment waited for, an index into OBJECT_CLASSES.
+    `object_class`: what a blocked segment waited for, an index into OBJECT_CLASSES; `object`: which one, a row of
+    `Trace.objects`, or NONE.
     """
 
     thread: Int32
@@ -60,6 +61,34 @@ class Segments:
     te: Int64
     state: Int8
     object_class: Int8
+    object: Int32
+
+
+@dataclass(frozen=True, kw_only=True)
+class Objects:
+    """What threads waited for, one row each. `class_`: an index into OBJECT_CLASSES. `id` tells those of one class
+    apart; of an object with a name, which is an index into `Trace.object_names`, the name does (NONE: it has none)."""
+
+    class_: Int8
+    id: Int64
+    name: Int32
+
+    @classmethod
+    def none(cls) -> Objects:
+        return cls(class_=np.zeros(0, np.int8), id=np.zeros(0, np.int64), name=np.zeros(0, np.int32))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObjectHolds:
+    """How long threads had objects that others waited for: a row for each time that one was released. `object`: a row
+    of `Trace.objects`."""
+
+    object: Int32
+    ns: Int64
+
+    @classmethod
+    def none(cls) -> ObjectHolds:
+        return cls(object=np.zeros(0, np.int32), ns=np.zeros(0, np.int64))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,15 +144,17 @@ class Created:
 class WaitSamples:
     """Where threads waited, whatever was on: `stack`, an index into `Trace.wait_stacks`, stands for `ns` of waiting of
     an interval's own thread, for that interval. NONE as interval: it worked for nobody. ns 0: its thread released what
-    others waited for. A sample for every few milliseconds waited."""
+    others waited for. A sample for every few milliseconds waited. `object`: what for, a row of `Trace.objects`; NONE:
+    not known."""
 
     interval: Int32
     stack: Int32
     ns: Int64
+    object: Int32
 
     @classmethod
     def none(cls) -> WaitSamples:
-        return cls(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int64))
+        return cls(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int32))
 
 
 @dataclass(frozen=True)
@@ -226,19 +257,23 @@ class Happened(TypedDict):
     wakeups: Wakeups
     created: Created
     wait_samples: WaitSamples
+    objects: Objects
+    holds: ObjectHolds
 
 
 def nothing_happened() -> Happened:
     """Tables without rows."""
     empty, none, small = np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int8)
     return {
-        "segments": Segments(thread=none, interval=none, ts=empty, te=empty, state=small, object_class=small),
+        "segments": Segments(thread=none, interval=none, ts=empty, te=empty, state=small, object_class=small, object=none),
         "invocations": Invocations(
             thread=none, interval=none, function=none, call_site=none, fs=empty, fe=empty, depth=none
         ),
         "wakeups": Wakeups(none, none, empty, none, empty),
         "created": Created(none, empty, none, empty),
         "wait_samples": WaitSamples.none(),
+        "objects": Objects.none(),
+        "holds": ObjectHolds.none(),
     }
 
 
@@ -291,6 +326,9 @@ class Trace:
     wait_samples: WaitSamples = field(default_factory=WaitSamples.none)
     wait_stacks: list[tuple[str, ...]] = field(default_factory=list)
     """The names of functions, the outermost first; those without a name are left out."""
+    objects: Objects = field(default_factory=Objects.none)
+    object_names: list[str] = field(default_factory=list)
+    holds: ObjectHolds = field(default_factory=ObjectHolds.none)
     root: str = ""
     """Its intervals are the outermost calls of this function; "": those that the program was annotated with."""
     has_sync: bool = True

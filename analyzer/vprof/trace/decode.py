@@ -36,7 +36,7 @@ from vprof.trace.records import (
 
 X_THREAD, X_KIND, X_START, X_END, X_AUX, X_WORD, X_PEER, X_WAKE = range(8)
 """Columns of what takes time: of a call its record's aux and w1; of a wait its object's class and name (as X_WORD),
-waker and wake-up; of a hold (EXTENDED) the lock's name; of time off the CPU its bits and
+waker and wake-up; of a hold (EXTENDED) the lock's class and name; of time off the CPU its bits and
 duration, and as X_PEER the time of the last record before it."""
 TIME_UNKNOWN = 1 << 12
 """In X_AUX of a wait, above the class: when it was released is not recorded."""
@@ -151,9 +151,14 @@ def start_of_hold(source: Source, at: int, line: int, release: int) -> int:
 
 
 @helper
+def class_of_hold(head: int) -> int:
+    return aux_of(head) & 0xFF
+
+
+@helper
 def lock_at(words: Int64, at: int) -> int:
     """The lock of a hold."""
-    return lock_of(aux_of(words[at]) & 0xFF, words[at + 3])
+    return lock_of(class_of_hold(words[at]), words[at + 3])
 
 
 @helper

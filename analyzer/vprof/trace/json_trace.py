@@ -3,6 +3,7 @@
     {"intervals": [{"sid": "t0", "type": "pay", "begin": {"tid": 1, "t": 0}, "end": {"tid": 1, "t": 9}, "ignore": false,
                     "attempts": [{"end": {"tid": 1, "t": 3}, "next": {"tid": 1, "t": 5}}]}],
      "segments":  [[tid, sid | null, ts, te, state]],         "exec", "blocked" ...: kinds.STATE_NAMES
+                                                optionally a sixth item: the object waited for
      "functions": [[tid, sid | null, name, call site, fs, fe]],          optionally a seventh item: depth
      "wakeups":   [[tid, waker tid, t]],        optionally a fourth item (object): not used; and a fifth: since when
      "created":   [[creator tid, ts, consumer tid, ts2]],                optionally a fifth item: task, not used
@@ -25,9 +26,19 @@ import numpy as np
 
 from vprof.errors import TraceError
 from vprof.program.heights import acyclic, heights
-from vprof.tables.columns import i32
+from vprof.tables.columns import i8, i32
 from vprof.tables.kinds import BLOCKED, QUEUE, STATE_NAMES
-from vprof.tables.model import NONE, SINCE_ALWAYS, Attempts, Intervals, Invocations, Program, Segments, Trace
+from vprof.tables.model import (
+    NONE,
+    SINCE_ALWAYS,
+    Attempts,
+    Intervals,
+    Invocations,
+    Objects,
+    Program,
+    Segments,
+    Trace,
+)
 from vprof.trace.json_links import link_created, link_wakeups
 
 Row = list[Any]
@@ -70,7 +81,8 @@ def trace_from_dict(data: Any) -> Trace:
     threads, labels, types, sites, functions = _Names(), _Names(), _Names(), _Names(), _Names()
     notes: list[str] = []
     intervals = _intervals(_list(data, "intervals"), threads, labels, types)
-    segments = _segments(_list(data, "segments"), threads, labels, notes)
+    objects = _Names()
+    segments = _segments(_list(data, "segments"), threads, labels, objects, notes)
     invocations = _invocations(_list(data, "functions"), threads, labels, functions, sites)
     woken = _list(data, "wakeups")
     pairs = _pairs(woken, "wakeups", (0, 1), (2,), threads)
@@ -89,6 +101,8 @@ def trace_from_dict(data: Any) -> Trace:
         invocations=invocations,
         wakeups=wakeups,
         created=created,
+        objects=_objects(objects),
+        object_names=objects.all(),
         intervals=intervals,
         attempts=_attempts(_list(data, "intervals"), intervals, threads, labels),
         has_sync=bool(len(wakeups.t) or len(created.ts) or np.any(np.isin(segments.state, (BLOCKED, QUEUE)))),
@@ -178,7 +192,7 @@ def _attempts(items: list[Any], intervals: Intervals, threads: _Names, labels: _
     )
 
 
-def _segments(items: list[Any], threads: _Names, labels: _Names, notes: list[str]) -> Segments:
+def _segments(items: list[Any], threads: _Names, labels: _Names, objects: _Names, notes: list[str]) -> Segments:
     rows = []
     for i, item in enumerate(items):
         where = f"segments[{i}]"
@@ -188,7 +202,9 @@ def _segments(items: list[Any], threads: _Names, labels: _Names, notes: list[str
         if _int(te, where) < _int(ts, where):
             raise TraceError(f"{where}: ends at {te}, before its start at {ts}")
         label = NONE if sid is None else labels[_name(sid, where)]
-        rows.append((threads[_name(tid, where)], ts, te, label, STATE_NAMES.index(state)))
+        given = item[5] if len(item) > 5 else None
+        what = NONE if given is None else objects[_name(given, where)]
+        rows.append((threads[_name(tid, where)], ts, te, label, STATE_NAMES.index(state), what))
     real = sorted(r for r in rows if r[2] > r[1])
     if len(real) < len(rows):
         notes.append(f"{len(rows) - len(real)} segments of zero length left out")
@@ -197,11 +213,21 @@ def _segments(items: list[Any], threads: _Names, labels: _Names, notes: list[str
             raise TraceError(
                 f"segments of thread {threads.all()[a[0]]} overlap: one ends at {a[2]}, one starts at {b[1]}"
             )
-    c = np.array(real, np.int64).reshape(-1, 5).T
-    thread, label, state = c[0].astype(np.int32), c[3].astype(np.int32), c[4].astype(np.int8)
+    c = np.array(real, np.int64).reshape(-1, 6).T
     return Segments(
-        thread=thread, interval=label, ts=c[1], te=c[2], state=state, object_class=np.zeros(len(real), np.int8)
+        thread=i32(c[0]),
+        interval=i32(c[3]),
+        ts=c[1],
+        te=c[2],
+        state=i8(c[4]),
+        object_class=np.zeros(len(real), np.int8),
+        object=i32(c[5]),
     )
+
+
+def _objects(names: _Names) -> Objects:
+    n = len(names.all())
+    return Objects(class_=np.zeros(n, np.int8), id=np.zeros(n, np.int64), name=np.arange(n, dtype=np.int32))
 
 
 def _invocations(items: list[Any], threads: _Names, labels: _Names, functions: _Names, sites: _Names) -> Invocations:

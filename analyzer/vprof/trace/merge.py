@@ -25,6 +25,8 @@ from vprof.tables.model import (
     Intervals,
     Invocations,
     Losses,
+    ObjectHolds,
+    Objects,
     Program,
     Segments,
     Trace,
@@ -44,6 +46,8 @@ def merge(traces: Sequence[Trace]) -> Trace:
     types, type_maps = _names([t.types for t in traces])
     thread_at = _offsets(len(t.threads) for t in traces)
     stack_at = _offsets(len(t.wait_stacks) for t in traces)
+    object_at = _offsets(len(t.objects.id) for t in traces)
+    name_at = _offsets(len(t.object_names) for t in traces)
     segment_at = _offsets(len(t.segments.ts) for t in traces)
     begin = np.concatenate([t.intervals.begin for t in traces])
     rank = np.empty(len(begin), np.int64)
@@ -54,7 +58,14 @@ def merge(traces: Sequence[Trace]) -> Trace:
         _renumbered(t, *maps)
         for t, maps in zip(
             traces,
-            zip(function_maps, site_maps, type_maps, label_maps, thread_at, segment_at, stack_at, strict=False),
+            zip(
+                function_maps,
+                site_maps,
+                type_maps,
+                label_maps,
+                zip(thread_at, segment_at, stack_at, object_at, name_at, strict=True),
+                strict=False,
+            ),
             strict=False,
         )
     ]
@@ -73,6 +84,9 @@ def merge(traces: Sequence[Trace]) -> Trace:
         created=_join([p.created for p in parts], Created),
         wait_samples=_join([p.wait_samples for p in parts], WaitSamples),
         wait_stacks=[stack for t in traces for stack in t.wait_stacks],
+        objects=_join([p.objects for p in parts], Objects),
+        object_names=[name for t in traces for name in t.object_names],
+        holds=_join([p.holds for p in parts], ObjectHolds),
         attempts=_in_order(_join([p.attempts for p in parts], Attempts)),
         aborted=sum((t.aborted for t in traces), Aborted()),
         intervals=Intervals(*(c[order] for c in vars(joined).values())),
@@ -184,13 +198,18 @@ def _labels(trace: Trace, new: Int64, foreign: int) -> Int64:
 
 
 def _renumbered(
-    t: Trace, function: Int64, site: Int64, type_: Int64, label: Int64, thread: int, segment: int, stack: int
+    t: Trace, function: Int64, site: Int64, type_: Int64, label: Int64, first: tuple[int, int, int, int, int]
 ) -> Trace:
+    """`first`: the new numbers of the trace's first thread, segment, stack, object and name of an object."""
     i32 = np.int32
+    thread, segment, stack, object_, name = first
     return replace(
         t,
         segments=replace(
-            t.segments, thread=t.segments.thread + thread, interval=label[t.segments.interval].astype(i32)
+            t.segments,
+            thread=t.segments.thread + thread,
+            interval=label[t.segments.interval].astype(i32),
+            object=_moved(t.segments.object, object_),
         ),
         invocations=replace(
             t.invocations,
@@ -216,7 +235,10 @@ def _renumbered(
             t.wait_samples,
             interval=label[t.wait_samples.interval].astype(i32),
             stack=(t.wait_samples.stack + stack).astype(i32),
+            object=_moved(t.wait_samples.object, object_),
         ),
+        objects=replace(t.objects, name=_moved(t.objects.name, name)),
+        holds=replace(t.holds, object=_moved(t.holds.object, object_)),
         intervals=replace(
             t.intervals,
             type=type_[t.intervals.type].astype(i32),
@@ -231,5 +253,5 @@ def _in_order(attempts: Attempts) -> Attempts:
     return Attempts(**{name: column[order] for name, column in vars(attempts).items()})
 
 
-def _moved(threads: Int32, by: int) -> Int32:
-    return np.where(threads == NONE, NONE, threads + by).astype(np.int32)
+def _moved(numbers: Int32, by: int) -> Int32:
+    return np.where(numbers == NONE, NONE, numbers + by).astype(np.int32)

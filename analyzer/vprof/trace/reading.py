@@ -43,6 +43,7 @@ from vprof.trace.intervals import Labels
 from vprof.trace.invocations import Calls, kept, labels_at_entry, nested_calls
 from vprof.trace.lives import Lives
 from vprof.trace.off_cpu import OffCpu, read_off_cpu
+from vprof.trace.objects import holds_of, objects_of
 from vprof.trace.outline import Outline, Scanned
 from vprof.trace.records import Records
 from vprof.trace.remarks import Mended, remarks
@@ -87,11 +88,11 @@ def open_windows(
 
 @dataclass(frozen=True)
 class Content:
-    """What a window holds before anything is chosen or left out."""
+    """What a window holds before anything is chosen or left out. `holds`: columns H_*."""
 
     calls: Calls
     waits: BlockedWaits
-    holds: Holds
+    holds: Int64
     off: OffCpu
     stacks: Int64
 
@@ -141,7 +142,7 @@ class Windows:
         scanned.file.release()
         calls = nested_calls(found.calls, window)
         waits = BlockedWaits.of(found.waits, window)
-        return Content(calls, waits, Holds.of(found.holds), read_off_cpu(found.offs, calls, window), found.stacks)
+        return Content(calls, waits, found.holds, read_off_cpu(found.offs, calls, window), found.stacks)
 
     def calls_of(self, root: str) -> Int64:
         """Columns (thread, begin, end) of the outermost calls of a function. Raises UsageError when there is none of
@@ -173,7 +174,8 @@ class Windows:
         lives = self._lives_in(window, waits, off)
         labels = self._labels_in(lives)
         label = self._numbers(labels, window)
-        pieces = cut(lives, labels, label, waits, off)
+        objects = objects_of(waits, content.holds)
+        pieces = cut(lives, labels, label, waits, objects.of_wait, off)
         calls = self._measured(content.calls)
         function = self.known.scanned.sites.functions(calls.number)
         site = self._call_sites.of(calls, function)
@@ -182,9 +184,13 @@ class Windows:
             interval_ids=ids,
             segments=pieces.segments,
             invocations=_invocations(calls, function, site, labels, label),
-            wakeups=wakeups(pieces, waits, content.holds, window.end),
+            wakeups=wakeups(pieces, waits, Holds.of(content.holds), window.end),
             created=self._created_in(lives),
-            wait_samples=self._stacks.samples(content.stacks, window, labels, label),
+            wait_samples=self._stacks.samples(
+                content.stacks, window, labels, label, waits, objects.of_wait
+            ),
+            objects=objects.objects,
+            holds=holds_of(content.holds, waits, objects, window),
             intervals=intervals,
             attempts=self._attempts(window),
         )

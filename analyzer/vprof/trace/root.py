@@ -127,6 +127,7 @@ def _relabel(trace: Trace, intervals: Intervals) -> tuple[Segments, Wakeups]:
         te=te,
         state=seg.state[rows],
         object_class=seg.object_class[rows],
+        object=seg.object[rows],
     ), wakeups
 
 

@@ -33,6 +33,7 @@ from vprof.trace.decode import (
     X_WORD,
     Source,
     aux_of,
+    class_of_hold,
     fill_wait,
     has_time,
     is_call,
@@ -304,7 +305,7 @@ def _scan_chunk(source: Source, chunk: Int64, asked: _Asked, found: _Tables) -> 
             own[_HOLDS] += 1
             start = start_of_hold(source, at, line, t)
             if start < passed:
-                _span(found, thread, EXTENDED, start, t, 0, lock_at(words, at), 0)
+                _span(found, thread, EXTENDED, start, t, class_of_hold(head), lock_at(words, at), 0)
         elif kind == EXTENDED:
             count[_UNKNOWN] += not is_stack(head)
         elif is_sparse(kind, previous):

@@ -84,10 +84,10 @@ class Cut:
     wait: Int64
 
 
-def cut(lives: Lives, labels: Labels, label: Int32, waits: BlockedWaits, off: OffCpu) -> Cut:
+def cut(lives: Lives, labels: Labels, label: Int32, waits: BlockedWaits, objects: Int32, off: OffCpu) -> Cut:
     """Cuts each thread's life at changes of label, at waits and where it is off the CPU.
 
-    `label`: what the label column holds for each of the labels.
+    `label`: what the label column holds for each of the labels; `objects`: the object of each wait.
     """
     order, _ = preorder(waits.thread, waits.span)
     waiting = _pieces(order, waits.thread, waits.begin, waits.end, waits.waker != NONE, waits.t)
@@ -101,6 +101,7 @@ def cut(lives: Lives, labels: Labels, label: Int32, waits: BlockedWaits, off: Of
         te=te,
         state=state,
         object_class=np.r_[waits.object_class, np.int8(0)][of],
+        object=np.r_[objects, np.int32(NONE)][of],
     )
     _name_waits_for_nobody(segments, waits, of)
     return Cut(segments, of)

@@ -33,6 +33,7 @@ from vprof.trace.decode import (
     Source,
     aux_of,
     call_of,
+    class_of_hold,
     fill_wait,
     has_time,
     is_call,
@@ -48,7 +49,7 @@ from vprof.trace.decode import (
     start_of_wait,
     unwrapped,
 )
-from vprof.trace.holds import H_OBJECT, H_RELEASE, H_SINCE, H_THREAD, lock_of
+from vprof.trace.holds import H_CLASS, H_OBJECT, H_RELEASE, H_SINCE, H_THREAD, lock_of
 from vprof.trace.nesting import SATURATED
 from vprof.trace.records import BLOCKED, EXTENDED, INVOCATION, LOST, OF_RELEASE, OFF_CPU, SITE_BITS
 from vprof.trace.scan import C_AT, C_BASE, C_BEFORE, C_COUNT, C_LAST, C_RECORD, C_THREAD, FOREVER, NEVER, Scan
@@ -213,7 +214,7 @@ def _unpack(
     found = _Found(
         calls,
         np.zeros((64, 9), np.int64),
-        np.zeros((64, 4), np.int64),
+        np.zeros((64, 5), np.int64),
         np.zeros((64, 5), np.int64),
         np.zeros((64, 4), np.int64),
         np.zeros(6, np.int64),
@@ -277,7 +278,7 @@ def _unpack_chunk(source: Source, chunk: Int64, end: int, peers: _Peers, found: 
                 fill_wait(found.row, source, at, base, line)
                 _wait(found, peers, found.row)
             elif held:
-                _hold(found, lock_at(words, at), thread, start_of_hold(source, at, line, t), t)
+                _hold(found, lock_at(words, at), thread, start_of_hold(source, at, line, t), t, class_of_hold(head))
             elif kind == OFF_CPU:
                 _off(found, thread, recorded, t, aux, off_ns(word))
             if kind != LOST and not held:
@@ -301,7 +302,7 @@ def _add_beyond(wanted: _Wanted, thread: int, peers: _Peers, found: _Found) -> N
         elif row[X_KIND] == BLOCKED:
             _wait(found, peers, row)
         elif row[X_KIND] == EXTENDED:
-            _hold(found, row[X_WORD], thread, row[X_START], row[X_END])
+            _hold(found, row[X_WORD], thread, row[X_START], row[X_END], row[X_AUX])
         else:
             _off(found, thread, row[X_PEER], row[X_END], row[X_AUX], off_ns(row[X_WORD]))
 
@@ -324,9 +325,10 @@ def _wait(found: _Found, peers: _Peers, of: Int64) -> None:
 
 
 @helper
-def _hold(found: _Found, lock: int, thread: int, since: int, release: int) -> None:
+def _hold(found: _Found, lock: int, thread: int, since: int, release: int, class_: int) -> None:
     row = found.holds[found.used[_N_HOLDS]]
     row[H_OBJECT], row[H_THREAD], row[H_SINCE], row[H_RELEASE] = lock, thread, since, release
+    row[H_CLASS] = class_
     found.used[_N_HOLDS] += 1
 
 

@@ -30,6 +30,7 @@ from vprof.variance.chains import of_others
 from vprof.variance.cpu_share import CpuShare, cpu_share_of
 from vprof.variance.factors import NEGLIGIBLE, Factor, causes, rank, select
 from vprof.variance.per_interval import Details, IntervalDetail
+from vprof.variance.objects import AllObjects
 from vprof.variance.planner import Expansion, expansions, naive_cost, next_functions, outermost_functions
 from vprof.variance.probe_cost import MOSTLY, ProbeCost, ProbeTimes
 from vprof.variance.single_times import SingleTimes
@@ -103,7 +104,7 @@ class Analysis:
     `next` are the functions to switch on, `expansions` why: of the k best factors that are no end points.
     `blocked_ns`: what the intervals waited for (blocked.py), by cause; `unknown` is where waits end without anybody
     known to have ended them, most time first; `wakers` are the threads that were waited for while nothing of theirs was
-    on. `where_it_waits`: the call stacks in which the intervals waited, whatever was on.
+    on. `where_it_waits`: the call stacks in which the intervals waited, whatever was on; `waited_for`: the objects.
     `n_eff`: to how many blocks of equal weight the variance amounts, None: too few intervals, or nothing ranked.
     `lost`: what lost records took away. `naive_cost`: the call paths from the outermost functions of the intervals, all
     of which the naive strategy would measure. `distortion`: what the probes do to the latencies, if they were
@@ -132,6 +133,7 @@ class Analysis:
     blocked_ns: dict[str, int]
     wakers: list[Waker]
     where_it_waits: WhereItWaits
+    waited_for: AllObjects
     calls: CallCounts
     times: SingleTimes
     naive_cost: int = 0
@@ -290,6 +292,7 @@ def _conclude(
         blocked_ns=sums.blocked.by_cause(),
         wakers=sums.wakers.wakers(trace, latency),
         where_it_waits=sums.stacks.where(latency),
+        waited_for=sums.objects.objects(trace, latency),
         calls=sums.call_counts(),
         times=SingleTimes(parts, tree.paths.parent, tree.summed),
         naive_cost=naive_cost(trace.program, outermost_functions(tree.paths)),

@@ -20,6 +20,7 @@ from vprof.tables.model import NONE, Bool, Int64, Trace
 from vprof.variance import statistics
 from vprof.variance.blocked import BlockedSums
 from vprof.variance.moments import Moments
+from vprof.variance.objects import ObjectSums
 from vprof.variance.variance_tree import Summed, VarianceTree, of_moments
 from vprof.variance.wait_stacks import StackSums
 from vprof.variance.wakers import WakerSums
@@ -96,6 +97,7 @@ class Sums:
     blocked: BlockedSums = field(default_factory=BlockedSums)
     wakers: WakerSums = field(default_factory=WakerSums)
     stacks: StackSums = field(default_factory=StackSums)
+    objects: ObjectSums = field(default_factory=ObjectSums)
     calls: Int64 = field(default_factory=lambda: np.zeros(0, np.int64))
     ended: Int64 = field(init=False)
 
@@ -117,11 +119,12 @@ class Sums:
         self.ended = np.zeros(self.functions, np.int64)
 
     def count(self, opened: Opened) -> None:
-        """Counts the calls that end in the window."""
+        """Counts the calls and the waits that end in the window."""
         calls = opened.trace.invocations
         ended = calls.function[opened.window.owns(calls.fe)]
         mine = ended if opened.functions is None else opened.functions[ended]
         self.ended += np.bincount(mine, minlength=self.functions)
+        self.objects.count(opened)
 
     def add(self, part: Part) -> None:
         trace, positions = part.trace, part.opened.positions
@@ -135,6 +138,7 @@ class Sums:
         functions, first_thread = part.opened.functions, part.opened.first_thread
         self.blocked.add(trace, part.paths, part.stacks, functions, first_thread)
         self.stacks.add(trace, positions)
+        self.objects.add(part)
         self.wakers.add(trace, part.paths, part.stacks, positions, functions, first_thread)
 
     def conclude(self, trace: Trace) -> tuple[TypedTree, list[TypedTree]]:

@@ -76,8 +76,8 @@ class WakerSums:
         outer = _Outermost(trace, stacks)
         number = i64(np.arange(len(trace.program.functions))) if functions is None else functions
         self._add_times(trace, paths, outer, analyzed, first_thread)
-        of = _interval_of_waits(paths)
-        rows = np.flatnonzero((paths.waits.waker != NONE) & (np.r_[analyzed, NONE][of] != NONE))
+        of = paths.waits.interval
+        rows = np.flatnonzero((paths.waits.waker != NONE) & (analyzed[of] != NONE))
         begin = trace.intervals.begin[of[rows]]
         self._add_ends(trace, paths, stacks, outer, number, rows, begin, first_thread)
         mine = outer.between(paths.waits.waker[rows], begin, paths.waits.ended[rows])
@@ -227,19 +227,6 @@ class _Outermost:
         rest: Int64 = np.where(last != NONE, np.maximum(np.r_[self._stop, 0][last] - t, 0), 0)
         spent: Int64 = self._before[row] - rest
         return spent
-
-
-def _interval_of_waits(paths: Paths) -> Int64:
-    """The interval that each wait lies in, by its pieces and those of the waits within it; NONE if there are none."""
-    found = np.full(len(paths.waits.start), NONE, np.int64)
-    inside = paths.pieces.wait != NONE
-    found[paths.pieces.wait[inside]] = paths.pieces.interval[inside]
-    nested, parent = np.flatnonzero(paths.waits.parent != NONE), paths.waits.parent
-    while True:
-        rows = nested[(found[nested] != NONE) & (found[parent[nested]] == NONE)]
-        if not len(rows):
-            return found
-        found[parent[rows]] = found[rows]
 
 
 def _wrapped(value: int) -> int:

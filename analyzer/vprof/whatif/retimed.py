@@ -85,6 +85,7 @@ def _segments(trace: Trace, clock: Clock) -> tuple[Segments, Wakeups]:
         te=te[kept],
         state=seg.state[kept],
         object_class=seg.object_class[kept],
+        object=seg.object[kept],
     )
     mine = np.flatnonzero(kept[wake.segment])
     of = wake.segment[mine]

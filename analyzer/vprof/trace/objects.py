@@ -1,0 +1,80 @@
+"""What threads waited for: the objects of a trace, or of a window of it (runtime/TRACE_FORMAT.md section 2.1).
+
+    waits: class, id  ->  model.Objects + the number of each wait's;  HELD records  ->  model.ObjectHolds
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vprof.tables.columns import i8, i32, i64
+from vprof.tables.kernels import helper, kernel, loop
+from vprof.tables.lookup import distinct
+from vprof.tables.model import NONE, OBJECT_CLASSES, SINCE_ALWAYS, Int32, Int64, ObjectHolds, Objects
+from vprof.trace.holds import H_CLASS, H_OBJECT, H_RELEASE, H_SINCE, H_THREAD
+from vprof.trace.segments import BlockedWaits
+from vprof.trace.window import Window
+
+_CLASSES = len(OBJECT_CLASSES)
+
+
+class Found(NamedTuple):
+    """The objects, the one of each wait, and the one of each row of holds."""
+
+    objects: Objects
+    of_wait: Int32
+    of_hold: Int32
+
+
+def objects_of(waits: BlockedWaits, holds: Int64) -> Found:
+    """`holds`: columns H_*."""
+    ids, which = distinct(np.r_[waits.lock, holds[:, H_OBJECT]])
+    pairs, of = distinct(which * _CLASSES + np.r_[waits.object_class, holds[:, H_CLASS] % _CLASSES])
+    number, class_ = np.divmod(pairs, _CLASSES)
+    objects = Objects(class_=i8(class_), id=ids[number], name=i32(np.full(len(pairs), NONE)))
+    return Found(objects, i32(of[: len(waits.lock)]), i32(of[len(waits.lock) :]))
+
+
+def holds_of(rows: Int64, waits: BlockedWaits, found: Found, window: Window) -> ObjectHolds:
+    """Holds that ended in the window while somebody waited, and of which it is known when they began. `rows`: columns
+    H_* of holds.py."""
+    known = window.owns(rows[:, H_RELEASE]) & (rows[:, H_SINCE] != SINCE_ALWAYS)
+    rows = i64(rows[known])
+    since = _acquired(rows, i64(waits.thread), i64(waits.begin), i64(waits.end))
+    return ObjectHolds(object=found.of_hold[known], ns=i64(rows[:, H_RELEASE] - since))
+
+
+@kernel
+def _acquired(rows: Int64, thread: Int64, begin: Int64, end: Int64) -> Int64:
+    """When the holds began: one that the thread waited for is recorded since the begin of that wait. The waits are by
+    thread, in the order of their ends."""
+    since = np.empty(len(rows), np.int64)
+    _fill_acquired(rows, thread, begin, end, since)
+    return since
+
+
+@loop
+def _fill_acquired(rows: Int64, thread: Int64, begin: Int64, end: Int64, since: Int64) -> None:
+    for k in range(len(rows)):
+        owner, began, release = rows[k, H_THREAD], rows[k, H_SINCE], rows[k, H_RELEASE]
+        w = _first_ended_after(owner, began, thread, end)
+        since[k] = began
+        while w < len(thread) and thread[w] == owner and end[w] <= release:
+            if begin[w] == began:
+                since[k] = end[w]
+                break
+            w += 1
+
+
+@helper
+def _first_ended_after(owner: int, t: int, thread: Int64, end: Int64) -> int:
+    a, b = 0, len(thread)
+    while a < b:
+        m = (a + b) // 2
+        if thread[m] < owner or (thread[m] == owner and end[m] <= t):
+            a = m + 1
+        else:
+            b = m
+    return a
