@@ -44,7 +44,9 @@ FORMATS = ("text", "json", "dot", "svg")
     "--explain", metavar="FACTOR", help="Show where one factor comes from instead: f, [queue] or a|b (text, json)."
 )
 @click.option(
-    "--waits", is_flag=True, help="Show what was waited for instead, object by object: who waits, who has it (text, json)."
+    "--waits",
+    is_flag=True,
+    help="Show what was waited for instead, object by object: who waits, who has it (text, json).",
 )
 @click.option("--by-type", is_flag=True, help="Split the variance by type of interval, and add a tree for each type.")
 @own_option

@@ -33,8 +33,8 @@ class PathStep:
     """[start, stop) in ns since the interval's begin. `kind`: of a piece, or blocked, busy, aborted, short.
 
     `stack`: functions with a probe, outermost first. A wait (blocked, queue) says what for (`object_class`, "" if not
-    known; `object`: which one, its name or id) and which thread ended it, in which function (None, "": nobody is known); `steps` is what the waker did, or
-    the thread itself while it was busy, or an attempt that was aborted.
+    known; `object`: which one, its name or id) and which thread ended it, in which function (None, "": nobody is
+    known); `steps` is what the waker did, or the thread itself while it was busy, or an attempt that was aborted.
     """
 
     kind: str

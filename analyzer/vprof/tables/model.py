@@ -265,7 +265,9 @@ def nothing_happened() -> Happened:
     """Tables without rows."""
     empty, none, small = np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int8)
     return {
-        "segments": Segments(thread=none, interval=none, ts=empty, te=empty, state=small, object_class=small, object=none),
+        "segments": Segments(
+            thread=none, interval=none, ts=empty, te=empty, state=small, object_class=small, object=none
+        ),
         "invocations": Invocations(
             thread=none, interval=none, function=none, call_site=none, fs=empty, fe=empty, depth=none
         ),

@@ -1,6 +1,6 @@
 """What objects of waits are called.
 
-    Trace.objects, a row  ->  Key: the same in all windows and traces  ->  texts
+Trace.objects, a row  ->  Key: the same in all windows and traces  ->  texts
 """
 
 from __future__ import annotations

@@ -36,8 +36,8 @@ from vprof.trace.records import (
 
 X_THREAD, X_KIND, X_START, X_END, X_AUX, X_WORD, X_PEER, X_WAKE = range(8)
 """Columns of what takes time: of a call its record's aux and w1; of a wait its object's class and name (as X_WORD),
-waker and wake-up; of a hold (EXTENDED) the lock's class and name; of time off the CPU its bits and
-duration, and as X_PEER the time of the last record before it."""
+waker and wake-up; of a hold (EXTENDED) the lock's class and name, and as X_PEER when it began; of time off the CPU its
+bits and duration, and as X_PEER the time of the last record before it."""
 TIME_UNKNOWN = 1 << 12
 """In X_AUX of a wait, above the class: when it was released is not recorded."""
 TIMED_OUT = 1 << 13

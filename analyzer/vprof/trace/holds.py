@@ -26,6 +26,11 @@ H_OBJECT, H_THREAD, H_SINCE, H_RELEASE, H_CLASS = range(5)
 """Columns of a table of holds."""
 
 
+RECENT_WAITS = 8
+"""A hold that its thread waited for is recorded since the begin of that wait, which is one of its so many last ones
+when it lets go, or is not looked for."""
+
+
 class Holds(NamedTuple):
     """Sorted by (object, release). `since`: SINCE_ALWAYS where it is not known."""
 

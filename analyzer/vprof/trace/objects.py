@@ -1,6 +1,6 @@
 """What threads waited for: the objects of a trace, or of a window of it (runtime/TRACE_FORMAT.md section 2.1).
 
-    waits: class, id  ->  model.Objects + the number of each wait's;  HELD records  ->  model.ObjectHolds
+waits: class, id  ->  model.Objects + the number of each wait's;  HELD records  ->  model.ObjectHolds
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ import numpy as np
 
 from vprof.tables.columns import i8, i32, i64
 from vprof.tables.kernels import helper, kernel, loop
-from vprof.tables.lookup import distinct
+from vprof.tables.lookup import distinct, latest
 from vprof.tables.model import NONE, OBJECT_CLASSES, SINCE_ALWAYS, Int32, Int64, ObjectHolds, Objects
-from vprof.trace.holds import H_CLASS, H_OBJECT, H_RELEASE, H_SINCE, H_THREAD
+from vprof.trace.decode import X_END, X_KIND, X_PEER, X_THREAD
+from vprof.trace.holds import H_CLASS, H_OBJECT, H_RELEASE, H_SINCE, H_THREAD, RECENT_WAITS
+from vprof.trace.records import EXTENDED
 from vprof.trace.segments import BlockedWaits
 from vprof.trace.window import Window
 
@@ -37,12 +39,16 @@ def objects_of(waits: BlockedWaits, holds: Int64) -> Found:
     return Found(objects, i32(of[: len(waits.lock)]), i32(of[len(waits.lock) :]))
 
 
-def holds_of(rows: Int64, waits: BlockedWaits, found: Found, window: Window) -> ObjectHolds:
-    """Holds that ended in the window while somebody waited, and of which it is known when they began. `rows`: columns
-    H_* of holds.py."""
+def holds_of(rows: Int64, waits: BlockedWaits, found: Found, window: Window, spanning: Int64) -> ObjectHolds:
+    """Holds that ended in the window while somebody waited, and of which it is known since when. `rows`: columns H_* of
+    holds.py; `spanning`: of scan.py, which says when those began that began before the window."""
     known = window.owns(rows[:, H_RELEASE]) & (rows[:, H_SINCE] != SINCE_ALWAYS)
     rows = i64(rows[known])
     since = _acquired(rows, i64(waits.thread), i64(waits.begin), i64(waits.end))
+    across = spanning[(spanning[:, X_KIND] == EXTENDED) & window.owns(spanning[:, X_END])]
+    before = latest(across[:, X_THREAD], across[:, X_END], rows[:, H_THREAD], rows[:, H_RELEASE])
+    same = (before != NONE) & (np.r_[across[:, X_END], 0][before] == rows[:, H_RELEASE])
+    since[same] = across[before[same], X_PEER]
     return ObjectHolds(object=found.of_hold[known], ns=i64(rows[:, H_RELEASE] - since))
 
 
@@ -61,11 +67,15 @@ def _fill_acquired(rows: Int64, thread: Int64, begin: Int64, end: Int64, since: 
         owner, began, release = rows[k, H_THREAD], rows[k, H_SINCE], rows[k, H_RELEASE]
         w = _first_ended_after(owner, began, thread, end)
         since[k] = began
-        while w < len(thread) and thread[w] == owner and end[w] <= release:
-            if begin[w] == began:
+        later = 0
+        while w < len(thread) and thread[w] == owner and end[w] <= release and later < RECENT_WAITS:
+            if since[k] != began:
+                later += 1
+            elif begin[w] == began:
                 since[k] = end[w]
-                break
             w += 1
+        if later == RECENT_WAITS:
+            since[k] = began
 
 
 @helper

@@ -42,8 +42,8 @@ from vprof.trace.holds import Holds
 from vprof.trace.intervals import Labels
 from vprof.trace.invocations import Calls, kept, labels_at_entry, nested_calls
 from vprof.trace.lives import Lives
-from vprof.trace.off_cpu import OffCpu, read_off_cpu
 from vprof.trace.objects import holds_of, objects_of
+from vprof.trace.off_cpu import OffCpu, read_off_cpu
 from vprof.trace.outline import Outline, Scanned
 from vprof.trace.records import Records
 from vprof.trace.remarks import Mended, remarks
@@ -186,11 +186,9 @@ class Windows:
             invocations=_invocations(calls, function, site, labels, label),
             wakeups=wakeups(pieces, waits, Holds.of(content.holds), window.end),
             created=self._created_in(lives),
-            wait_samples=self._stacks.samples(
-                content.stacks, window, labels, label, waits, objects.of_wait
-            ),
+            wait_samples=self._stacks.samples(content.stacks, window, labels, label, waits, objects.of_wait),
             objects=objects.objects,
-            holds=holds_of(content.holds, waits, objects, window),
+            holds=holds_of(content.holds, waits, objects, window, self.known.scanned.scan.spanning),
             intervals=intervals,
             attempts=self._attempts(window),
         )

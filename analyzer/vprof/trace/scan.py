@@ -51,6 +51,7 @@ from vprof.trace.decode import (
     start_of_wait,
     unwrapped,
 )
+from vprof.trace.holds import RECENT_WAITS
 from vprof.trace.lives import Lives
 from vprof.trace.records import (
     ABANDONED,
@@ -71,8 +72,9 @@ C_AT, C_COUNT, C_THREAD, C_BASE, C_BEFORE, C_RECORD, C_LAST = range(7)
 """Columns of a chunk: where its words are, records, thread, base ticks; the thread's latest time before it, its latest
 time with a record before it (LOST is told at any later one), and its latest time in it or before."""
 
-_LAST, _HIGHEST, _RECORD, _LINE, _BORDER, _OFF_ROW, _OFF_STOP, _FIRST, _HOLDS = range(9)
-"""What is known of a thread between its chunks."""
+_LAST, _HIGHEST, _RECORD, _LINE, _BORDER, _OFF_ROW, _OFF_STOP, _FIRST, _HOLDS, _ENDED, _RECENT = range(11)
+"""What is known of a thread between its chunks: at last how many waits it has ended, and of the RECENT_WAITS latest the
+ticks of the begin and the time of the end."""
 
 _BACKWARDS, _UNKNOWN, _ABANDONED, _WAITS, _FRESH = range(5)
 _N_SPARSE, _N_SPANNING = 5, 6
@@ -194,7 +196,7 @@ def _portions(chunks: Int64) -> list[Int64]:
 
 
 def _fresh_state(threads: int) -> Int64:
-    state = np.zeros((threads, 9), np.int64)
+    state = np.zeros((threads, _RECENT + 2 * RECENT_WAITS), np.int64)
     state[:, [_LAST, _HIGHEST, _RECORD, _OFF_STOP]] = NEVER
     state[:, _FIRST] = FOREVER
     return state
@@ -291,6 +293,9 @@ def _scan_chunk(source: Source, chunk: Int64, asked: _Asked, found: _Tables) -> 
                 start = min(start_of_wait(source, at, line), t)
                 first = min(first, start)
                 _count_wait(found, peer_at(words, at))
+                recent = _RECENT + 2 * (own[_ENDED] % RECENT_WAITS)
+                own[recent], own[recent + 1] = word, t
+                own[_ENDED] += 1
                 if start < passed:
                     row = found.spanning[count[_N_SPANNING]]
                     fill_wait(row, source, at, base, line)
@@ -305,7 +310,8 @@ def _scan_chunk(source: Source, chunk: Int64, asked: _Asked, found: _Tables) -> 
             own[_HOLDS] += 1
             start = start_of_hold(source, at, line, t)
             if start < passed:
-                _span(found, thread, EXTENDED, start, t, class_of_hold(head), lock_at(words, at), 0)
+                acquired = _acquired(own, word, start)
+                _span(found, thread, EXTENDED, start, t, class_of_hold(head), lock_at(words, at), acquired)
         elif kind == EXTENDED:
             count[_UNKNOWN] += not is_stack(head)
         elif is_sparse(kind, previous):
@@ -326,6 +332,15 @@ def _borders(borders: Int64, own: Int64, t: int) -> tuple[int, int]:
         b += 1
     own[_BORDER] = b
     return borders[b - 1] if b else NEVER, borders[b] if b < len(borders) else FOREVER
+
+
+@helper
+def _acquired(own: Int64, since: int, start: int) -> int:
+    """When a hold since these ticks, or that time, began: after the wait that it is recorded since, if it is that."""
+    for k in range(min(own[_ENDED], RECENT_WAITS)):
+        if own[_RECENT + 2 * k] == since:
+            return int(own[_RECENT + 2 * k + 1])
+    return start
 
 
 @helper

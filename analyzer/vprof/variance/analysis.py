@@ -29,8 +29,8 @@ from vprof.variance.blocked import UnknownWait
 from vprof.variance.chains import of_others
 from vprof.variance.cpu_share import CpuShare, cpu_share_of
 from vprof.variance.factors import NEGLIGIBLE, Factor, causes, rank, select
-from vprof.variance.per_interval import Details, IntervalDetail
 from vprof.variance.objects import AllObjects
+from vprof.variance.per_interval import Details, IntervalDetail
 from vprof.variance.planner import Expansion, expansions, naive_cost, next_functions, outermost_functions
 from vprof.variance.probe_cost import MOSTLY, ProbeCost, ProbeTimes
 from vprof.variance.single_times import SingleTimes

@@ -154,9 +154,7 @@ class ObjectSums:
             self._rounded = np.concatenate((self._rounded, np.zeros(more)))
         return number
 
-    def _tally(
-        self, counter: Counter[tuple[int, int]], part: Part, object_: Int64, function: Int64, ns: Int64
-    ) -> None:
+    def _tally(self, counter: Counter[tuple[int, int]], part: Part, object_: Int64, function: Int64, ns: Int64) -> None:
         functions, count = part.opened.functions, len(part.trace.program.functions) + 1
         keys, which = distinct(i64(object_) * count + function + 1)
         totals = np.zeros(len(keys), np.int64)
@@ -186,16 +184,16 @@ class ObjectSums:
             whole = np.full(len(rows), latency.sum())
             products = sums[rows, _PRODUCT], self._rounded[rows]
             share = covariances(*products, time, whole, len(latency)) / variance
-        order = np.lexsort((rows, -sums[rows, _TIME], -share))[:_MOST]
-        chosen = set(rows[order].tolist())
         names, keys = display_names(trace), list(self._number)
+        columns = ((-share).tolist(), (-sums[rows, _TIME]).tolist(), [keys[of] for of in rows], rows.tolist())
+        told = sorted(zip(*columns, strict=True))[:_MOST]
+        chosen = {of for *_, of in told}
         waiters, holders = (_by_object(counter, chosen) for counter in (self._waiters, self._holders))
         stacks: dict[int, Counter[tuple[str, ...]]] = defaultdict(Counter)
         for (of, stack), ns in self._stacks.items():
             stacks[of][stack] += ns
         found = []
-        for k in order.tolist():
-            of = int(rows[k])
+        for less, _, _, of in told:
             class_, id_, name = described(keys[of])
             row = dict(enumerate(sums[of].tolist()))
             found.append(
@@ -203,11 +201,11 @@ class ObjectSums:
                     object_class=class_,
                     id=id_,
                     name=name,
-                    share=float(share[k]),
+                    share=-less,
                     total_ns=row[_TIME],
                     intervals=row[_INTERVALS],
                     waiters=_most(waiters[of], names),
-                    stacks=[StackAtObject(*one) for one in stacks[of].most_common(_MOST_STACKS)],
+                    stacks=_most_stacks(stacks[of]),
                     holders=_most(holders[of], names),
                     waits=row[_WAITS],
                     waited_ns=row[_WAITED],
@@ -227,6 +225,11 @@ def _by_object(counter: Counter[tuple[int, int]], chosen: set[int]) -> dict[int,
         if of in chosen:
             found[of][function] += ns
     return found
+
+
+def _most_stacks(stacks: Counter[tuple[str, ...]]) -> list[StackAtObject]:
+    ordered = sorted(stacks.items(), key=lambda item: (-item[1], item[0]))[:_MOST_STACKS]
+    return [StackAtObject(stack, ns) for stack, ns in ordered]
 
 
 def _most(functions: Counter[int], names: list[str]) -> list[AtObject]:
@@ -338,9 +341,7 @@ def _in_order(object_: Int64, t: Int64) -> tuple[Int64, Int64]:
 
 
 @kernel
-def _sweep(
-    start_of: Int64, start: Int64, end_of: Int64, end: Int64, queued: Int64, most: Int64
-) -> None:
+def _sweep(start_of: Int64, start: Int64, end_of: Int64, end: Int64, queued: Int64, most: Int64) -> None:
     """Fills by object how long somebody waited, and how many at most. A wait that ends when another begins is over."""
     _sweep_all(start_of, start, end_of, end, queued, most)
 
@@ -359,4 +360,3 @@ def _sweep_all(start_of: Int64, start: Int64, end_of: Int64, end: Int64, queued:
         waiting -= 1
         if waiting == 0:
             queued[of] += t - since
-

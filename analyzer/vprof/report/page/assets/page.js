@@ -83,7 +83,22 @@ function waitSection() {
     pair.append(el("div", {}, partTable("Who waited", side.callers)));
     pair.append(el("div", {}, partTable("What the threads did that were waited for", side.wakers), el("p", { class: "note" }, share)));
   } else if (data.missing.waits) pair.append(el("div", {}, el("h3", {}, "By waker"), empty(data.missing.waits)));
+  if (analysis.waited_for.objects.length) place.append(el("h3", {}, "The hottest objects"), objectTable());
   if (analysis.unknown.length) pair.append(el("div", {}, el("h3", {}, "Waits that nobody is known to have ended"), unknownTable()));
+}
+
+function objectTable() {
+  const most = (functions) => functions.slice(0, 2).map((one) => one.function || "outside probed functions").join(", ");
+  const said = (one) => `waited for in ${most(one.waiters)}${one.holders.length ? `; meanwhile ${most(one.holders)}` : ""}`;
+  const rows = analysis.waited_for.objects.slice(0, 20).map((one) => [
+    el("span", {}, named(one.title), el("div", { class: "where" }, said(one))),
+    percent(one.share),
+    duration(one.total_ns),
+    count(one.waits),
+    `${one.queue_mean.toFixed(1)} / ${count(one.queue_max)}`,
+    one.hold_mean_ns === null ? "–" : duration(one.hold_mean_ns),
+  ]);
+  return plainTable(["", "of the variance", "blocked", "waits", "queue: mean / most", "held"], rows);
 }
 
 function unknownTable() {
