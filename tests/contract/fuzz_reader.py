@@ -43,6 +43,7 @@ _TWICE = (
     ("analyze", "--by-type", "--own"),
     ("analyze", "--path", "slowest"),
     ("analyze", "--explain", "work"),
+    ("analyze", "--waits"),
     ("whatif", "--change", "work=0.5"),
     ("whatif", "--rank", "--format", "json", "--intervals"),
     ("report", "-o", "{}/report.html"),
