@@ -1,21 +1,17 @@
 """The worked cases of tests/cases, exactly: paths, times, tree, ranking."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hand import EVERYTHING
+from worked_cases import TRACES
 
 from vprof.report.json import analysis_json
 from vprof.trace.json_trace import load_json
 from vprof.variance.analysis import Analysis, analyze
 
-CASES = [
-    case
-    for case in sorted((Path(__file__).parent.parent / "cases").glob("*.json"))
-    if "expected" in json.loads(case.read_text())
-]
+CASES = [case for case in TRACES if "expected" in json.loads(case.read_text())]
 
 
 @pytest.fixture(params=CASES, ids=lambda p: p.stem)

@@ -66,7 +66,9 @@ def test_commands_on_pages_name_verbs_and_options_that_exist(page: Path) -> None
         assert {word.split("=")[0] for word in own if re.match(r"-\D", word)} <= options(command) | {"--help"}, line
 
 
-@pytest.mark.parametrize(("typed", "offered"), [("vprof re", {"record", "report"}), ("vprof report --dr", {"--drill"})])
+@pytest.mark.parametrize(
+    ("typed", "offered"), [("vprof re", {"record", "reorder", "report"}), ("vprof report --dr", {"--drill"})]
+)
 def test_the_shell_completes(typed: str, offered: set[str]) -> None:
     asked = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1), "_VPROF_COMPLETE": "bash_complete"}
     done = subprocess.run(

@@ -87,6 +87,10 @@ def test_names_in_other_files(tmp_path: Path) -> None:
     shown = vprof("drill", "--show", "--root", "f", "--dir", tmp_path)
     assert_harmless(shown)
     assert "\\x1b[31mred" in shown.stdout
+    problem = {"units": [EVIL, "b"], "conflict_index": {EVIL: 2, "b": 1}, "before": [[EVIL, "b", EVIL]]}
+    (tmp_path / "problem.json").write_text(json.dumps(problem))
+    for form in ("text", "json"):
+        assert_harmless(vprof("reorder", "--problem", tmp_path / "problem.json", "--format", form))
     target = tmp_path / "target.toml"
     target.write_text(f"name = {json.dumps(tmp_path.name)}\n{json.dumps(EVIL)} = 1\n")
     assert_harmless(vprof("targets", "check", target), 2)
