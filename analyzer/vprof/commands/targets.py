@@ -53,7 +53,8 @@ def check(
     a [[knob]] governs and the program neither defines nor calls.
 
     With --source, vprof builds nothing: it searches the text of a tree for functions and calls, without expanding
-    macros or choosing a side of an #if. Only a build shows whether an expression compiles there.
+    macros or choosing a side of an #if, and not for what knobs govern. Only a build shows whether an expression
+    compiles there.
 
     \b
     Examples:
@@ -65,10 +66,11 @@ def check(
     if source:
         target = Target.of(name, folder, BuildChoices(UserSource(source, source_version, []), interval))
         units = _units_of_text(source, target)
+        rows, ungoverned = places(target, units), list[str]()  # what a text calls is not known
     else:
         target = Target.load(name, folder)
         units = target.units()
-    rows = places(target, units) + governed(target, units)
+        rows, ungoverned = places(target, units) + governed(target, units), target.ungoverned(units)
     left_out = others(target)
     if not rows and not left_out:
         raise UsageError(f"{target.descriptor.file}: nothing to check: it has no roots and no entries")
@@ -76,7 +78,7 @@ def check(
         print(json.dumps({"schema": "vprof-targets-check/1", "entries": rows, "left_out": left_out}))
     else:
         _print(rows, left_out)
-    lines = target.unmatched(units) + target.ungoverned(units)
+    lines = target.unmatched(units) + ungoverned
     if lines:
         raise UsageError("; ".join(lines))
 
