@@ -27,7 +27,7 @@ def draw(tmp_path_factory: pytest.TempPathFactory) -> Draw:
     sources += [workloads / "driver/random.c", *(workloads / "db").glob("*.c")]
     sources += [CHECKOUT / "tests/workloads/tpcc_inputs.c"]
     options = ["-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover"]
-    options += [f"-I{workloads / folder}" for folder in ("", "db", "driver", "tpcc")]
+    options += [f"-I{workloads / folder}" for folder in ("", "db", "driver", "tpcc", "../annotations")]
     command = ["clang-19", *options, *map(str, sources), *libraries.stdout.split(), "-lm", "-o", str(built)]
     subprocess.run(command, check=True)
 
