@@ -99,6 +99,12 @@ class Moments:
         """The moments at these times. REQUIRES: there are such."""
         return i64(np.searchsorted(self.key, self._keys(thread, t)))
 
+    def before(self, thread: Int64 | Int32, t: Int64) -> Int64:
+        """The last moment of the thread not after each time, NONE if it has none."""
+        last = np.searchsorted(self.key, self._keys(thread, t + 1)) - 1
+        found: Int64 = np.where((last >= 0) & (np.r_[self.key, 0][last] // self.span == thread), last, NONE)
+        return found
+
     def columns(self) -> tuple[Int64, Int64]:
         """Thread and time of each, in ns since the origin."""
         thread, at = np.divmod(self.key, self.span)
