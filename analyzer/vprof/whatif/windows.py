@@ -16,7 +16,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from vprof.tables.columns import floats, i64
-from vprof.tables.kernels import kernel
 from vprof.tables.kinds import BLOCKED
 from vprof.tables.model import NONE, Bool, Float, Int32, Int64, Trace
 from vprof.trace.sources import Source
@@ -60,13 +59,25 @@ class Clock:
     def __init__(self, moments: Moments, times: Times) -> None:
         self._moments, self._times = moments, times
         self._thread, self._time = moments.columns()
-        self._first = i64(np.searchsorted(self._thread, np.arange(moments.threads + 2)))
 
     def at(self, thread: Int32 | Int64, t: Int64) -> Float:
         """In ns since the origin. Between two moments time passes evenly; before a thread's first one that is known,
         and after its last one, all moves with that."""
-        relative = t - self._moments.origin
-        return _clocked(i64(thread), i64(relative), self._first, self._time, self._times)
+        thread = i64(thread)
+        last = self._moments.before(thread, t)
+        size = len(self._time)
+        relative = (t - self._moments.origin).astype(np.float64)
+        if not size:
+            return relative
+        following = np.minimum(last + 1, size - 1)
+        since = relative - self._time[last]
+        length = (self._time[following] - self._time[last]).astype(np.float64)
+        inside = (self._thread[following] == thread) & (following > last) & (length > 0)
+        rate = np.divide(self._times.at[following] - self._times.after[last], length, out=np.ones(len(t)), where=inside)
+        new = np.where(since == 0, self._times.at[last], self._times.after[last] + since * rate)
+        first = np.minimum(np.searchsorted(self._thread, thread), size - 1)
+        shift = np.where(self._thread[first] == thread, self._times.at[first] - self._time[first], 0.0)
+        return np.where(last == NONE, relative + shift, new)
 
     def after(self, thread: Int64) -> Float:
         """When threads go on from their last moments. REQUIRES: they have one."""
@@ -75,32 +86,6 @@ class Clock:
     def ns(self, thread: Int32 | Int64, t: Int64) -> Int64:
         """In whole ns, as the trace counts them."""
         return i64(np.floor(self.at(thread, t) + 0.5)) + self._moments.origin
-
-
-@kernel
-def _clocked(thread: Int64, t: Int64, first: Int64, time: Int64, times: Times) -> Float:
-    """Rows that follow each other are mostly near each other."""
-    new = np.empty(len(t))
-    k = 0
-    for i in range(len(t)):
-        begin, end = first[thread[i]], first[thread[i] + 1]
-        if begin == end:
-            new[i] = t[i]
-            continue
-        if not begin <= k < end:
-            k = begin + max(np.searchsorted(time[begin:end], t[i], "right") - 1, 0)
-        while k > begin and time[k] > t[i]:
-            k -= 1
-        while k + 1 < end and time[k + 1] <= t[i]:
-            k += 1
-        if time[k] >= t[i]:
-            new[i] = times.at[k] + (t[i] - time[k])
-        else:
-            rate = 1.0
-            if k + 1 < end:
-                rate = (times.at[k + 1] - times.after[k]) / (time[k + 1] - time[k])
-            new[i] = times.after[k] + (t[i] - time[k]) * rate
-    return new
 
 
 class History:
