@@ -70,14 +70,14 @@ class Clock:
         if not size:
             return relative
         following = np.minimum(last + 1, size - 1)
+        follows = self._thread[following] == thread
         since = relative - self._time[last]
         length = (self._time[following] - self._time[last]).astype(np.float64)
-        inside = (self._thread[following] == thread) & (following > last) & (length > 0)
+        inside = follows & (following > last) & (length > 0)
         rate = np.divide(self._times.at[following] - self._times.after[last], length, out=np.ones(len(t)), where=inside)
         new = np.where(since == 0, self._times.at[last], self._times.after[last] + since * rate)
-        first = np.minimum(np.searchsorted(self._thread, thread), size - 1)
-        shift = np.where(self._thread[first] == thread, self._times.at[first] - self._time[first], 0.0)
-        return np.where(last == NONE, relative + shift, new)
+        earlier = relative + np.where(follows, self._times.at[following] - self._time[following], 0.0)
+        return np.where(last == NONE, earlier, new)
 
     def after(self, thread: Int64) -> Float:
         """When threads go on from their last moments. REQUIRES: they have one."""
