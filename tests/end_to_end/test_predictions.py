@@ -62,7 +62,8 @@ def test_without_a_change_a_recorded_run_comes_out_as_it_was(runs: Path, name: s
 @pytest.mark.parametrize(("records", "model"), [(700, USUAL), (5000, USUAL), (2000, Model(True, CPU_SCALED))])
 def test_windows_change_nothing(runs: Path, name: str, records: int, model: Model) -> None:
     path, options = runs / f"{name}.trace", AnalysisOptions()
-    for change in (f"{PLANTED[name]}=constant", "serve_txn=0.5"):
+    of_planted = (f"{PLANTED[name]}={how}" for how in ("constant", "median", "-100us", "2"))
+    for change in (*of_planted, "serve_txn=0.5", "[sched]=0", "[disk]=constant"):
         whole = Replays(load(open_sources([path], None, 0), options), model).predict([parse(change)])
         sources = open_sources([path], None, records)
         assert sources[0].size > 3
