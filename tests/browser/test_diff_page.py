@@ -98,26 +98,6 @@ def test_remarks_are_warnings(browser: Browser, comparison: Comparison) -> None:
     assert data_of(browser)["diff"]["remarks"] == [remark]
 
 
-def test_what_was_predicted_is_beside_what_was_measured(
-    browser: Browser, comparison: Comparison, tmp_path: Path
-) -> None:
-    figure = {"now": 1, "then": 1, "ratio": 0.9, "ci95": [0.8, 1.0]}
-    told: dict[str, Any] = {"schema": "vprof-whatif/1", "changes": ["<b>=0.5"], "model": "nothing <i>moves</i>"}
-    told["figures"] = {"mean": figure, "variance": figure, "p99": {**figure, "ratio": None, "ci95": None}}
-    file = tmp_path / "whatif.json"
-    file.write_text(json.dumps(told))
-    sides = [[serving(300, seed=seed) for seed in seeds] for seeds in ((1, 2, 3), (4, 5, 6))]
-    browser.open(comparison(*sides, "--predicted", file))
-    rows = data_of(browser)["diff"]["prediction"]["figures"]
-    shown = browser.texts("#predicted-table tbody tr")
-    assert [row.split()[0] for row in shown] == ["mean", "variance", "p99"]
-    assert shown[0].split()[1:5] == ["0.900", "0.700", "to", "1.100"]
-    for row, text in zip(rows, shown, strict=True):
-        assert text.endswith(row["found"] or "-")
-    assert "Predicted (<b>=0.5)" in browser.texts("h3")
-    assert any("Model: nothing <i>moves</i>." in text for text in browser.texts(".note"))
-
-
 def test_the_metrics_are_those_of_the_json(opened: Browser) -> None:
     metrics = data_of(opened)["diff"]["metrics"]
     rows = {row.split()[0]: row for row in opened.texts("#metric-table tbody tr")}

@@ -16,7 +16,7 @@ import numpy as np
 from vprof.tables.columns import i32
 from vprof.tables.lookup import latest
 from vprof.tables.model import NONE, Bool, Created, Int64, Intervals, Invocations, Segments, Trace, Wakeups
-from vprof.trace.window import Window
+from vprof.trace.window import WHOLE, Window
 
 T = TypeVar("T")
 NEVER = int(np.iinfo(np.int64).min)
@@ -42,17 +42,23 @@ class Stretch:
     origin: int | None
 
 
+def whole(trace: Trace, wanted: Bool) -> Stretch:
+    """Of a trace in memory. `wanted`: the functions whose calls may be changed."""
+    outside = made_outside(trace.created, trace.intervals)
+    since = np.full(len(trace.threads), NEVER)
+    return stretch(trace, WHOLE, wanted, trace.intervals, outside, since, None)
+
+
 def stretch(
     trace: Trace,
     window: Window,
     wanted: Bool,
     intervals: Intervals,
-    ends: Int64,
     outside: Bool,
     since: Int64,
     origin: int | None,
 ) -> Stretch:
-    """`trace`: of the window; `wanted`: its functions whose calls may be changed; `ends`: intervals that end here."""
+    """`trace`: of the window; `wanted`: its functions whose calls may be changed."""
     seg, wake, made, inv = trace.segments, trace.wakeups, trace.created, trace.invocations
     kept = (seg.te > window.begin) & (seg.te <= window.end)
     row = np.cumsum(kept) - 1
@@ -67,8 +73,8 @@ def stretch(
         created=_chosen(made, np.flatnonzero(window.owns(made.ts2))),
         calls=_chosen(inv, np.flatnonzero(calls)),
         intervals=intervals,
-        begins=np.arange(*np.searchsorted(intervals.begin, [window.begin, window.end])),
-        ends=ends,
+        begins=np.flatnonzero(window.owns(intervals.begin)),
+        ends=np.flatnonzero(window.owns(intervals.end)),
         outside=outside,
         since=since,
         origin=origin,

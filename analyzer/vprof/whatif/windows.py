@@ -34,7 +34,7 @@ class Looks:
     def __init__(self, source: Source, wanted: Bool) -> None:
         """`wanted`: the functions of the source whose calls may be changed."""
         bare = source.bare()
-        self._source, self._intervals = source, bare.intervals
+        self.intervals = bare.intervals
         self.threads = len(bare.threads)
         self.origin: int | None = None
         self._outside = made_outside(source.created(), bare.intervals)
@@ -42,8 +42,8 @@ class Looks:
         self._since = np.full(self.threads, NEVER)
 
     def next(self, trace: Trace, window: Window) -> tuple[Stretch, Built]:
-        since, ends = self._since, self._source.rows(window)
-        part = stretch(trace, window, self._wanted, self._intervals, ends, self._outside, since, self.origin)
+        since = self._since
+        part = stretch(trace, window, self._wanted, self.intervals, self._outside, since, self.origin)
         built = build(part)
         self.origin = built.moments.origin
         last = built.graph.first[1 : self.threads + 1] - 1
