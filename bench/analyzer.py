@@ -7,8 +7,7 @@ per second of CPU and of wall clock, of the best of some runs, from reading the 
 start of Python; the greatest resident memory of the process; intervals, nodes of the tree, and CPU seconds of a run.
 The first run compiles what is not in the cache, and is not counted. `--verb` measures other ways to the same trace:
 `diff` compares it with itself, so it is read twice; `explain` explains the first factor; `drill` is a measurement's
-analysis, with what findings need; `whatif` replays the trace with a function changed, without factors; `factors` with
-those that lead afterwards, `constant` too, for which all calls have to be known first; `rank` tries ten factors.
+analysis, with what findings need; `whatif` replays the trace with a function changed, without factors.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from vprof.drill.natures import natures
 from vprof.compare.load_runs import load_runs
 from vprof.trace.sources import open_sources
 from vprof.whatif.changes import parse
-from vprof.whatif.prediction import Replays, load as load_traces, rank
+from vprof.whatif.prediction import Replays, load as load_traces
 from vprof.variance.stream import analyze_traces
 import vprof
 
@@ -60,20 +59,14 @@ def compared(path):
     diff(*load_runs([path], [path], None, AnalysisOptions(k=1)))
     return analyze(warm)
 
-def predicted(path, how="0.5", factors=False):
+def predicted(path):
     sources = open_sources([path], None)
     name = sources[0].bare().program.functions[18]
-    Replays(load_traces(sources, AnalysisOptions())).predict([parse(f"{name}={how}")], factors)
-    return analyze(warm)
-
-def ranked(path):
-    rank(open_sources([path], None), AnalysisOptions())
+    Replays(load_traces(sources, AnalysisOptions(), [name])).predict([parse(f"{name}=0.5")], factors=False)
     return analyze(warm)
 
 work = {"analyze": analyze, "own": lambda path: analyze(path, own=True), "explain": best_explained, "load": load,
-        "diff": compared, "drill": drill, "whatif": predicted,
-        "factors": lambda path: predicted(path, factors=True),
-        "constant": lambda path: predicted(path, "constant", True), "rank": ranked}[sys.argv[4]]
+        "diff": compared, "drill": drill, "whatif": predicted}[sys.argv[4]]
 work(warm)
 base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 best = None
@@ -86,7 +79,7 @@ rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(*best, rss / 1024, base / 1024, analysis.summary.count, len(analysis.tree.mean_ns))
 """
 
-VERBS = ("analyze", "own", "explain", "load", "diff", "drill", "whatif", "factors", "constant", "rank")
+VERBS = ("analyze", "own", "explain", "load", "diff", "drill", "whatif")
 
 
 def measure(folder: Path, records: int, locking: bool, runs: int, verbs: list[str]) -> Iterator[str]:

@@ -16,6 +16,7 @@ from vprof.report.page import latency, links, trees
 from vprof.report.page.data import PageSource, page_data
 from vprof.report.page.headline import headline
 from vprof.variance.analysis import AnalysisOptions, analyze
+from vprof.whatif import prediction
 
 CASES = Path(__file__).parent.parent / "cases"
 HANDOFF = CASES / "02_lock_handoff.json"
@@ -77,6 +78,12 @@ def test_the_page_has_what_changes_would_gain() -> None:
     assert found["now_ns"][0] == 92 and found["now_ns"][-1] == 152
     assert len(first["then_ns"]) == len(found["now_ns"]) == len(found["at"])
     assert all(one["why_not"] for one in found["tried"] if not one["ratios"])
+
+
+def test_traces_that_are_too_large_are_not_replayed_for_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prediction, "MOST_WINDOWS", 0)
+    data = page_data(PageSource([HANDOFF]), AnalysisOptions(k=10))
+    assert data["gains"] is None and "vprof whatif --rank replays them" in data["missing"]["gains"]
 
 
 def test_beside_an_answer_that_is_no_function_the_first_function_is_named() -> None:

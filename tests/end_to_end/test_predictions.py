@@ -13,15 +13,12 @@ from patience import PATIENCE_SECONDS
 
 from vprof.trace.loading import load_trace
 from vprof.trace.sources import Loaded, open_sources
-from vprof.trace.window import WHOLE
 from vprof.variance.analysis import AnalysisOptions
-from vprof.whatif.afterwards import Ranked
 from vprof.whatif.changes import parse
-from vprof.whatif.model import CPU_SCALED, USUAL, Model
 from vprof.whatif.prediction import Replays, load
+from vprof.whatif.replay import as_recorded, check_identity, replay
 from vprof.whatif.retimed import retimed
-from vprof.whatif.scales import Totals
-from vprof.whatif.windows import Replay
+from vprof.whatif.scales import prepare
 
 PLANTED = {"wal": "wal_compress_block", "lock": "audit_checksum", "lru": "lru_evict_scan", "workers": "history_scan"}
 
@@ -47,10 +44,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", PLANTED)
 def test_without_a_change_a_recorded_run_comes_out_as_it_was(runs: Path, name: str) -> None:
     trace = load_trace(runs / f"{name}.trace")
-    run = Replay(0, Loaded(trace), [Totals([])], [False], USUAL)
-    run.add(trace, WHOLE)
-    begin, end = (times[0].astype(np.int64) + run.origin for times in (run.begin, run.end))
-    same, _ = retimed(trace, run.clock(0), begin, end)
+    prepared = prepare(trace, [])
+    check_identity(prepared.built.graph, prepared.built.arrives)
+    same = retimed(prepared, replay(prepared.built.graph, as_recorded(prepared.built.graph)))
     for table in ("segments", "invocations", "wakeups", "created", "intervals"):
         for column, values in vars(getattr(trace, table)).items():
             assert np.array_equal(values, getattr(getattr(same, table), column)), (table, column)
@@ -59,26 +55,16 @@ def test_without_a_change_a_recorded_run_comes_out_as_it_was(runs: Path, name: s
 
 
 @pytest.mark.parametrize("name", PLANTED)
-@pytest.mark.parametrize(("records", "model"), [(700, USUAL), (5000, USUAL), (2000, Model(True, CPU_SCALED))])
-def test_windows_change_nothing(runs: Path, name: str, records: int, model: Model) -> None:
+@pytest.mark.parametrize("records", [700, 5000])
+def test_what_is_read_window_by_window_is_all_that_a_replay_needs(runs: Path, name: str, records: int) -> None:
     path, options = runs / f"{name}.trace", AnalysisOptions()
-    of_planted = (f"{PLANTED[name]}={how}" for how in ("constant", "median", "-100us", "2"))
-    for change in (*of_planted, "serve_txn=0.5", "[sched]=0", "[disk]=constant"):
-        whole = Replays(load(open_sources([path], None, 0), options), model).predict([parse(change)])
+    for change in (f"{PLANTED[name]}=constant", "serve_txn=0.5", "[sched]=0"):
+        whole = Replays(load(open_sources([path], None, 0), options)).predict([parse(change)], factors=False)
         sources = open_sources([path], None, records)
         assert sources[0].size > 3
-        found = Replays(load(sources, options), model).predict([parse(change)])
-        assert found.predicted_ns == pytest.approx(whole.predicted_ns, abs=1e-3)
-        check_alike(found.now, whole.now, 1e-9)
-        check_alike(found.then, whole.then, 0.02)
-
-
-def check_alike(found: Ranked | None, whole: Ranked | None, by: float) -> None:
-    """All factors of some size have the same shares, but for so much."""
-    assert found and whole
-    shares = [{tuple(f.functions): f.share for f in one.ranking} for one in (found, whole)]
-    for names in {name for one in shares for name, share in one.items() if share > 0.05}:
-        assert shares[0].get(names, 0) == pytest.approx(shares[1].get(names, 0), abs=by), names
+        loads = load(sources, options, [PLANTED[name], "serve_txn"])
+        thin = Replays(loads).predict([parse(change)], factors=False)
+        assert thin.predicted_ns == pytest.approx(whole.predicted_ns, abs=1e-3)
 
 
 @pytest.mark.parametrize("name", PLANTED)

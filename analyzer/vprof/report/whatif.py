@@ -17,7 +17,6 @@ from vprof.terminal import one_line
 from vprof.variance.analysis import MUCH_APART, Analysis
 from vprof.variance.cpu_share import cpu_share
 from vprof.variance.factors import Factor
-from vprof.whatif.afterwards import Ranked
 from vprof.whatif.model import Model
 from vprof.whatif.outcome import Figure, Outcome
 from vprof.whatif.prediction import Prediction, Ranking, Tried
@@ -86,7 +85,7 @@ def _best(ranking: Ranking) -> str:
     return sentence(known[0].changes, known[0].outcome)
 
 
-def _model(count: int, model: Model, now: Analysis | Ranked | None, console: Console) -> None:
+def _model(count: int, model: Model, now: Analysis | None, console: Console) -> None:
     """On what the prediction rests. `now`: None if nobody knows what waits for a CPU."""
     waiting = sum(cpu_share(now.tree).values()) if now else 0.0
     share = f" ({percent(waiting)} of the variance now)" if now else ""
@@ -202,10 +201,10 @@ def _figures(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _factors_json(now: Ranked, then: Ranked) -> list[dict[str, Any]]:
+def _factors_json(now: Analysis, then: Analysis) -> list[dict[str, Any]]:
     """Those that lead afterwards, then those that led."""
     before, after = _by_name(now), _by_name(then)
-    names = dict.fromkeys(_name(factor) for ranked in (then, now) for factor in ranked.factors)
+    names = dict.fromkeys(_name(ranked.factor) for analysis in (then, now) for ranked in analysis.factors)
     return [
         {
             "kind": kind,
@@ -223,8 +222,8 @@ def _name(factor: Factor) -> tuple[str, tuple[str, ...]]:
     return factor.kind, tuple(factor.functions)
 
 
-def _by_name(ranked: Ranked) -> dict[tuple[str, tuple[str, ...]], Factor]:
-    return {_name(factor): factor for factor in ranked.ranking}
+def _by_name(analysis: Analysis) -> dict[tuple[str, tuple[str, ...]], Factor]:
+    return {_name(factor): factor for factor in analysis.ranking}
 
 
 def _contribution(factor: Factor | None) -> float:

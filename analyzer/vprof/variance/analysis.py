@@ -369,15 +369,16 @@ def why_refused(trace: Trace, lost: statistics.Lost, options: AnalysisOptions) -
 
 
 def _why_not(trace: Trace, tree: VarianceTree, lost: statistics.Lost, options: AnalysisOptions) -> str:
-    return why_refused(trace, lost, options) or no_variance(tree)
-
-
-def no_variance(tree: VarianceTree) -> str:
-    """Why nothing can be ranked, "" if something can."""
-    if tree.total_variance > 0:
-        return ""
-    n = len(tree.latency_ns)
-    return "one interval has no variance" if n == 1 else f"all {n} intervals took the same time: no variance to explain"
+    if refused := why_refused(trace, lost, options):
+        return refused
+    if tree.total_variance <= 0:
+        n = len(tree.latency_ns)
+        return (
+            "one interval has no variance"
+            if n == 1
+            else f"all {n} intervals took the same time: no variance to explain"
+        )
+    return ""
 
 
 def _warnings(trace: Trace, lost: statistics.Lost, options: AnalysisOptions, tree: PathTree) -> list[str]:

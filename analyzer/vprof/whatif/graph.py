@@ -1,13 +1,12 @@
 """A trace as a graph that can be timed anew (docs/algorithms.md section 11).
 
-    Stretch  ->  Graph: moments of threads, what fills the time between two of them, which moments others wait for
+    Trace  ->  Graph: moments of threads, what fills the time between two of them, which moments others wait for
 
 A *moment* is a time of a thread at which something happens: a segment begins or ends, the thread wakes another, makes a
 task or takes one up, an interval or a changed call begins or ends. Moments of one thread are apart from each other, and
 in order. Times are ns since the graph's `origin`; all edges go forward in time, or stay at it.
 
 What nobody of the trace did, such as requests that were made outside, happens on one thread more, whose moments stay.
-A trace may be replayed in windows (stretch.py): then a thread's first moment is its last one of the windows before.
 """
 
 from __future__ import annotations
@@ -21,9 +20,8 @@ from vprof.errors import TraceError
 from vprof.tables.columns import i32, i64
 from vprof.tables.kernels import helper, kernel, loop
 from vprof.tables.kinds import BLOCKED, EXEC, IDLE, QUEUE
-from vprof.tables.lookup import grouped
-from vprof.tables.model import NONE, Bool, Int32, Int64, Segments, Wakeups
-from vprof.whatif.stretch import NEVER, Stretch
+from vprof.tables.lookup import grouped, latest
+from vprof.tables.model import NONE, Bool, Int32, Int64, Segments, Trace, Wakeups
 
 MOST_NS = 1 << 53
 """New times are doubles, which hold whole numbers up to here."""
@@ -53,7 +51,6 @@ class Graph(NamedTuple):
     thread: Int64
     time: Int64
     first: Int64  # thread -> its moments
-    known: Int64  # thread -> the first of its moments that is not known before
     segment: Int64
     wait: Int64
     made_first: Int64
@@ -63,36 +60,33 @@ class Graph(NamedTuple):
 
 @dataclass(frozen=True)
 class Moments:
-    """Moments by (thread, time), and the way to them. Times count from `origin`, keys from `base`. `times`: None, or
-    all times that there are, whose ranks the keys count where the times themselves are too large."""
+    """Moments by (thread, time), and the way to them. `times`: None, or all times that there are, whose ranks the keys
+    count where the times themselves are too large."""
 
     origin: int
-    base: int
     key: Int64
     threads: int
     span: int
     times: Int64 | None
 
     @classmethod
-    def of(cls, threads: int, thread: Int64, t: Int64, origin: int | None = None) -> Moments:
-        """`origin`: None: the earliest of these times. Raises TraceError if the times lie too far apart."""
-        base = int(t.min()) if len(t) else 0
-        origin = base if origin is None else origin
-        span = int(t.max(initial=base)) - base + 2
-        if span + abs(base - origin) >= MOST_NS:
-            days = (span + abs(base - origin)) / _DAY_NS
-            raise TraceError(f"the trace spans {days:.0f} days: it cannot be replayed")
+    def of(cls, threads: int, thread: Int64, t: Int64) -> Moments:
+        """Raises TraceError if the times lie too far apart."""
+        origin = int(t.min()) if len(t) else 0
+        span = int(t.max(initial=origin)) - origin + 2
+        if span >= MOST_NS:
+            raise TraceError(f"the trace spans {span / _DAY_NS:.0f} days: it cannot be replayed")
         times = None
         if (threads + 1) * span >= 1 << 62:
             times = _distinct(t)
             span = len(times) + 1
         empty = np.zeros(0, np.int64)
-        key = _distinct(cls(origin, base, empty, threads, span, times)._keys(thread, t))
-        return cls(origin, base, key, threads, span, times)
+        key = _distinct(cls(origin, empty, threads, span, times)._keys(thread, t))
+        return cls(origin, key, threads, span, times)
 
     def _keys(self, thread: Int64 | Int32, t: Int64) -> Int64:
         """Of a time between two, where ranks count: that of the later one."""
-        at = np.searchsorted(self.times, t) if self.times is not None else np.clip(t - self.base, 0, self.span - 1)
+        at = np.searchsorted(self.times, t) if self.times is not None else np.clip(t - self.origin, 0, self.span - 1)
         return i64(thread) * self.span + at
 
     def at(self, thread: Int64 | Int32, t: Int64) -> Int64:
@@ -108,7 +102,7 @@ class Moments:
     def columns(self) -> tuple[Int64, Int64]:
         """Thread and time of each, in ns since the origin."""
         thread, at = np.divmod(self.key, self.span)
-        return i64(thread), i64(at + (self.base - self.origin) if self.times is None else self.times[at] - self.origin)
+        return i64(thread), i64(at if self.times is None else self.times[at] - self.origin)
 
 
 def _distinct(values: Int64) -> Int64:
@@ -118,58 +112,42 @@ def _distinct(values: Int64) -> Int64:
 
 
 class Built(NamedTuple):
-    """A graph; its moments, to find them; those at which `begins` and `ends` of its stretch are, and at which its calls
-    begin and end, as far as they lie in it; whether the time that ends at a moment is one in which a thread waits for a
-    request to come."""
+    """A graph; its moments, to find them; those at which the trace's intervals begin and end; whether the time that
+    ends at a moment is one in which a thread waits for a request to come."""
 
     graph: Graph
     moments: Moments
     begin: Int64
     end: Int64
-    enter: Int64
-    leave: Int64
     arrives: Bool
 
 
-def build(part: Stretch) -> Built:
-    """The graph of a window. Threads come first; then the one on which happens what nobody of the trace did, whose
-    moments are known; then, for each thread, one with moments of windows before, which are known too."""
-    seg, made, iv, calls = part.segments, part.created, part.intervals, part.calls
-    threads = outside = part.threads
-    deciding = _deciding(part.wakeups, seg)
-    waker, woken_at = i64(part.wakeups.waker[deciding]), part.wakeups.t[deciding]
-    waker = np.where(woken_at < part.since[waker], outside + 1 + waker, waker)
-    by = made.creator != NONE
-    creator = np.where(by, made.creator, 0)
-    creator = np.where(by & (made.ts < part.since[creator]), outside + 1 + creator, np.where(by, creator, outside))
-    begin_thread = np.where(part.outside[part.begins], outside, iv.begin_thread[part.begins])
-    end_thread, end_at = iv.end_thread[part.ends], iv.end[part.ends]
-    enters, leaves = calls.fs > part.since[calls.thread], calls.fe < part.window.end
-    old = np.flatnonzero(part.since != NEVER)
-    of: list[Int64 | Int32] = [seg.thread, seg.thread, waker, creator, made.thread, begin_thread, end_thread, old]
-    at = [seg.ts, seg.te, woken_at, made.ts, made.ts2, iv.begin[part.begins], end_at, part.since[old]]
-    of += [calls.thread[enters], calls.thread[leaves]]
-    at += [calls.fs[enters], calls.fe[leaves]]
-    moments = Moments.of(2 * threads + 1, i64(np.concatenate(of)), i64(np.concatenate(at)), part.origin)
+def build(trace: Trace, calls: Int64) -> Built:
+    """`calls`: the rows of invocations that begin and end at moments."""
+    seg, made, iv, inv = trace.segments, trace.created, trace.intervals, trace.invocations
+    threads = outside = len(trace.threads)
+    wake, deciding = trace.wakeups, _deciding(trace.wakeups, seg)
+    from_outside = _made_outside(trace)
+    creator = np.where(made.creator == NONE, outside, made.creator)
+    begin_thread = np.where(from_outside, outside, iv.begin_thread)
+    of = [seg.thread, seg.thread, wake.waker[deciding], creator, made.thread, begin_thread, iv.end_thread]
+    at = [seg.ts, seg.te, wake.t[deciding], made.ts, made.ts2, iv.begin, iv.end]
+    of += [inv.thread[calls], inv.thread[calls]]
+    at += [inv.fs[calls], inv.fe[calls]]
+    moments = Moments.of(threads, i64(np.concatenate(of)), i64(np.concatenate(at)))
     thread, time = moments.columns()
-    first = i64(np.searchsorted(thread, np.arange(2 * threads + 2)))
+    first = i64(np.searchsorted(thread, np.arange(threads + 2)))
     starts, ends = moments.at(seg.thread, seg.ts), moments.at(seg.thread, seg.te)
     segment = _between(starts, ends, len(thread))
     woken_by = np.full(len(seg.ts), NONE, np.int64)
-    woken_by[part.wakeups.segment[deciding]] = moments.at(i64(waker), woken_at)
-    tasks = _Tasks(moments.at(made.thread, made.ts2), moments.at(i64(creator), made.ts), i64(made.ts))
+    woken_by[wake.segment[deciding]] = moments.at(wake.waker[deciding], wake.t[deciding])
+    tasks = _Tasks(moments.at(made.thread, made.ts2), moments.at(creator, made.ts), i64(made.ts))
     made_first, by_moment = grouped(i32(tasks.taken), len(thread))
     rows = _Rows(i64(seg.thread), i64(seg.interval), i64(seg.state), starts, ends)
     wait, waits = _waits(rows, tasks, _Line(thread, time, first), woken_by)
-    known = first[:-1].copy()
-    known[:threads] += part.since != NEVER
-    known[threads:] = first[threads + 1 :]
-    graph = Graph(thread, time, first, known, segment, wait, made_first, i64(tasks.made[by_moment]), waits)
-    begins, stops = moments.at(i64(begin_thread), iv.begin[part.begins]), moments.at(end_thread, end_at)
-    enter = np.where(enters, moments.at(calls.thread, calls.fs), first[calls.thread])
-    leave = np.where(leaves, moments.at(calls.thread, calls.fe), first[calls.thread + 1] - 1)
-    arrives = _arrivals(graph, seg, begins[~part.outside[part.begins]])
-    return Built(graph, moments, begins, stops, i64(enter), i64(leave), arrives)
+    graph = Graph(thread, time, first, segment, wait, made_first, i64(tasks.made[by_moment]), waits)
+    begins, stops = moments.at(begin_thread, iv.begin), moments.at(iv.end_thread, iv.end)
+    return Built(graph, moments, begins, stops, _arrivals(graph, seg, begins[~from_outside]))
 
 
 def _deciding(wakeups: Wakeups, seg: Segments) -> Int64:
@@ -181,6 +159,15 @@ def _deciding(wakeups: Wakeups, seg: Segments) -> Int64:
     of = wakeups.segment[rows]
     last: Int64 = rows[np.r_[of[1:] != of[:-1], True][: len(rows)]]
     return last
+
+
+def _made_outside(trace: Trace) -> Bool:
+    """The intervals that begin when their request was made, by nobody of the program."""
+    made, iv = trace.created, trace.intervals
+    nobody = np.flatnonzero(made.creator == NONE)
+    row = latest(made.thread[nobody], made.ts[nobody], iv.begin_thread, iv.begin)
+    found: Bool = (row != NONE) & (np.r_[made.ts[nobody], 0][row] == iv.begin)
+    return found
 
 
 @kernel
@@ -301,7 +288,7 @@ def _add(start: int, end: int, by: int, by_task: int, line: _Line, of: Int64, ro
 
 def _arrivals(graph: Graph, seg: Segments, begins: Int64) -> Bool:
     """By moment, whether the time that ends there is the last one in which its thread waited for what comes from
-    outside, before an interval began. (What lies in the window before is not looked for.)"""
+    outside, before an interval began."""
     is_outside = np.isin(seg.state, (BLOCKED, QUEUE, IDLE)) & (seg.interval == NONE)
     waits = np.r_[is_outside, True][graph.segment] & (graph.wait == NONE)
     waits[graph.first[:-1][graph.first[:-1] < len(waits)]] = False

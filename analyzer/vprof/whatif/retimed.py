@@ -1,6 +1,6 @@
 """A trace with other times: what a replay found, as a trace that can be analyzed.
 
-    Trace, or a window of it, + Clock (windows.py)  ->  Trace
+    Trace + moments + Times  ->  Trace
 
 Whole ns. What takes no time any more is left out, waits too; the rest stays in order: a thread's new times never
 decrease. Between two moments time passes evenly.
@@ -19,33 +19,67 @@ from vprof.tables.model import (
     SINCE_ALWAYS,
     Attempts,
     Created,
+    Float,
+    Int32,
     Int64,
     Intervals,
     Segments,
     Trace,
     Wakeups,
 )
-from vprof.whatif.windows import Clock
+from vprof.whatif.graph import Moments
+from vprof.whatif.replay import Times
+from vprof.whatif.scales import Prepared
 
 _FOREVER = int(np.iinfo(np.int64).max)
 
 
-def retimed(trace: Trace, clock: Clock, begin: Int64, end: Int64) -> tuple[Trace, Int64]:
-    """What the trace, or a window of it, would have been; and its intervals, in the new order. `begin`, `end`: of each
-    interval, new."""
+class Clock:
+    """When something happens that happened at a time of a thread."""
+
+    def __init__(self, moments: Moments, times: Times) -> None:
+        self._moments, self._times = moments, times
+        self._thread, self._time = moments.columns()
+
+    def at(self, thread: Int32 | Int64, t: Int64) -> Float:
+        """In ns since the origin. Before a thread's first moment and after its last one all moves with that."""
+        thread = i64(thread)
+        last = self._moments.before(thread, t)
+        size = len(self._time)
+        if not size:
+            return np.asarray(t - self._moments.origin, np.float64)
+        following = np.minimum(last + 1, size - 1)
+        relative = (t - self._moments.origin).astype(np.float64)
+        since = relative - self._time[last]
+        length = (self._time[following] - self._time[last]).astype(np.float64)
+        inside = (self._thread[following] == thread) & (following > last) & (length > 0)
+        rate = np.divide(self._times.at[following] - self._times.after[last], length, out=np.ones(len(t)), where=inside)
+        new = np.where(since == 0, self._times.at[last], self._times.after[last] + since * rate)
+        return np.where(last == NONE, relative, new)
+
+    def ns(self, thread: Int32 | Int64, t: Int64) -> Int64:
+        """In whole ns, as the trace counts them."""
+        return i64(np.floor(self.at(thread, t) + 0.5)) + self._moments.origin
+
+
+def retimed(prepared: Prepared, times: Times) -> Trace:
+    """What the trace would have been."""
+    trace, clock = prepared.trace, Clock(prepared.built.moments, times)
     inv, iv, made = trace.invocations, trace.intervals, trace.created
     outside = i64(np.full(len(made.ts), len(trace.threads)))
     creator = np.where(made.creator == NONE, outside, made.creator)
+    begin = i64(np.floor(times.at[prepared.built.begin] + 0.5)) + prepared.built.moments.origin
+    end = i64(np.floor(times.at[prepared.built.end] + 0.5)) + prepared.built.moments.origin
+    end = np.maximum(end, begin)
     order = np.argsort(begin, kind="stable")
     number = np.empty(len(order), np.int64)
     number[order] = np.arange(len(order))
     label = _labels(trace, number)
     segments, wakeups = _segments(trace, clock)
     ts2 = clock.ns(made.thread, made.ts2)
-    ids = trace.interval_ids
-    new = replace(
+    return replace(
         trace,
-        interval_ids=[ids[i] for i in order] + ids[len(order) :] if ids else [],
+        interval_ids=[trace.interval_ids[i] for i in order] + trace.interval_ids[len(order) :],
         segments=replace(segments, interval=i32(label[segments.interval])),
         invocations=replace(
             inv, interval=i32(label[inv.interval]), fs=clock.ns(inv.thread, inv.fs), fe=clock.ns(inv.thread, inv.fe)
@@ -60,7 +94,6 @@ def retimed(trace: Trace, clock: Clock, begin: Int64, end: Int64) -> tuple[Trace
         slices=[],
         probe_ns=None,
     )
-    return new, order
 
 
 def _labels(trace: Trace, number: Int64) -> Int64:

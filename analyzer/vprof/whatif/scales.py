@@ -1,7 +1,6 @@
 """What a change makes longer or shorter: the time of each call of a function, each segment of a state, each delay.
 
-    Graph + changes  ->  Items: what is changed, and how long each of it took  ->  Totals of all windows and traces
-    Items + Totals  ->  Lengths
+    Graph + changes  ->  Items: what is changed, and how long each of it took;  + Items of all traces  ->  Lengths
 
 A function's own time is what its thread executed in it, and what it waited in it for nobody of the program (disks,
 sleep, waits of which nobody is known to have ended them); callees count unless they are changed themselves. Waits that
@@ -20,104 +19,93 @@ from vprof.errors import UsageError
 from vprof.tables.columns import floats, i64
 from vprof.tables.kernels import helper, kernel, loop
 from vprof.tables.kinds import BLOCKED, DISK, EXEC, FAULT, MEMORY, OFF_CPU, PREEMPTED, QUEUE, SLEEP
-from vprof.tables.model import NONE, Bool, Float, Int64, Segments, Trace
-from vprof.whatif.changes import GAP, SCHED, STATES, UNKNOWN, Change, Resolved, not_called
-from vprof.whatif.graph import Built, Graph
+from vprof.tables.model import NONE, Bool, Float, Int64, Trace
+from vprof.whatif.changes import GAP, SCHED, STATES, UNKNOWN, Resolved
+from vprof.whatif.graph import Built, Graph, build
 from vprof.whatif.model import USUAL, Model
 from vprof.whatif.replay import Lengths, as_recorded
-from vprof.whatif.stretch import Stretch
 
 _OF_A_FUNCTION = (EXEC, DISK, FAULT, OFF_CPU, SLEEP, MEMORY)
 
 
 class Items(NamedTuple):
-    """What is changed. By item: `change`, its number, NONE for a call inside another one of its function; `ns` it took
-    in this window; `start`, the moment it began at, NONE: in a window before. `of`: by moment the item with which the
-    time that ends there gets longer or shorter, NONE if it stays: time that the item took, or time off the CPU that
-    scales with it. `delays`: by change of `[sched]`, the waits whose delays are items (there is one such change at
-    most). `crossing`: items that are in other windows, too, and by which key."""
+    """What is changed. By item: `change`, its number; `ns` it took; `start`, the moment it began at. `of`: by moment
+    the item with which the time that ends there gets longer or shorter, NONE if it stays: time that the item took, or
+    time off the CPU that scales with it. `delays`: by change of `[sched]`, the waits
+    whose delays are items (there is one such change at most)."""
 
     change: Int64
     ns: Float
     start: Int64
     of: Int64
     delays: tuple[int, Int64] | None
-    crossing: list[tuple[int, Key, bool]]
-
-
-Key = tuple[int, int, int]
-"""A call: its thread, when it was entered, its depth."""
 
 
 class Prepared(NamedTuple):
-    """One window, ready to be replayed under some changes."""
+    """One trace, ready to be replayed under some changes."""
 
-    part: Stretch
+    trace: Trace
     built: Built
     items: Items
 
 
-def numbers_of(changes: Sequence[Resolved], trace: Trace) -> Int64:
-    """By function of the trace the change of it, NONE if it is not changed."""
-    found = np.full(len(trace.program.functions), NONE, np.int64)
+def prepare(trace: Trace, changes: Sequence[Resolved], model: Model = USUAL) -> Prepared:
+    """The graph of a trace, with the moments of what is changed."""
+    of_function = np.full(len(trace.program.functions), NONE, np.int64)
     for c, change in enumerate(changes):
         if change.key is not None and (f := change.function(trace)) is not None:
-            found[f] = c
-    return found
+            of_function[f] = c
+    calls = np.flatnonzero(of_function[trace.invocations.function] != NONE)
+    built = build(trace, calls)
+    number = i64(of_function[trace.invocations.function[calls]])
+    return Prepared(trace, built, _items(trace, built, changes, model, calls, number))
 
 
-def prepare(part: Stretch, built: Built, changes: Sequence[Resolved], number: Int64, model: Model = USUAL) -> Prepared:
-    """With the moments of what is changed. `number`: of `numbers_of`."""
-    graph, calls = built.graph, part.calls
-    mine = np.flatnonzero(number[calls.function] != NONE)
-    thread, depth, change = i64(calls.thread[mine]), i64(calls.depth[mine]), i64(number[calls.function[mine]])
-    enter = built.enter[mine]
-    of, outermost = _innermost(_Calls(thread, enter, built.leave[mine], depth, change), graph)
-    took = np.where(_is_of_a_function(graph, part.segments), of, NONE)
-    scaled = np.where(_had_no_cpu(graph, part.segments) & model.scales_cpu, of, NONE)
-    began = calls.fs[mine] >= part.window.begin
-    started = [np.where(began, enter, NONE)]
+def _items(trace: Trace, built: Built, changes: Sequence[Resolved], model: Model, calls: Int64, change: Int64) -> Items:
+    """`calls`: of changed functions; `change`: of each."""
+    graph, inv = built.graph, trace.invocations
+    enter = built.moments.at(inv.thread[calls], inv.fs[calls])
+    leave = built.moments.at(inv.thread[calls], inv.fe[calls])
+    of, outermost = _innermost(_Calls(i64(inv.thread[calls]), enter, leave, i64(inv.depth[calls]), change), graph)
+    took = np.where(_is_of_a_function(graph, trace), of, NONE)
+    scaled = np.where(_had_no_cpu(graph, trace) & model.scales_cpu, of, NONE)
+    started = [enter]
     numbers = [np.where(outermost, change, NONE)]
     delays = None
     for c, resolved in enumerate(changes):
         if resolved.key is None and resolved.change.name == SCHED:
             delays = c, np.flatnonzero(~graph.waits.by_task)
         elif resolved.key is None:
-            node, first = _of_node(graph, part, resolved.change.name)
+            node, first = _of_node(graph, trace, resolved.change.name)
             count = sum(map(len, numbers))
             took = np.where(node != NONE, node + count, took)
             started.append(first)
             numbers.append(np.full(len(first), c))
-    of_items = i64(np.concatenate(numbers))
+    numbers_of = i64(np.concatenate(numbers))
     length = np.diff(graph.time, prepend=0).astype(np.float64)
-    is_mine = took != NONE
-    ns = floats(np.bincount(took[is_mine], length[is_mine], len(of_items)))
-    goes_on = calls.fe[mine] >= part.window.end
-    crossing = [
-        (k, (int(thread[k]), int(calls.fs[mine[k]]), int(depth[k])), bool(goes_on[k]))
-        for k in np.flatnonzero(outermost & (goes_on | ~began)).tolist()
-    ]
-    items = Items(of_items, ns, i64(np.concatenate(started)), i64(np.where(is_mine, took, scaled)), delays, crossing)
-    return Prepared(part, built, items)
+    mine = took != NONE
+    ns = floats(np.bincount(took[mine], length[mine], len(numbers_of)))
+    return Items(numbers_of, ns, i64(np.concatenate(started)), i64(np.where(mine, took, scaled)), delays)
 
 
-def _had_no_cpu(graph: Graph, seg: Segments) -> Bool:
+def _had_no_cpu(graph: Graph, trace: Trace) -> Bool:
     """By moment, whether the time that ends there is one in which its thread could run, and did not."""
-    had_none: Bool = np.r_[seg.state == PREEMPTED, False][graph.segment]
+    had_none: Bool = np.r_[trace.segments.state == PREEMPTED, False][graph.segment]
     return had_none
 
 
-def _is_of_a_function(graph: Graph, seg: Segments) -> Bool:
+def _is_of_a_function(graph: Graph, trace: Trace) -> Bool:
     """By moment, whether the time that ends there is a function's own."""
+    seg = trace.segments
     own = np.isin(seg.state, _OF_A_FUNCTION) | (np.isin(seg.state, (BLOCKED, QUEUE)) & (seg.interval != NONE))
     goes: Bool = np.r_[own, False][graph.segment] & (graph.wait == NONE)
     return goes
 
 
-def _of_node(graph: Graph, part: Stretch, name: str) -> tuple[Int64, Int64]:
+def _of_node(graph: Graph, trace: Trace, name: str) -> tuple[Int64, Int64]:
     """By moment the item to which the time that ends there belongs, NONE if none, and the moments at which the items
     begin: a segment, or a time of a thread of which nothing is recorded, is one."""
-    state = np.r_[part.segments.state, np.int8(-1)][graph.segment]
+    state = np.r_[trace.segments.state, np.int8(-1)][graph.segment]
     inner = np.ones(len(state), np.bool_)
     inner[graph.first[:-1][graph.first[:-1] < len(inner)]] = False
     if name in STATES:
@@ -126,7 +114,7 @@ def _of_node(graph: Graph, part: Stretch, name: str) -> tuple[Int64, Int64]:
         chosen = np.isin(state, (BLOCKED, QUEUE))
     else:
         assert name == GAP
-        chosen = (state == -1) & (graph.thread < part.threads)
+        chosen = (state == -1) & (graph.thread < len(trace.threads))
     chosen &= inner & (graph.wait == NONE)
     rows = np.flatnonzero(chosen)
     new = np.r_[True, (np.diff(rows) > 1) | (np.diff(graph.segment[rows]) != 0)][: len(rows)]
@@ -135,99 +123,49 @@ def _of_node(graph: Graph, part: Stretch, name: str) -> tuple[Int64, Int64]:
     return of, i64(rows[new] - 1)
 
 
-class Totals:
-    """How long the items of some changes took, in all windows of all traces: what a constant or a median is made of.
-    Call by call of those that cross borders."""
-
-    def __init__(self, changes: Sequence[Resolved]) -> None:
-        self.changes = changes
-        self._count = [0] * len(changes)
-        self._ns = [0.0] * len(changes)
-        self._every: list[list[Float]] = [[] for _ in changes]
-        self._open: dict[tuple[int, Key], float] = {}
-        self.crossing: dict[tuple[int, Key], float] = {}
-        """By number of the trace and call: how long it took in all windows."""
-
-    def add(self, trace: int, one: Prepared) -> None:
-        """`trace`: its number."""
-        partial = np.zeros(len(one.items.change), np.bool_)
-        for k, key, goes_on in one.items.crossing:
-            partial[k] = True
-            ns = self._open.pop((trace, key), 0.0) + float(one.items.ns[k])
-            if goes_on:
-                self._open[trace, key] = ns
-                continue
-            self.crossing[trace, key] = ns
-            self._add(int(one.items.change[k]), np.array([ns]))
-        for c in range(len(self.changes)):
-            self._add(c, _took(one, c, ~partial))
-
-    def _add(self, c: int, ns: Float) -> None:
-        self._count[c] += len(ns)
-        self._ns[c] += float(ns.sum())
-        if self.changes[c].change.rule == "median":
-            self._every[c].append(ns)
-
-    def typical(self, c: int) -> Float:
-        """What a change makes all alike: the mean, or the median."""
-        if self.changes[c].change.rule == "median":
-            return np.array([np.median(np.concatenate(self._every[c]))])
-        return np.array([self._ns[c] / max(self._count[c], 1)])
-
-    def check(self, trace: Trace) -> None:
-        """Raises UsageError if a change changes nothing. `trace`: all merged, concluded."""
-        for c, resolved in enumerate(self.changes):
-            if not self._ns[c]:
-                raise UsageError(_nothing(resolved, self._count[c], trace))
-
-
-def lengths(trace: int, one: Prepared, totals: Totals, is_open: bool) -> Lengths:
-    """How long everything takes with the changes. REQUIRES: `totals` have all, unless every change multiplies."""
-    found = as_recorded(one.built.graph)
-    if is_open:
-        found = found._replace(arrives=one.built.arrives)
-    whole = one.items.ns.copy()
-    for k, key, _ in one.items.crossing:
-        whole[k] = totals.crossing.get((trace, key), whole[k])
-    for c, resolved in enumerate(totals.changes):
-        _change(one, c, whole, resolved.change, totals, found)
+def lengths(prepared: Sequence[Prepared], changes: Sequence[Resolved], model: Model) -> list[Lengths]:
+    """How long everything takes with the changes; calls of all traces count for a constant. Raises UsageError if a
+    change changes nothing."""
+    found = [as_recorded(one.built.graph) for one in prepared]
+    if model.is_open:
+        found = [one._replace(arrives=p.built.arrives) for one, p in zip(found, prepared, strict=True)]
+    for c, resolved in enumerate(changes):
+        took = [_took(one, c) for one in prepared]
+        every = np.concatenate(took)
+        if not every.any():
+            raise UsageError(_nothing(resolved, len(every)))
+        for one, ns, to in zip(prepared, took, found, strict=True):
+            _change(one, c, ns, resolved.change.apply(ns, every), to)
     return found
 
 
-def _took(one: Prepared, c: int, chosen: Bool) -> Float:
-    """How long each item of the change took, of the chosen ones."""
+def _took(one: Prepared, c: int) -> Float:
+    """How long each item of the change took."""
     items = one.items
     if items.delays is not None and items.delays[0] == c:
         return one.built.graph.waits.delay[items.delays[1]].astype(np.float64)
-    took: Float = items.ns[(items.change == c) & chosen]
+    took: Float = items.ns[items.change == c]
     return took
 
 
-def _change(one: Prepared, c: int, whole: Float, change: Change, totals: Totals, to: Lengths) -> None:
-    """Writes into `to` what the change makes of its items, which took `whole`. What took nothing has nothing that could
-    get longer: the thread then does that much at its begin."""
+def _change(one: Prepared, c: int, ns: Float, new: Float, to: Lengths) -> None:
+    """Writes into `to` that the items of the change take `new`, not `ns`. What took nothing has nothing that could get
+    longer: the thread then does that much at its begin."""
     items = one.items
-    typical = np.zeros(0) if change.rule in ("times", "more") else totals.typical(c)
     if items.delays is not None and items.delays[0] == c:
-        waits = items.delays[1]
-        to.delay[waits] = change.apply(one.built.graph.waits.delay[waits].astype(np.float64), typical)
+        to.delay[items.delays[1]] = new
         return
     factor = np.ones(len(items.change) + 1)
     mine = items.change == c
-    ns, start = whole[mine], items.start[mine]
-    new = change.apply(ns, typical)
     factor[:-1][mine] = np.divide(new, ns, out=np.ones(len(ns)), where=ns > 0)
     to.length[:] *= factor[items.of]
-    at_begin = (ns == 0) & (start != NONE)
-    np.add.at(to.more, start[at_begin], new[at_begin])
+    np.add.at(to.more, items.start[mine][ns == 0], new[ns == 0])
 
 
-def _nothing(resolved: Resolved, count: int, trace: Trace) -> str:
+def _nothing(resolved: Resolved, count: int) -> str:
     name = resolved.change.name
     if resolved.key is None:
         return f"this trace has no time of {name} to change"
-    if not count:
-        return not_called(resolved, trace)
     calls = f"{count} calls" if count > 1 else "call"
     return (
         f"{name} only waits for other threads or a CPU in its {calls}: change what ends the waits "
