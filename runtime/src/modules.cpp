@@ -188,7 +188,9 @@ extern "C" __attribute__((visibility("default"))) void __vprof_register(unsigned
   if (place.entry != nullptr && !found.is_ours)
     know_code(static_cast<uint32_t>(place.entry - arena->modules), found.code_low, found.code_high, found.bias);
   if (place.entry != nullptr && described.state == Module::kMapped) {
-    mremap(g_session.switches + place.base, 0, described.count, MREMAP_MAYMOVE | MREMAP_FIXED, start);
+    // Not by mremap, which is ours and would tell how long the process has waited for us.
+    syscall(SYS_mremap, g_session.switches + place.base, size_t{0}, size_t{described.count},
+            long{MREMAP_MAYMOVE | MREMAP_FIXED}, start);
     if (g_session.hold) wait_for_ack(arena, *place.entry);
   }
   errno = saved_errno;
