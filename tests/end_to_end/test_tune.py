@@ -6,8 +6,10 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -83,10 +85,13 @@ def minidb(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def toy(tmp_path: Path) -> Path:
-    (tmp_path / "toy").mkdir()
-    (tmp_path / "toy/target.toml").write_text(TOY.format(stub=native("lib/vprof/vprof-load-stub")))
-    return tmp_path
+def toy() -> Iterator[Path]:
+    """A folder with a short name: the path of a socket has 107 bytes."""
+    with TemporaryDirectory(prefix="toy-") as name:
+        folder = Path(name)
+        (folder / "toy").mkdir()
+        (folder / "toy/target.toml").write_text(TOY.format(stub=native("lib/vprof/vprof-load-stub")))
+        yield folder
 
 
 OF_TOY = ("--target", "./toy", "--load", "noop", "--rate", 100, "--seconds", 1, "--warmup", 0, "--format", "json")
@@ -140,7 +145,8 @@ def test_killed_in_a_run_it_leaves_nothing_behind_and_goes_on_where_it_was(toy: 
         return found
 
     with subprocess.Popen(command(*words), cwd=toy, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as sweep:
-        wait_for(lambda: len(runs()) >= 2 and bool(processes_of(toy)))
+        wait_for(lambda: sweep.poll() is not None or (len(runs()) >= 2 and bool(processes_of(toy))))
+        assert sweep.poll() is None
         sweep.send_signal(signal.SIGKILL)
     wait_for(lambda: not processes_of(toy))
     before = runs()
