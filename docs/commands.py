@@ -4,6 +4,7 @@ Run it after a change of a command's docstring or options: python docs/commands.
 """
 
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +19,14 @@ def pages() -> dict[str, str]:
     """File name -> content."""
     commands = list(_commands(root, "vprof", None))
     index = "\n".join(
-        f"- [{name}]({file_of(name)}): {command.get_short_help_str(200)}" for name, command, _ in commands[1:]
+        textwrap.fill(
+            f"- [{name}]({file_of(name)}): {command.get_short_help_str(200)}",
+            WIDTH,
+            subsequent_indent="  ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for name, command, _ in commands[1:]
     )
     return {
         file_of(name): f"# {name}\n\n{_fenced(command.get_help(context))}\n{index if command is root else ''}".rstrip()

@@ -70,6 +70,17 @@ def times(trace: Trace) -> dict[str, list[int]]:
     return {object_: [one.get(object_, 0) for one in each] for object_ in OBJECTS}
 
 
+def varied(seed: int) -> tuple[dict[str, Any], Trace, list[int]]:
+    """A schedule whose latencies differ, with its trace and these: the first of a row that begins with the seed."""
+    while True:
+        data = with_objects(Schedule(seed).data, seed)
+        trace = trace_from_dict(data)
+        latency = (trace.intervals.end - trace.intervals.begin).tolist()
+        if len(set(latency)) > 1:
+            return data, trace, latency
+        seed += 40
+
+
 def share(times: list[int], latency: list[int]) -> Fraction:
     n = len(latency)
     mean, time = Fraction(sum(latency), n), Fraction(sum(times), n)
@@ -80,11 +91,7 @@ def share(times: list[int], latency: list[int]) -> Fraction:
 @pytest.mark.parametrize("seed", range(40))
 def test_shares_and_queues_are_those_of_a_slow_look(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interval_path, "VISIBLE", 0)
-    data = with_objects(Schedule(seed).data, seed)
-    trace = trace_from_dict(data)
-    latency = (trace.intervals.end - trace.intervals.begin).tolist()
-    if len(set(latency)) < 2:
-        pytest.skip("no variance")
+    data, trace, latency = varied(seed)
     analysis = analyze(trace, AnalysisOptions(cpu_apart=False, client_apart=False))
     found = {one.name: one for one in analysis.waited_for.objects}
     expected, queue = times(trace), queues(data["segments"])
