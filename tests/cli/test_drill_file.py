@@ -66,7 +66,7 @@ def test_a_drill_that_died_in_a_step_goes_on_behind_the_last_finished_one(tmp_pa
 def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
     path = tmp_path / "session.json"
     DrillFile(path, DrillSettings(k=3)).save()
-    (tmp_path / "session.new").mkdir()
+    (tmp_path / "session.json.new").mkdir()
     with pytest.raises(VprofError, match="cannot write"):
         DrillFile(path, DrillSettings(k=4)).save()
     assert DrillFile.load(path).settings == DrillSettings(k=3)

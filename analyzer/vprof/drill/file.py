@@ -7,7 +7,6 @@ Schema `vprof-drill/1`: `as_json`.
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 from vprof.drill.loop import Step
 from vprof.drill.settings import DrillSettings
 from vprof.errors import VprofError
+from vprof.json_file import save_json
 from vprof.shapes import ANYTHING, FLAG, NUMBER, TEXT, list_of, mapping_of, optional, table_of, whole
 
 SCHEMA = "vprof-drill/1"
@@ -52,15 +52,7 @@ class DrillFile:
 
     def save(self) -> None:
         """Raises VprofError when it cannot be written; what was there stays then."""
-        fresh = self.path.with_suffix(".new")
-        try:
-            with fresh.open("w", encoding="utf-8") as file:
-                json.dump(self.as_json(), file, indent=1)
-                file.flush()
-                os.fsync(file.fileno())
-            fresh.replace(self.path)
-        except OSError as error:
-            raise VprofError(f"cannot write {self.path}: {error.strerror}") from None
+        save_json(self.path, self.as_json())
 
     def as_json(self) -> dict[str, Any]:
         """`steps` as measured; `confirmation` as `vprof-analysis/1`, `findings` best first,

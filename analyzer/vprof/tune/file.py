@@ -7,7 +7,6 @@ It is written anew after every run, whole or not at all, so a kill costs the run
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 from vprof.compare.diff_factors import Contributions
 from vprof.compare.run_metrics import METRICS
 from vprof.errors import UsageError, VprofError
+from vprof.json_file import save_json
 from vprof.shapes import NUMBER, TEXT, list_of, mapping_of, optional, row_of, table_of, whole
 
 SCHEMA = "vprof-tune-session/1"
@@ -106,16 +106,7 @@ class TuneFile:
 
     def save(self) -> None:
         """Raises VprofError when it cannot be written; what was there stays then."""
-        fresh = self.path.with_name(f"{self.path.name}.new")
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with fresh.open("w", encoding="utf-8") as file:
-                json.dump(self.as_json(), file, indent=1)
-                file.flush()
-                os.fsync(file.fileno())
-            fresh.replace(self.path)
-        except OSError as error:
-            raise VprofError(f"cannot write {self.path}: {error.strerror}") from None
+        save_json(self.path, self.as_json())
 
     def as_json(self) -> dict[str, Any]:
         """`factors` of a run: [[kind, [function], contribution in ns2]]."""
