@@ -1,9 +1,13 @@
-"""What holds for tests of all folders: those that need quiet CPUs (shared/quiet_cpus.py) are skipped without."""
+"""What holds for tests of all folders: those that need quiet CPUs (shared/quiet_cpus.py) are skipped without; text is
+as wide as where it is piped, in one process or several (pytest-xdist gives its workers a width)."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
 import quiet_cpus
+
+os.environ.pop("COLUMNS", None)
 
 WATCH = pytest.StashKey[quiet_cpus.Watch]()
 

@@ -50,7 +50,8 @@ class Sampled:
         waits = [(i, 0, ns) for i, ns in enumerate(held) if ns]
         rows = [row for wait in waits for row in (wait, (-1, 1, 0))]
         interval, stack, ns = (np.array(column) for column in zip(*rows, strict=True))
-        samples = WaitSamples(interval.astype(np.int32), stack.astype(np.int32), ns.astype(np.int64))
+        nobody = np.full(len(rows), -1, np.int32)  # no object known
+        samples = WaitSamples(interval.astype(np.int32), stack.astype(np.int32), ns.astype(np.int64), nobody)
         return analyze(replace(trace, wait_samples=samples, wait_stacks=[self.STACK, FLUSH]), AnalysisOptions())
 
 
