@@ -250,7 +250,7 @@ void Drain::end_dead_processes(bool everything) {
   std::map<uint32_t, Look> looks;  // one per process
   for (size_t i = 0; i < slots_.size(); ++i) {
     Slot *slot = slots_[i];
-    const uint64_t owner = slot->owner.load(std::memory_order_acquire);
+    uint64_t owner = slot->owner.load(std::memory_order_acquire);
     const bool live = owner_state(owner) == SlotState::kLive;
     if (!live && owner_state(owner) != SlotState::kClaimed) continue;
     Thread &thread = threads_[i];
@@ -261,10 +261,9 @@ void Drain::end_dead_processes(bool everything) {
     if (!looks.try_emplace(pid, pid).first->second.is_over(thread.process_start, program)) continue;
     // That look may be older than the owner.
     if (!Look(pid).is_over(thread.process_start, program)) continue;
-    if (!live) {  // died before its first record
-      slot->owner.store(slot_owner(SlotState::kFree, 0), std::memory_order_release);
-      continue;
-    }
+    // It died before its first record, unless it went on from its claim before that look.
+    const uint64_t free = slot_owner(SlotState::kFree, 0);
+    if (!live && slot->owner.compare_exchange_strong(owner, free, std::memory_order_acq_rel)) continue;
     if (thread.uid == 0) meet(slot, thread, pid);
     drain_slot(slot, thread);
     end_slot(slot, thread);
