@@ -109,7 +109,7 @@ ROWS = [
         ("-c", "2", "-F", "../build/workload/large.cnf"),
         ("--server-options=-m 12000",),
     ),
-    # Thesis section 3.2 has 32 warehouses, 128, and 2 with a pool of 128 MB.
+    # In thesis section 3.2 there are 32 warehouses, 128, and 2 with a pool of 128 MB.
     tpcc("16 warehouses", "postgres", 16, "-c shared_buffers=2GB"),
     tpcc("16 warehouses", "mysql", 16, "--innodb-buffer-pool-size=2G"),
     tpcc("2 warehouses", "mysql", 2, "--innodb-buffer-pool-size=128M"),
