@@ -42,8 +42,8 @@ std::string Recorder::begin_file(const std::string &path) {
   unkept_ = 0;
   begun_ns_ = monotonic_ns();
   modules_told_ = 0;
-  labels_told_.assign(LabelTable::kMaxLabels + 1, false);
-  labels_complete_ = 0;
+  labels_told_ = {std::vector<bool>(LabelTable::kMaxTexts + 1), 0};
+  names_told_ = {std::vector<bool>(NameTable::kMaxTexts + 1), 0};
   stacks_told_.assign(StackTable::kMaxStacks + 1, false);
   stacks_complete_ = 0;
   announce_session();
@@ -63,7 +63,8 @@ void Recorder::finish_file(uint64_t dropped, uint32_t threads) {
             .add("records", totals_.records)
             .add("dropped", dropped)
             .add("threads", threads)
-            .add("unslotted", as_count(arena_->unslotted.load(std::memory_order_relaxed))));
+            .add("unslotted", as_count(arena_->unslotted.load(std::memory_order_relaxed)))
+            .add("unnamed", as_count(arena_->unnamed.load(std::memory_order_relaxed))));
   writer_.close();
 }
 
@@ -119,13 +120,17 @@ void Recorder::announce_module(uint32_t index) {
   if (metadata) writer_.metadata(index, metadata->bytes, metadata->crc);
 }
 
-void Recorder::announce_label(uint32_t number) {
-  if (labels_told_[number]) return;
-  const char *text = arena_->labels.text(number);
-  if (text == nullptr) return;
-  labels_told_[number] = true;
-  const std::string copy(text, strnlen(text, LabelTable::kMaxText));  // it may be overwritten while it is quoted
-  event(JsonObject().add("event", "label").add("number", number).add("text", copy));
+template <typename Table>
+void Recorder::announce_texts(const char *kind, const Table &table, Told *told) {
+  const uint32_t last = table.last();
+  for (uint32_t number = told->complete + 1; number <= last; ++number) {
+    const char *text = told->numbers[number] ? nullptr : table.text(number);
+    if (text == nullptr) continue;
+    told->numbers[number] = true;
+    const std::string copy(text, strnlen(text, Table::kMaxText));  // it may be overwritten while it is quoted
+    event(JsonObject().add("event", kind).add("number", number).add("text", copy));
+  }
+  while (told->complete < last && told->numbers[told->complete + 1]) ++told->complete;
 }
 
 // Its functions, the innermost first; of code without symbols the address.
@@ -149,8 +154,8 @@ void Recorder::announce() {
   if (!constants_.hold)
     for (; modules_acked_ < modules; ++modules_acked_) modules_->acknowledge(modules_acked_);
   if (!writer_.is_open()) return;
-  for (uint32_t n = labels_complete_ + 1; n <= arena_->labels.last(); ++n) announce_label(n);
-  while (labels_complete_ < LabelTable::kMaxLabels && labels_told_[labels_complete_ + 1]) ++labels_complete_;
+  announce_texts("label", arena_->labels, &labels_told_);
+  announce_texts("name", arena_->names, &names_told_);
   for (uint32_t n = stacks_complete_ + 1; n <= arena_->stacks.last(); ++n) announce_stack(n);
   while (stacks_complete_ < StackTable::kMaxStacks && stacks_told_[stacks_complete_ + 1]) ++stacks_complete_;
 }

@@ -31,6 +31,12 @@ struct Noted {
   std::string built_from;  // source and version of the programs, "": not known
 };
 
+// Which texts of a table the file knows.
+struct Told {
+  std::vector<bool> numbers;
+  uint32_t complete = 0;  // all up to here
+};
+
 class Recorder {
  public:
   Recorder(Arena *arena, const SessionConstants &constants, ModuleTable *modules, const unsigned char *switches,
@@ -63,8 +69,8 @@ class Recorder {
   uint64_t unkept() const { return unkept_; }
 
   void event(const JsonObject &object) { writer_.event(object.str(), room_); }
-  // Tells modules and labels that the file does not know yet. Labels first used by records that were committed before
-  // the call are told then, modules acknowledged unless they are held.
+  // Tells modules, labels and names that the file does not know yet. Labels and names first used by records that were
+  // committed before the call are told then, modules acknowledged unless they are held.
   void announce();
   void anchor_if_due();
   // Stores records of one thread. False if there was a file but it could not take them.
@@ -76,8 +82,10 @@ class Recorder {
   void announce_session();
   void announce_module(uint32_t index);
   void announce_plan();
-  void announce_label(uint32_t number);
   void announce_stack(uint32_t number);
+  // Those of a table that the file does not know yet, by events of that kind.
+  template <typename Table>
+  void announce_texts(const char *kind, const Table &table, Told *told);
   void anchor();
   struct Metadata {
     std::string bytes;
@@ -104,8 +112,7 @@ class Recorder {
   // By module, kept: a file begun under load must not wait until tens of MB are read and summed.
   std::vector<std::optional<Metadata>> metadata_;
   std::vector<Symbols> symbols_;
-  std::vector<bool> labels_told_;
-  uint32_t labels_complete_ = 0;  // all labels up to here are told
+  Told labels_told_, names_told_;
   std::vector<bool> stacks_told_;
   uint32_t stacks_complete_ = 0;
 };

@@ -26,7 +26,7 @@
 
 namespace vprof {
 
-constexpr char kArenaMagic[8] = {'V', 'P', 'R', 'O', 'F', 'A', 'R', '6'};
+constexpr char kArenaMagic[8] = {'V', 'P', 'R', 'O', 'F', 'A', 'R', '7'};
 constexpr uint32_t kPage = 4096;
 constexpr uint32_t kMaxFrames = 1024;
 constexpr uint32_t kMaxModules = 256;
@@ -170,6 +170,8 @@ struct Arena {
   alignas(64) std::atomic<uint64_t> stacks_paid;  // ticks: until then is paid for stacks (wait_stacks.h)
   alignas(64) Module modules[kMaxModules];
   LabelTable labels;
+  NameTable names;
+  std::atomic<uint64_t> unnamed;  // names that found no room there
   StackTable stacks;
   ObjectTable objects;
 

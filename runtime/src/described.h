@@ -1,7 +1,9 @@
-// The waits and the release that the program itself has announced and not yet ended (vprof/vprof.h).
+// What the program itself says of its waits (vprof/vprof.h): those and the release that it has announced and not yet
+// ended, and which of its waits have no name yet.
 #ifndef VPROF_DESCRIBED_H
 #define VPROF_DESCRIBED_H
 
+#include "named_waits.h"
 #include "sync.h"
 
 namespace vprof {
@@ -14,6 +16,7 @@ struct Described {
   Wait waits[kMaxNestedWaits];
   uint32_t count;
   Release release;  // in progress, between wake and wake_done
+  NamedWaits named;
 };
 
 extern __thread Described t_described __attribute__((tls_model("initial-exec")));

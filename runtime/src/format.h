@@ -103,6 +103,13 @@ constexpr uint32_t kStackOfRelease = 1;
 constexpr unsigned kStackNumberBits = 16;
 constexpr unsigned kWaitedBits = 47;  // of a longer wait, which no machine lives to see, no stack is taken
 
+// TRACE_FORMAT.md section 2.9: NAMED. w1: number of the name, and above it the low bits of the ticks `since`.
+constexpr uint32_t kNamed = 3 << 8;
+constexpr unsigned kNameNumberBits = 16;
+constexpr Record make_named(uint64_t time, uint32_t number, uint64_t since) {
+  return make_record(Kind::kExtended, time, kNamed, since << kNameNumberBits | number);
+}
+
 // TRACE_FORMAT.md section 2.4: w1 of OBJECT after INTERVAL_BEGIN where the program knew no time.
 constexpr int64_t kNotCreated = INT64_MIN;
 

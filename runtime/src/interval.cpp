@@ -1,4 +1,6 @@
-// Intervals, tasks and described primitives: the functions of vprof/vprof.h.
+// Intervals, tasks, described primitives and names of waits: the functions of vprof/vprof.h.
+#include <stdarg.h>
+#include <stdio.h>
 #include <time.h>
 
 #include <algorithm>
@@ -108,6 +110,38 @@ VPROF_API void vprof_wake(uint64_t object) {
 VPROF_API void vprof_wake_done(uint64_t object) {
   if (attached() && t_described.release.key == table_key(ObjectClass::kDescribed, described_id(object)))
     finish_release(t_described.release);
+}
+
+VPROF_API uint64_t vprof_waits(void) {
+  return t_described.named.written();
+}
+
+VPROF_API int vprof_unnamed_since(uint64_t waits) {
+  return t_described.named.unnamed_since(waits) != 0;
+}
+
+VPROF_API void vprof_name_waits(uint64_t waits, const char *name) {
+  const uint64_t since = t_described.named.unnamed_since(waits);
+  if (!attached() || name == nullptr || since == 0) return;
+  Slot *slot = current_slot();
+  if (slot == nullptr) return;
+  t_described.named.name(waits);
+  const uint32_t number = g_session.arena->names.intern(name);
+  const uint64_t now = ticks();
+  if (number != 0)
+    record(slot, make_named(now, number, since), Space::kNormal, now);
+  else
+    g_session.arena->unnamed.fetch_add(1, std::memory_order_relaxed);
+}
+
+static __thread char t_text[NameTable::kMaxText + 1] __attribute__((tls_model("initial-exec")));
+
+VPROF_API const char *vprof_text(const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  vsnprintf(t_text, sizeof t_text, format, values);
+  va_end(values);
+  return t_text;
 }
 
 }  // namespace vprof

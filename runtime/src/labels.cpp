@@ -11,16 +11,18 @@ static uint32_t hash_text(const char *text, uint32_t length) {
 }
 
 // An entry of our own with `text`, or 0 if all are taken.
-uint32_t LabelTable::add(const char *text, uint32_t length) {
-  if (used_.load(std::memory_order_relaxed) >= kMaxLabels) return 0;
+template <uint32_t kMost>
+uint32_t TextTable<kMost>::add(const char *text, uint32_t length) {
+  if (used_.load(std::memory_order_relaxed) >= kMaxTexts) return 0;
   const uint32_t number = used_.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (number == 0 || number > kMaxLabels) return 0;
+  if (number == 0 || number > kMaxTexts) return 0;
   memcpy(entries_[number].text, text, length);  // the rest is zero: entries are written once
   entries_[number].ready.store(1, std::memory_order_release);
   return number;
 }
 
-uint32_t LabelTable::intern(const char *text) {
+template <uint32_t kMost>
+uint32_t TextTable<kMost>::intern(const char *text) {
   if (text == nullptr) return 0;
   const uint32_t length = static_cast<uint32_t>(strnlen(text, kMaxText));
   uint32_t own = 0;
@@ -33,11 +35,14 @@ uint32_t LabelTable::intern(const char *text) {
       if (own == 0) return 0;
       if (place.compare_exchange_strong(number, static_cast<uint16_t>(own), std::memory_order_acq_rel)) return own;
     }
-    if (number > kMaxLabels) continue;  // overwritten
+    if (number > kMaxTexts) continue;  // overwritten
     const char *known = entries_[number].text;
     if (strncmp(known, text, length) == 0 && (length == kMaxText || known[length] == '\0')) return number;
   }
   return 0;
 }
+
+template class TextTable<LabelTable::kMaxTexts>;
+template class TextTable<NameTable::kMaxTexts>;
 
 }  // namespace vprof

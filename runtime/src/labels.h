@@ -1,4 +1,5 @@
-// The label table: short texts (interval types) interned as numbers 1..2047, shared by all processes of a session.
+// Tables of short texts, interned as numbers from 1 on, shared by all processes of a session: the types of intervals,
+// and what programs call that for which they wait.
 //
 // Lock-free and safe in signal handlers: a text is written into an entry of its own first and then published by one CAS
 // of the index; the loser of a race finds the winner's equal text and leaves its entry unused. Nothing is ever removed.
@@ -11,9 +12,10 @@
 
 namespace vprof {
 
-class LabelTable {
+template <uint32_t kMost>
+class TextTable {
  public:
-  static constexpr uint32_t kMaxLabels = 2047;  // 11 bits of aux of INTERVAL_END, TRACE_FORMAT.md section 2
+  static constexpr uint32_t kMaxTexts = kMost;
   static constexpr uint32_t kMaxText = 63;
 
   // The number of `text` (cut at 63 bytes); 0 for null or if the table is full.
@@ -28,11 +30,12 @@ class LabelTable {
   // No number above this one has been given.
   uint32_t last() const {
     const uint32_t n = used_.load(std::memory_order_acquire);
-    return n < kMaxLabels ? n : kMaxLabels;
+    return n < kMaxTexts ? n : kMaxTexts;
   }
 
  private:
-  static constexpr uint32_t kIndexSize = 4096;  // at most half full: a search ends soon at an empty place
+  // At most half full: a search ends soon at an empty place.
+  static constexpr uint32_t kIndexSize = 2 * (kMaxTexts + 1);
 
   struct Entry {
     char text[kMaxText];
@@ -43,8 +46,14 @@ class LabelTable {
 
   std::atomic<uint32_t> used_;
   std::atomic<uint16_t> index_[kIndexSize];
-  Entry entries_[kMaxLabels + 1];
+  Entry entries_[kMaxTexts + 1];
 };
+
+using LabelTable = TextTable<2047>;  // 11 bits of aux of INTERVAL_END, TRACE_FORMAT.md section 2
+using NameTable = TextTable<16383>;  // 1 MiB, of which pages that nobody has used take nothing
+
+extern template class TextTable<LabelTable::kMaxTexts>;
+extern template class TextTable<NameTable::kMaxTexts>;
 
 }  // namespace vprof
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include "described.h"
 #include "off_cpu.h"
 #include "signals.h"
 #include "wait_stacks.h"
@@ -96,7 +97,7 @@ void write_blocked(const Wait &wait, Peer peer, uint64_t resumed) {
   const Record event[3] = {make_record(Kind::kBlocked, resumed, static_cast<uint32_t>(wait.cls), wait.began),
                            make_record(Kind::kObject, 0, 0, wait.object),
                            make_record(Kind::kPeer, peer_time, peer.flags, peer.uid)};
-  record(slot, event, 3, Space::kNormal, resumed);
+  if (record(slot, event, 3, Space::kNormal, resumed)) t_described.named.note(wait.began);
   if (resumed > wait.began) sample_wait(slot, resumed - wait.began, resumed);
 }
 

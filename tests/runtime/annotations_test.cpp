@@ -5,6 +5,7 @@
 
 #include "in_process.h"
 #include "mappings.h"
+#include "named_waits.h"
 #include "sync.h"
 #include "vprof/vprof.h"
 
@@ -120,6 +121,90 @@ TEST(Annotations, WaitsWithoutAnEndDoNotBlockLaterOnes) {
     vprof_wait_end(77);
     EXPECT_EQ(kind_of(take_records(slot).at(0)), Kind::kBlocked);
   });
+}
+
+// Waits for the object until another thread has woken it; how many records that wrote.
+size_t wait_for(Slot *slot, uint64_t object) {
+  vprof_wait_begin(object);
+  std::thread([object] {
+    vprof_wake(object);
+    vprof_wake_done(object);
+  }).join();
+  vprof_wait_end(object);
+  return take_records(slot).size();
+}
+
+std::string name_of(Record r) {
+  EXPECT_EQ(kind_of(r), Kind::kExtended);
+  EXPECT_EQ(aux_of(r), kNamed);
+  const char *text = test_arena()->names.text(r.w1 & ((1u << kNameNumberBits) - 1));
+  return text != nullptr ? text : "";
+}
+
+TEST(Annotations, AWaitGetsItsNameWhenItIsOver) {
+  on_new_thread([](Slot *slot) {
+    const uint64_t before = vprof_waits(), now = ticks();
+    EXPECT_EQ(vprof_unnamed_since(before), 0);
+    vprof_name_waits(before, "nothing");
+    ASSERT_EQ(wait_for(slot, 77), 3u);
+    EXPECT_EQ(vprof_unnamed_since(before), 1);
+    vprof_name_waits(before, vprof_text("row %u of %s", 7u, "accounts"));
+    EXPECT_EQ(vprof_unnamed_since(before), 0);
+    vprof_name_waits(before, "too late");
+    const std::vector<Record> records = take_records(slot);
+    ASSERT_EQ(records.size(), 1u);
+    EXPECT_EQ(name_of(records[0]), "row 7 of accounts");
+    EXPECT_GE(records[0].w1 >> kNameNumberBits, now & kTimeMask) << "the begin of the wait";
+    EXPECT_LE(records[0].w1 >> kNameNumberBits, ticks() & kTimeMask);
+  });
+}
+
+TEST(Annotations, AWaitThatLeavesNoRecordHasNoName) {
+  on_new_thread([](Slot *slot) {
+    const uint64_t before = vprof_waits();
+    vprof_wait_begin(78);
+    vprof_wait_end(78);
+    EXPECT_EQ(vprof_unnamed_since(before), 0);
+    EXPECT_EQ(take_records(slot).size(), 0u);
+  });
+}
+
+TEST(Annotations, AnOuterCallNamesWhatInnerOnesLeft) {
+  on_new_thread([](Slot *slot) {
+    const uint64_t outer = vprof_waits();
+    wait_for(slot, 79);
+    const uint64_t inner = vprof_waits();
+    wait_for(slot, 80);
+    vprof_name_waits(inner, nullptr);
+    EXPECT_EQ(vprof_unnamed_since(inner), 1) << "null is no name";
+    vprof_name_waits(inner, "inner");
+    EXPECT_EQ(vprof_unnamed_since(inner), 0);
+    EXPECT_EQ(vprof_unnamed_since(outer), 1);
+    vprof_name_waits(outer, "outer");
+    const std::vector<Record> records = take_records(slot);
+    ASSERT_EQ(records.size(), 2u);
+    EXPECT_EQ(name_of(records[0]), "inner");
+    EXPECT_EQ(name_of(records[1]), "outer");
+    EXPECT_LT(records[1].w1 >> kNameNumberBits, records[0].w1 >> kNameNumberBits);
+  });
+}
+
+TEST(Annotations, OfManyWaitsTheLatestGetTheName) {
+  on_new_thread([](Slot *slot) {
+    const uint64_t before = vprof_waits();
+    uint64_t began = 0;
+    for (uint64_t i = 0; i < 2 * NamedWaits::kKept; ++i) {
+      if (i == NamedWaits::kKept) began = ticks();
+      wait_for(slot, 81);
+    }
+    vprof_name_waits(before, "latest");
+    EXPECT_EQ(vprof_unnamed_since(before), 0);
+    EXPECT_GE(take_records(slot).at(0).w1 >> kNameNumberBits, began & kTimeMask);
+  });
+}
+
+TEST(Annotations, ATextOfANameIsCutAt63Bytes) {
+  EXPECT_EQ(std::string(vprof_text("%s", std::string(100, 'x').c_str())), std::string(63, 'x'));
 }
 
 }  // namespace

@@ -32,10 +32,17 @@ TEST(Labels, LongTextsAreCutAt63Bytes) {
 
 TEST(Labels, AFullTableGivesNone) {
   auto table = std::make_unique<LabelTable>();
-  for (uint32_t i = 1; i <= LabelTable::kMaxLabels; ++i) ASSERT_EQ(table->intern(std::to_string(i).c_str()), i);
+  for (uint32_t i = 1; i <= LabelTable::kMaxTexts; ++i) ASSERT_EQ(table->intern(std::to_string(i).c_str()), i);
   EXPECT_EQ(table->intern("one more"), 0u);
   EXPECT_EQ(table->intern("17"), 17u);
-  EXPECT_EQ(table->last(), LabelTable::kMaxLabels);
+  EXPECT_EQ(table->last(), LabelTable::kMaxTexts);
+}
+
+TEST(Labels, ATableOfNamesHoldsMore) {
+  auto table = std::make_unique<NameTable>();
+  for (uint32_t i = 1; i <= NameTable::kMaxTexts; ++i) ASSERT_EQ(table->intern(std::to_string(i).c_str()), i);
+  EXPECT_EQ(table->intern("one more"), 0u);
+  EXPECT_STREQ(table->text(16383), "16383");
 }
 
 // Another process of the session may have written anything over it.
@@ -43,8 +50,8 @@ TEST(Labels, AnOverwrittenTableGivesNoneAndEnds) {
   auto table = std::make_unique<LabelTable>();
   for (const int byte : {0x01, 0x03, 0x41, 0xff}) {
     memset(static_cast<void *>(table.get()), byte, sizeof *table);
-    EXPECT_LE(table->intern("new_order"), LabelTable::kMaxLabels) << byte;
-    EXPECT_LE(table->last(), LabelTable::kMaxLabels);
+    EXPECT_LE(table->intern("new_order"), LabelTable::kMaxTexts) << byte;
+    EXPECT_LE(table->last(), LabelTable::kMaxTexts);
   }
 }
 

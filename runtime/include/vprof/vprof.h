@@ -53,6 +53,22 @@ void vprof_wait_end(uint64_t object);
 void vprof_wake(uint64_t object);
 void vprof_wake_done(uint64_t object);
 
+/* What the calling thread has waited for, in the program's own words. Of whatever kind the wait was: it is one of those
+ * that leave a record, in a call between vprof_waits and vprof_unnamed_since.
+ *
+ *     uint64_t before = vprof_waits();
+ *     sem_wait(&lock->semaphore);
+ *     if (vprof_unnamed_since(before)) vprof_name_waits(before, vprof_text("row %u", lock->row));
+ *
+ * vprof_waits: how many waits of the thread have left a record. vprof_unnamed_since: whether there are any since then
+ * that have no name; if nobody waited it says 0, so no name is made. vprof_name_waits gives them one, at most the 8
+ * latest; NULL is none: callers may have one for them. At most 16383 different names of at most 63 bytes are kept.
+ * vprof_text: a text for it, as by printf, which the thread's next call of it overwrites. */
+uint64_t vprof_waits(void);
+int vprof_unnamed_since(uint64_t waits);
+void vprof_name_waits(uint64_t waits, const char *name);
+const char *vprof_text(const char *format, ...) __attribute__((__format__(__printf__, 1, 2)));
+
 #ifdef __cplusplus
 }
 #endif
