@@ -27,7 +27,7 @@ from pathlib import Path
 
 from damage import damaged
 from history import History
-from test_windows import disturbed
+from test_windows import disturbed, named
 
 from vprof import cli
 from vprof.errors import InvariantError
@@ -96,7 +96,7 @@ class Fuzz:
     def _history(self, seed: int) -> bytes:
         chance = random.Random(seed)
         history = History(seed, chance.randint(1, 4), chance.randint(40, 200))
-        return disturbed(history.writer, seed).save(self.folder / "history.trace").read_bytes()
+        return disturbed(named(history.writer, seed), seed).save(self.folder / "history.trace").read_bytes()
 
     def outcome(self, seed: int, verbs: int = 3) -> list[str]:
         """Of some verbs on what the seed damaged: "done" or "refused". Raises FaultError."""

@@ -19,9 +19,19 @@ from vprof.variance.analysis import analyze
 
 TIMES = st.integers(0, 60) | st.integers(0, LOW48)
 WORDS = st.integers(0, 60) | st.integers(0, 60).map(lambda n: n | 3 << 32) | st.integers(0, (1 << 64) - 1)
-AUX = st.integers(0, 3) | st.integers(0, 4095) | st.sampled_from([1 << 8 | class_ for class_ in (1, 2, 6)])
+AUX = st.integers(0, 3) | st.integers(0, 4095) | st.sampled_from([1 << 8 | 1, 1 << 8 | 2, 1 << 8 | 6, 3 << 8])
 SEQUENCES = st.sampled_from(
-    [(6, 7, 8), (11, 8), (12, 13), (2, 1), (2, 14), (10, 5), (0, 7), *((kind,) for kind in (3, 4, 1, 9, 14, 15))]
+    [
+        (6, 7, 8),
+        (6, 7, 8, 0),
+        (11, 8),
+        (12, 13),
+        (2, 1),
+        (2, 14),
+        (10, 5),
+        (0, 7),
+        *((kind,) for kind in (3, 4, 1, 9, 14, 15)),
+    ]
 )
 
 

@@ -45,17 +45,19 @@ SOUND: dict[str, dict[str, Any]] = {
     "stray": {"uid": 1, "ticks": 9},
     "thread_end": {"uid": 1, "ticks": 900, "written": 4, "stored": 4, "dropped": 0},
     "label": {"number": 1, "text": "pay"},
+    "name": {"number": 1, "text": "row 7"},
     "stack": {"number": 1, "functions": [[0, "wait()"]]},
     "flip": {"before": 2, "after": 3, "on": [[200, 1]], "off": []},
     "mark": {"ticks": 5, "text": "slice on"},
     "plan": {"on": [[0, 100]]},
     "open": {"uid": 1, "ticks": 900, "frames": [[3, 5, 0]]},
     "loss": {"uid": 1, "from": 1, "to": 2, "count": 7},
-    "end": {"ticks": 900, "records": 4, "unslotted": 2},
+    "end": {"ticks": 900, "records": 4, "unslotted": 2, "unnamed": 3},
 }
 
 MAY_BE_MISSING = {
     "off_cpu", "interposed", "fiber", "probe_ps", "built_from", "collector_version", "compilers", "unslotted",
+    "unnamed",
 }  # fmt: skip
 
 

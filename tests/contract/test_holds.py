@@ -124,7 +124,7 @@ def test_a_hold_that_does_not_fit_leaves_the_waker_alone(
 def test_extended_records_of_other_kinds_are_counted_and_skipped(load: Load) -> None:
     trace = Writer()
     all_ = threads(trace)
-    all_[FIRST].raw(0, 50, 3 << 8 | 1, 5)
+    all_[FIRST].raw(0, 50, 15 << 8 | 1, 5)
     all_[FIRST].raw(0, 60, 1 << 8 | 1, 5)  # HELD without its OBJECT
     waits(trace, all_, SECOND, 98)
     assert "records of unknown kinds skipped: 2" in load(trace).notes

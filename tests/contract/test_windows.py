@@ -13,7 +13,7 @@ from history import ORIGIN, History
 from hypothesis import example, given
 from hypothesis import strategies as st
 from properties import examples
-from writer import Thread, Writer, header, record
+from writer import LOW48, Thread, Writer, header, record
 
 from vprof.api import Run
 from vprof.compare.diff_factors import contributions_of
@@ -100,6 +100,22 @@ def _go_off_cpu(thread: Thread, chance: random.Random) -> None:
             thread.times.insert(before, thread.times[i])
 
 
+def named(writer: Writer, seed: int) -> Writer:
+    """After some records, what the thread has waited for since some time before has a name."""
+    chance = random.Random(seed)
+    for number in (1, 2, 3):
+        writer.event("name", number=number, text=f"row {number}")
+    for thread in writer.threads:
+        for i in range(len(thread.records) - 1, 0, -1):
+            kinds = thread.records[i][7] >> 4, thread.records[i - 1][7] >> 4
+            if kinds[0] not in FOLLOWERS and kinds[1] != LONG_START and chance.random() < 0.3:
+                since = thread.times[chance.randrange(max(0, i - 12), i)] - chance.choice((0, 1, 30))
+                number = chance.randint(1, 4)  # no event gives the last one
+                thread.records.insert(i, record(0, thread.times[i], 3 << 8, (since & LOW48) << 16 | number))
+                thread.times.insert(i, thread.times[i])
+    return writer
+
+
 def said(analysis: Analysis) -> Any:
     """All that a report, an explanation, a table or a drill-down tells."""
     names = ["|".join(factor.functions) for factor in analysis.ranking[:MOST]]
@@ -159,6 +175,15 @@ def test_waits_of_several_holders_have_the_same_in_windows(seed: int, threads: i
         path = in_small_chunks(writer, seed).save(Path(folder) / "run.trace")
         for root in (None, "site 3"):
             assert is_same(in_windows([path], records, root), whole([path], root))
+
+
+@examples(60)
+@given(seed=st.integers(0, 2**32), threads=st.integers(1, 5), steps=st.integers(0, 400), records=st.integers(1, 60))
+def test_waits_have_the_same_names_in_windows(seed: int, threads: int, steps: int, records: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        writer = named(History(seed, threads, steps, holds=seed % 2 == 0).writer, seed)
+        path = in_small_chunks(writer, seed).save(Path(folder) / "run.trace")
+        assert is_same(in_windows([path], records), whole([path]))
 
 
 @examples(60)

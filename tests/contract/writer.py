@@ -84,6 +84,10 @@ class Thread:
         """Had an object others waited for when it let it go; since 0: not known."""
         self._add(release, record(0, release, 1 << 8 | class_, since), record(7, 0, 0, object_))
 
+    def named(self, name: int, since: int, t: int) -> None:
+        """What it has waited for since then has this name, unless it has one."""
+        self._add(t, record(0, t, 3 << 8, (since & LOW48) << 16 | name))
+
     def enqueue(self, task: int, t: int) -> None:
         self._add(t, record(9, t, 0, task))
 

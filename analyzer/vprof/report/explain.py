@@ -12,6 +12,7 @@ from rich.console import Console
 from vprof.report.tables import PLAIN_WIDTH, Row, heading, line, print_table, to_terminal, to_text
 from vprof.report.units import duration, percent
 from vprof.variance.explain import Explanation, FactorFunction, Portion
+from vprof.variance.factor_objects import ObjectOfFactor
 
 SCHEMA = "vprof-explain/1"
 _ROWS = 8
@@ -87,6 +88,7 @@ def _side(side: FactorFunction, rows: int, console: Console, pair: bool) -> None
     _merged(side.merged, rows, console)
     _parts("Its time is spent in", side.inside, side.inside, rows, console)
     _parts("What it waited for, by what the other thread did", side.wakers, side.wakers, rows, console)
+    _objects(side.objects[:rows], console)
 
 
 def _parts(title: str, parts: list[Portion], all_parts: list[Portion], rows: int, console: Console) -> None:
@@ -105,6 +107,14 @@ def _parts(title: str, parts: list[Portion], all_parts: list[Portion], rows: int
     if rest:
         share = percent(sum(part.share for part in rest))
         line(console, f"not shown: {len(rest)}, together {share} (--top, or --format json)", "dim")
+
+
+def _objects(objects: list[ObjectOfFactor], console: Console) -> None:
+    if not objects:
+        return
+    heading(console, "What its waits were for")
+    table: list[Row] = [(one.title, str(one.intervals), duration(one.mean_ns)) for one in objects]
+    print_table(console, ("intervals", "mean time"), table)
 
 
 def _merged(functions: list[str], rows: int, console: Console) -> None:

@@ -67,7 +67,8 @@ class Segments:
 @dataclass(frozen=True, kw_only=True)
 class Objects:
     """What threads waited for, one row each. `class_`: an index into OBJECT_CLASSES. `id` tells those of one class
-    apart; of an object with a name, which is an index into `Trace.object_names`, the name does (NONE: it has none)."""
+    apart; of an object with a name, which is an index into `Trace.object_names`, the name does (NONE: it has none).
+    Then `id` is the one that all its waits were for, 0 if there are several, or none."""
 
     class_: Int8
     id: Int64

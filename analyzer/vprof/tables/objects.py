@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from vprof.tables.model import NONE, OBJECT_CLASSES, Trace
 
+_DESCRIBED = "primitive of the program"
 Key = tuple[int, int, str]
 """Of an object: its class, and its id or, if it has one, its name."""
 
@@ -25,5 +26,10 @@ def described(key: Key) -> tuple[str, str, str]:
 
 
 def title(object_class: str, id_: str, name: str) -> str:
-    """What a report calls an object, "" if nothing is known of it."""
+    """What a report calls an object, "" if nothing is known of it. A name comes first: it says most, and all of a
+    primitive of the program."""
+    if name and object_class == _DESCRIBED:
+        return name
+    if name and object_class:
+        return f"{name} ({object_class})"
     return " ".join(part for part in (object_class, name or id_) if part)

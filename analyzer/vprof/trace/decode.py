@@ -23,6 +23,8 @@ from vprof.trace.records import (
     LONG_DURATION,
     LONG_START,
     LOST,
+    NAME_BITS,
+    NAMED,
     OBJECT,
     PEER,
     PEER_TIME_UNKNOWN,
@@ -37,7 +39,10 @@ from vprof.trace.records import (
 X_THREAD, X_KIND, X_START, X_END, X_AUX, X_WORD, X_PEER, X_WAKE = range(8)
 """Columns of what takes time: of a call its record's aux and w1; of a wait its object's class and name (as X_WORD),
 waker and wake-up; of a hold (EXTENDED) the lock's class and name, and as X_PEER when it began; of time off the CPU its
-bits and duration, and as X_PEER the time of the last record before it."""
+bits and duration, and as X_PEER the time of the last record before it; of a name (X_NAMED) as X_START since when waits
+have it, as X_END the time of the last record before it, and as X_WORD its number."""
+X_NAMED = 16
+"""X_KIND of a name: no kind of a record."""
 TIME_UNKNOWN = 1 << 12
 """In X_AUX of a wait, above the class: when it was released is not recorded."""
 TIMED_OUT = 1 << 13
@@ -121,6 +126,24 @@ def is_hold(words: Int64, at: int, rest: int) -> bool:
 def is_stack(head: int) -> bool:
     """A STACK record: of the record before it, which has its time."""
     return kind_of(head) == EXTENDED and aux_of(head) >> EXTENDED_SHIFT == STACK
+
+
+@helper
+def is_named(head: int) -> bool:
+    """A NAMED record: of waits before it. Its time counts for nothing."""
+    return kind_of(head) == EXTENDED and aux_of(head) >> EXTENDED_SHIFT == NAMED
+
+
+@helper
+def name_of(word: int) -> int:
+    """The number of a name."""
+    return word & ((1 << NAME_BITS) - 1)
+
+
+@helper
+def start_of_name(source: Source, at: int, base: int, line: int) -> int:
+    """Waits that began then or later have the name."""
+    return ns_at(source.lines, unwrapped(source.words[at + 1] >> NAME_BITS, base), line)
 
 
 @helper

@@ -72,13 +72,14 @@ EVENTS: dict[str, Shape] = {
     "thread_end": table_of({"uid": _UID, "ticks": _TICKS, "written": _COUNT, "stored": _COUNT, "dropped": _COUNT}),
     "stray": table_of({"uid": _UID, "ticks": _TICKS}),
     "label": table_of({"number": whole(1, 2047), "text": TEXT}),
+    "name": table_of({"number": whole(1, 16383), "text": TEXT}),
     "stack": table_of({"number": whole(1, 2047), "functions": list_of(row_of(whole(0, 256), TEXT))}),
     "flip": table_of({"before": _TICKS, "after": _TICKS, "on": _ON, "off": _ON}),
     "mark": table_of({"ticks": _TICKS, "text": TEXT}),
     "plan": table_of({"on": _ON}),
     "open": table_of({"uid": _UID, "ticks": _TICKS, "frames": list_of(row_of(_SITE, _TICKS, _CALL, least=2))}),
     "loss": table_of({"uid": _UID, "from": _TICKS, "to": _TICKS, "count": _COUNT}),
-    "end": table_of({"ticks": _TICKS, "records": _COUNT}, may={"unslotted": _COUNT}),
+    "end": table_of({"ticks": _TICKS, "records": _COUNT}, may={"unslotted": _COUNT, "unnamed": _COUNT}),
 }
 """The keys that are used; readers ignore others."""
 _NAMED = table_of({"event": TEXT})

@@ -1,6 +1,8 @@
 """What threads waited for: the objects of a trace, or of a window of it (runtime/TRACE_FORMAT.md section 2.1).
 
-waits: class, id  ->  model.Objects + the number of each wait's;  HELD records  ->  model.ObjectHolds
+waits: class, id or name  ->  model.Objects + the number of each wait's;  HELD records  ->  model.ObjectHolds
+
+What a wait is called comes after it, in a NAMED record (section 2.9): it tells objects apart instead of the id.
 """
 
 from __future__ import annotations
@@ -13,13 +15,32 @@ from vprof.tables.columns import i8, i32, i64
 from vprof.tables.kernels import helper, kernel, loop
 from vprof.tables.lookup import distinct, latest
 from vprof.tables.model import NONE, OBJECT_CLASSES, SINCE_ALWAYS, Int32, Int64, ObjectHolds, Objects
+from vprof.trace.chunks import TraceFile
 from vprof.trace.decode import X_END, X_KIND, X_PEER, X_THREAD
 from vprof.trace.holds import H_CLASS, H_OBJECT, H_RELEASE, H_SINCE, H_THREAD, RECENT_WAITS
-from vprof.trace.records import EXTENDED
+from vprof.trace.records import EXTENDED, NAME_BITS
 from vprof.trace.segments import BlockedWaits
 from vprof.trace.window import Window
 
 _CLASSES = len(OBJECT_CLASSES)
+_FIRST_NAME = -1
+"""Where an object is told apart by a number, the one of the first name; others are below it, ids above."""
+
+
+class Names:
+    """What the program calls what it waits for: the texts of a file, in the order of their numbers."""
+
+    def __init__(self, file: TraceFile) -> None:
+        known = {event["number"]: event["text"] for event in file.of("name")}
+        numbers = sorted(known)
+        self.texts = [known[number] for number in numbers]
+        self._index = np.full(1 << NAME_BITS, NONE, np.int64)
+        self._index[numbers] = np.arange(len(numbers))
+
+    def of(self, numbers: Int64) -> Int64:
+        """Indices into `texts`; NONE for those that no event gives."""
+        index: Int64 = self._index[numbers]
+        return index
 
 
 class Found(NamedTuple):
@@ -30,12 +51,22 @@ class Found(NamedTuple):
     of_hold: Int32
 
 
-def objects_of(waits: BlockedWaits, holds: Int64) -> Found:
+def objects_of(waits: BlockedWaits, holds: Int64, names: Names) -> Found:
     """`holds`: columns H_*."""
     ids, which = distinct(np.r_[waits.lock, holds[:, H_OBJECT]])
-    pairs, of = distinct(which * _CLASSES + np.r_[waits.object_class, holds[:, H_CLASS] % _CLASSES])
+    name = np.r_[names.of(waits.name), np.full(len(holds), NONE)]
+    what = np.where(name != NONE, _FIRST_NAME - name, which)  # names are negative
+    pairs, of = distinct(what * _CLASSES + np.r_[waits.object_class, holds[:, H_CLASS] % _CLASSES])
     number, class_ = np.divmod(pairs, _CLASSES)
-    objects = Objects(class_=i8(class_), id=ids[number], name=i32(np.full(len(pairs), NONE)))
+    first = np.empty(len(pairs), np.int64)
+    first[of[::-1]] = which[::-1]
+    several = np.zeros(len(pairs), np.bool_)
+    several[of[which != first[of]]] = True
+    objects = Objects(
+        class_=i8(class_),
+        id=i64(np.where(several, 0, ids[first])),
+        name=i32(np.where(number < 0, _FIRST_NAME - number, NONE)),
+    )
     return Found(objects, i32(of[: len(waits.lock)]), i32(of[len(waits.lock) :]))
 
 

@@ -42,7 +42,7 @@ from vprof.trace.holds import Holds
 from vprof.trace.intervals import Labels
 from vprof.trace.invocations import Calls, kept, labels_at_entry, nested_calls
 from vprof.trace.lives import Lives
-from vprof.trace.objects import holds_of, objects_of
+from vprof.trace.objects import Names, holds_of, objects_of
 from vprof.trace.off_cpu import OffCpu, read_off_cpu
 from vprof.trace.outline import Outline, Scanned
 from vprof.trace.records import Records
@@ -115,7 +115,9 @@ class Windows:
         self._call_sites = CallSites(scanned.sites.graph)
         self._stacks = WaitStacks(scanned.file, scanned.clock)
         self._mended: dict[Window, Mended] = {}
-        self._bare = replace(_bare(known, self._call_sites.names), wait_stacks=self._stacks.stacks)
+        self._names = Names(scanned.file)
+        bare = _bare(known, self._call_sites.names)
+        self._bare = replace(bare, wait_stacks=self._stacks.stacks, object_names=self._names.texts)
 
     @property
     def size(self) -> int:
@@ -174,7 +176,7 @@ class Windows:
         lives = self._lives_in(window, waits, off)
         labels = self._labels_in(lives)
         label = self._numbers(labels, window)
-        objects = objects_of(waits, content.holds)
+        objects = objects_of(waits, content.holds, self._names)
         pieces = cut(lives, labels, label, waits, objects.of_wait, off)
         calls = self._measured(content.calls)
         function = self.known.scanned.sites.functions(calls.number)

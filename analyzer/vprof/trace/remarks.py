@@ -39,6 +39,7 @@ def _of_times(outline: Outline, windows: Iterable[Mended]) -> list[str]:
     file, scan = outline.scanned.file, outline.scanned.scan
     off_cpu = {event["uid"]: event.get("off_cpu") for event in file.of("thread")}
     unslotted = max((end.get("unslotted", 0) for end in file.of("end")), default=0)
+    unnamed = max((end.get("unnamed", 0) for end in file.of("end")), default=0)
     blind = sum(known == "unknown" for known in off_cpu.values())
     mended = Mended(*(sum(column) for column in zip(Mended(0, 0, 0), *windows, strict=True)))
     corrected = scan.backwards + mended.corrected + outline.given.corrected
@@ -51,6 +52,7 @@ def _of_times(outline: Outline, windows: Iterable[Mended]) -> list[str]:
             f"calls still open at the end of the file: {len(outline.scanned.open_frames)}",
         ),
         (unslotted, f"threads and fibers that found no free slot, not recorded: {unslotted}"),
+        (unnamed, f"names of what was waited for that found no room in the table of names: {unnamed}"),
         (blind, f"when threads were off the CPU is not known of {blind} of {len(off_cpu)}: it counts as execution"),
         (
             mended.unplaced_ns > _MUCH_UNPLACED * mended.placed_ns,

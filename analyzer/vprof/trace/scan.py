@@ -26,6 +26,7 @@ from vprof.trace.decode import (
     X_AUX,
     X_END,
     X_KIND,
+    X_NAMED,
     X_PEER,
     X_START,
     X_THREAD,
@@ -38,16 +39,19 @@ from vprof.trace.decode import (
     has_time,
     is_call,
     is_hold,
+    is_named,
     is_sparse,
     is_stack,
     is_wait,
     kind_of,
     lock_at,
+    name_of,
     off_ns,
     peer_at,
     site_of,
     start_of_call,
     start_of_hold,
+    start_of_name,
     start_of_wait,
     unwrapped,
 )
@@ -312,6 +316,10 @@ def _scan_chunk(source: Source, chunk: Int64, asked: _Asked, found: _Tables) -> 
             if start < passed:
                 acquired = _acquired(own, word, start)
                 _span(found, thread, EXTENDED, start, t, class_of_hold(head), lock_at(words, at), acquired)
+        elif is_named(head):
+            start = start_of_name(source, at, base, line)
+            if start < passed:
+                _span(found, thread, X_NAMED, start, last, 0, name_of(word), 0)
         elif kind == EXTENDED:
             count[_UNKNOWN] += not is_stack(head)
         elif is_sparse(kind, previous):

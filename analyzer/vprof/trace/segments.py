@@ -34,7 +34,8 @@ class BlockedWaits:
 
     begin <= t < end, with `t` when the waker acted; `span` as of `nesting.nest`; `corrected` counts the times that had
     to be moved for that, of waits that ended in the window. `lock` names what was waited for, and `told` when it was
-    released, as recorded (`holds.py`). `timed_out`: a time was over that the thread had set itself.
+    released, as recorded (`holds.py`). `timed_out`: a time was over that the thread had set itself. `name`: the
+    number of its name in the file, 0: it has none.
     """
 
     thread: Int32
@@ -47,12 +48,14 @@ class BlockedWaits:
     lock: Int64
     told: Int64
     timed_out: Bool
+    name: Int64
     corrected: int
 
     @classmethod
     def of(cls, rows: Int64, window: Window) -> BlockedWaits:
         """Makes the waits of a thread nest and puts the wake-ups inside them. `rows`: of `window.Content`."""
-        thread, begin, end, class_, waker, t, lock, told, late = (np.ascontiguousarray(column) for column in rows.T)
+        columns = (np.ascontiguousarray(column) for column in rows.T)
+        thread, begin, end, class_, waker, t, lock, told, late, name = columns
         thread, waker = thread.astype(np.int32), waker.astype(np.int32)
         # A class that a newer runtime knows is not known here.
         object_class = np.where(class_ < len(OBJECT_CLASSES), class_, 0).astype(np.int8)
@@ -72,6 +75,7 @@ class BlockedWaits:
             lock=lock,
             told=told,
             timed_out=late.astype(np.bool_),
+            name=name,
             corrected=corrected,
         )
 

@@ -25,6 +25,7 @@ from vprof.trace.decode import (
     X_AUX,
     X_END,
     X_KIND,
+    X_NAMED,
     X_PEER,
     X_START,
     X_THREAD,
@@ -38,14 +39,17 @@ from vprof.trace.decode import (
     has_time,
     is_call,
     is_hold,
+    is_named,
     is_stack,
     is_wait,
     kind_of,
     lock_at,
+    name_of,
     off_ns,
     site_of,
     start_of_call,
     start_of_hold,
+    start_of_name,
     start_of_wait,
     unwrapped,
 )
@@ -83,9 +87,10 @@ class PostOrder(NamedTuple):
     depth: Int32
 
 
-W_THREAD, W_BEGIN, W_END, W_CLASS, W_WAKER, W_WAKE, W_LOCK, W_TOLD, W_TIMED_OUT = range(9)
+W_THREAD, W_BEGIN, W_END, W_CLASS, W_WAKER, W_WAKE, W_LOCK, W_TOLD, W_TIMED_OUT, W_NAME = range(10)
 """Columns of a table of waits: class of the object, waker or NONE, wake-up, lock, and the wake-up again, or
-SINCE_ALWAYS if its time is not recorded; whether a time was over that the thread had set."""
+SINCE_ALWAYS if its time is not recorded; whether a time was over that the thread had set; the number of its name, 0: it
+has none."""
 
 O_THREAD, O_BEFORE, O_STOP, O_BITS, O_NS = range(5)
 """Columns of a table of times off the CPU: the last record before it, when it was noticed, what for, how long."""
@@ -213,7 +218,7 @@ def _unpack(
     stacks."""
     found = _Found(
         calls,
-        np.zeros((64, 9), np.int64),
+        np.zeros((64, 10), np.int64),
         np.zeros((64, 5), np.int64),
         np.zeros((64, 5), np.int64),
         np.zeros((64, 4), np.int64),
@@ -285,6 +290,8 @@ def _unpack_chunk(source: Source, chunk: Int64, end: int, peers: _Peers, found: 
                 recorded = t
         elif is_stack(head):
             _stack(found, thread, t, aux & OF_RELEASE, word)
+        elif is_named(head):
+            _name(found, thread, start_of_name(source, at, base, line), name_of(word))
         previous = kind
     count[_N_CALLS], count[_LINE] = n, line
     return bool(t < end)
@@ -303,6 +310,8 @@ def _add_beyond(wanted: _Wanted, thread: int, peers: _Peers, found: _Found) -> N
             _wait(found, peers, row)
         elif row[X_KIND] == EXTENDED:
             _hold(found, row[X_WORD], thread, row[X_START], row[X_END], row[X_AUX])
+        elif row[X_KIND] == X_NAMED:
+            _name(found, thread, row[X_START], row[X_WORD])
         else:
             _off(found, thread, row[X_PEER], row[X_END], row[X_AUX], off_ns(row[X_WORD]))
 
@@ -321,7 +330,19 @@ def _wait(found: _Found, peers: _Peers, of: Int64) -> None:
     row[W_WAKER], row[W_WAKE], row[W_LOCK] = _peer(peers, of[X_PEER]), of[X_WAKE], lock_of(class_, of[X_WORD])
     row[W_TOLD] = SINCE_ALWAYS if of[X_AUX] & TIME_UNKNOWN else of[X_WAKE]
     row[W_TIMED_OUT] = of[X_AUX] & TIMED_OUT != 0
+    row[W_NAME] = 0
     found.used[_N_WAITS] += 1
+
+
+@helper
+def _name(found: _Found, thread: int, since: int, name: int) -> None:
+    """Names those of the thread's waits so far that began then or later and have no name. They are in the order of
+    their ends."""
+    w = found.used[_N_WAITS] - 1
+    while w >= 0 and found.waits[w, W_THREAD] == thread and found.waits[w, W_END] >= since:
+        if found.waits[w, W_BEGIN] >= since and found.waits[w, W_NAME] == 0:
+            found.waits[w, W_NAME] = name
+        w -= 1
 
 
 @helper

@@ -19,12 +19,14 @@ from typing import NamedTuple
 import numpy as np
 
 from vprof.errors import UsageError, VprofError
+from vprof.path.parts import Part
 from vprof.path.path_tree import display_names
 from vprof.program.callgraph import between
-from vprof.tables.kinds import MEANWHILE
+from vprof.tables.kinds import L_BLOCKED, MEANWHILE
 from vprof.tables.model import NONE, Int64
 from vprof.tables.naming import without_place
 from vprof.variance.analysis import Analysis
+from vprof.variance.factor_objects import FactorObjects, ObjectOfFactor
 from vprof.variance.factors import Factor
 from vprof.variance.single_times import Answer, Question
 from vprof.variance.statistics import heaviest
@@ -32,6 +34,7 @@ from vprof.variance.variance_tree import VarianceTree
 
 _CHAIN = 6
 """Callers of a chain that are kept, the nearest ones."""
+_MOST_OBJECTS = 20
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,8 @@ class FactorFunction:
     `sites`: where it is called ("" where the place is not known); `callers`: the functions around it, outermost first,
     joined by " > "; `inside`: its children, `[blocked]` and body among them; `wakers`: what the threads did that it
     waited for, by the innermost function (or `[sched]`, `[unknown]`, ...) and its caller. Largest share first.
-    `merged`: functions without a site on the ways from its callers, sorted: calls by way of them are not told apart.
+    `objects`: what its waits were for, longest first. `merged`: functions without a site on the ways from its callers,
+    sorted: calls by way of them are not told apart.
     """
 
     function: str
@@ -61,6 +65,7 @@ class FactorFunction:
     callers: list[Portion]
     inside: list[Portion]
     wakers: list[Portion]
+    objects: list[ObjectOfFactor]
     merged: list[str]
 
 
@@ -113,7 +118,13 @@ def explain_all(analysis: Analysis, wanted: Sequence[str]) -> list[Explanation |
             asked.append(_Explaining(analysis, one))
         except VprofError as error:
             asked.append(error)
-    answers = iter(analysis.times.answer([one.question for one in asked if isinstance(one, _Explaining)]))
+    known = [one for one in asked if isinstance(one, _Explaining)]
+
+    def watch(part: Part) -> None:
+        for one in known:
+            one.watch(part)
+
+    answers = iter(analysis.times.answer([one.question for one in known], watch))
     return [one if isinstance(one, VprofError) else one.concluded(next(answers)) for one in asked]
 
 
@@ -215,6 +226,10 @@ class _Explaining:
         if total > 0:
             self.question.products(instances)
 
+    def watch(self, part: Part) -> None:
+        for side in self._sides:
+            side.objects.add(part)
+
     def concluded(self, answer: Answer) -> Explanation:
         analysis, names = self._analysis, self._names
         rank = next((i for i, f in enumerate(analysis.ranking, 1) if f.functions == sorted(names)), None)
@@ -235,6 +250,7 @@ class _Side:
 
     def __init__(self, tree: VarianceTree, places: list[_Place], question: Question, merged: list[str]) -> None:
         self._tree, self._merged = tree, merged
+        self.objects = FactorObjects(_functions_of(tree, places))
         self._time = question.group({place.node for place in places}, keep=True)
         self._lists: list[list[tuple[str, int, int]]] = [[], [], [], []]
         for node, other in places:
@@ -258,6 +274,7 @@ class _Side:
             callers=callers,
             inside=inside,
             wakers=wakers,
+            objects=self.objects.most(_MOST_OBJECTS, len(time)),
             merged=self._merged,
         )
 
@@ -270,6 +287,14 @@ class _Side:
             nodes[name].add(x)
         found = [Portion(name, share[name], float(self._tree.mean_ns[list(nodes[name])].sum())) for name in share]
         return sorted(found, key=lambda part: (-part.share, part.name))
+
+
+def _functions_of(tree: VarianceTree, places: list[_Place]) -> set[int] | None:
+    """Whose calls the places are; None: they are waits themselves."""
+    paths, nodes = tree.paths, [place.node for place in places]
+    if all(paths.pseudo[node] == L_BLOCKED for node in nodes):
+        return None
+    return {int(paths.function[node]) for node in nodes} - {NONE}
 
 
 def _parts_of(tree: VarianceTree, node: int) -> list[list[tuple[str, int]]]:

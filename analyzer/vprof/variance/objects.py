@@ -25,7 +25,7 @@ from vprof.tables.columns import i64
 from vprof.tables.kernels import kernel, loop, roomy
 from vprof.tables.kinds import BLOCKED, P_BLOCKED_UNKNOWN, P_GAP, P_QUEUE, P_SCHED, P_UNKNOWN
 from vprof.tables.lookup import distinct
-from vprof.tables.model import NONE, Bool, Int64, Trace
+from vprof.tables.model import NONE, OBJECT_CLASSES, Bool, Int64, Trace
 from vprof.tables.objects import Key, described, key_of, title
 from vprof.trace.window import Window
 from vprof.variance.moments import covariances
@@ -36,6 +36,8 @@ _MOST = 100
 """Objects that are told; `AllObjects` says how many there are."""
 _MOST_FUNCTIONS = 5
 _MOST_STACKS = 3
+_LOCKS = [OBJECT_CLASSES.index(one) for one in ("mutex", "read-write lock", "spin lock", "file lock")]
+"""Classes of what is held by whoever has waited for it; of semaphores that is not sure."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,7 @@ class ObjectSums:
         self._waiters: Counter[tuple[int, int]] = Counter()
         self._holders: Counter[tuple[int, int]] = Counter()
         self._stacks: Counter[tuple[int, tuple[str, ...]]] = Counter()
+        self._ids: dict[Key, int] = {}
 
     def count(self, opened: Opened) -> None:
         """The waits and holds that end in the window, and how many waited at once in it."""
@@ -146,8 +149,11 @@ class ObjectSums:
 
     def _numbers(self, trace: Trace) -> Int64:
         """The numbers here of the trace's objects."""
-        keys = (key_of(trace, row) for row in range(len(trace.objects.id)))
+        keys = [key_of(trace, row) for row in range(len(trace.objects.id))]
         number = i64([self._number.setdefault(key, len(self._number)) for key in keys])
+        for key, id_ in zip(keys, trace.objects.id.tolist(), strict=True):
+            if key[2] and self._ids.setdefault(key, id_) != id_:
+                self._ids[key] = 0
         if len(self._number) > len(self._rounded):
             more = 2 * len(self._number) - len(self._rounded)
             self._sums = np.concatenate((self._sums, np.zeros((more, _COLUMNS), np.int64)))
@@ -172,9 +178,23 @@ class ObjectSums:
         for object_, stack, one in zip(of.tolist(), stacks.tolist(), ns.tolist(), strict=True):
             self._stacks[object_, trace.wait_stacks[stack]] += one
 
+    def _with_holds_of_names(self, sums: Int64) -> Int64:
+        """Holds are recorded of locks, without their names. Of a lock that all waits call alike, they are of what it
+        is called."""
+        called: dict[Key, list[Key]] = defaultdict(list)
+        for key, id_ in self._ids.items():
+            if key[0] in _LOCKS:
+                called[key[0], id_, ""].append(key)
+        sums = sums.copy()
+        for lock, names in called.items():
+            row = self._number.get(lock)
+            if len(names) == 1 and row is not None and not sums[row, _WAITS]:
+                sums[self._number[names[0]], [_HOLDS, _HELD]] = sums[row, [_HOLDS, _HELD]]
+        return sums
+
     def objects(self, trace: Trace, latency: Int64) -> AllObjects:
         """`trace`: the concluded bare traces, merged; `latency` of the analyzed intervals."""
-        sums = self._sums[: len(self._number)]
+        sums = self._with_holds_of_names(self._sums[: len(self._number)])
         count = int(np.count_nonzero(sums[:, _WAITS] | sums[:, _TIME]))
         rows = np.flatnonzero(sums[:, _TIME])
         variance = float(latency.var()) if len(latency) else 0.0

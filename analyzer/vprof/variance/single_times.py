@@ -7,7 +7,7 @@ Several questions are answered in one reading. Memory: a number for each pair, o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -121,11 +121,12 @@ class SingleTimes:
         group = question.group([node], keep=True)
         return self.answer([question])[0].times(group)
 
-    def answer(self, questions: Sequence[Question]) -> list[Answer]:
-        """All in one reading."""
+    def answer(self, questions: Sequence[Question], watch: Callable[[Part], None] = lambda part: None) -> list[Answer]:
+        """All in one reading, in which each part is also given to `watch`."""
         time = self._summed.time()
         asked = [_Asked(question, time, self._parts.count) for question in questions]
-        for _, rows in self:
+        for part, rows in self:
+            watch(part)
             for one in asked:
                 one.add(rows)
         return [one.conclude() for one in asked]

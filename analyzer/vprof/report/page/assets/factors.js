@@ -69,10 +69,16 @@ function explanation(one) {
   const sides = one.sides.map((side) => {
     const lists = PARTS.map(([key, title]) => partTable(title, side[key].filter((part) => part.name || key === "callers")));
     const head = `mean ${duration(side.mean_ns)}, sd ${duration(side.sd_ns)}, in ${count(side.occurs)} intervals`;
-    return el("div", {}, el("h3", {}, one.sides.length > 1 ? placed(side.function) : "", one.sides.length > 1 ? `: ${head}` : head), ...lists);
+    return el("div", {}, el("h3", {}, one.sides.length > 1 ? placed(side.function) : "", one.sides.length > 1 ? `: ${head}` : head), ...lists, waitedForTable(side.objects));
   });
   const half = one.half ? `${count(one.half)} interval${one.half > 1 ? "s hold" : " holds"} half of it.` : "";
   return el("div", {}, el("div", { class: "pair" }, ...sides), el("p", { class: "note" }, half));
+}
+
+function waitedForTable(objects) {
+  if (!objects.length) return null;
+  const rows = objects.slice(0, SHOWN_PARTS).map((one) => [named(one.title), count(one.intervals), duration(one.mean_ns)]);
+  return el("div", {}, el("h3", {}, "What its waits were for"), plainTable(["", "intervals", "mean time"], rows));
 }
 
 function partTable(title, parts) {
