@@ -61,8 +61,7 @@ class CallWriter {
     if (!isInText(call_, *function_.decl)) return wrong(hook, "is written by a macro");
     if (hook.table == "sync") {
       if (llvm::Error error = checkValue(hook)) return error;
-      addSync(hook);
-      return llvm::Error::success();
+      return addSync(hook);
     }
     bool uses_value = false;
     Hook event = hook;
@@ -81,13 +80,28 @@ class CallWriter {
     return checkValue(hook);
   }
 
-  void addSync(const Hook &hook) {
+  llvm::Error addSync(const Hook &hook) {
     const std::string name = nameOf(hook) + "_" + number_;
+    if (!hook.name.empty())
+      if (llvm::Error error = addName(hook, name)) return error;
+    if (hook.action == "wait") return llvm::Error::success();
     const bool acquire = hook.action == "acquire";
     declarations_ += macroCall(" __VPROF_KEEP_OBJECT", {name});
     const std::string begin = acquire ? "wait_begin" : "wake", end = acquire ? "wait_end" : "wake_done";
     before_ += macroCall("__VPROF_AT_OBJECT", {name, begin, end, "(" + hook.value + ")"}) + ", ";
     after_ = ", " + macroCall("__VPROF_DONE_OBJECT", {name, end}) + after_;
+    return llvm::Error::success();
+  }
+
+  /// Around all that waits: what the call has waited for is known when it has returned.
+  llvm::Error addName(const Hook &hook, const std::string &name) {
+    bool uses_value = false;
+    const std::string text = withReturned(hook.name, value_, uses_value);
+    if (uses_value && type_->isVoidType()) return wrong(hook, "returns nothing");
+    declarations_ += macroCall(" __VPROF_KEEP_WAITS", {name});
+    before_ += macroCall("__VPROF_AT_WAITS", {name}) + ", ";
+    after_ = ", " + macroCall("__VPROF_NAME_WAITS", {name, "(" + text + ")"}) + after_;
+    return llvm::Error::success();
   }
 
   /// What comes after a call can pass on what fits into a variable that is assigned.

@@ -3,6 +3,7 @@
 //   before:  (EVENT, f(x))
 //   after:   (value = f(x), EVENT, value)      (f(x), EVENT) if f returns nothing
 //   sync:    (object = ..., BEGIN, value = f(x), END, value)     in C++ END also if an exception leaves f
+//   name:    (waits = COUNT, ..., value = f(x), ..., waited since ? NAME : nothing, value)
 //
 // The calls stay where they are, so temporaries live as long as before, and expressions see the variables in scope
 // there. What is kept lies in variables of its own behind the function's brace, one for each call: calls may nest and

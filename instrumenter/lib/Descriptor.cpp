@@ -38,7 +38,7 @@ struct Table {
 
 const Table kTables[] = {
     {"interval", "event", "id", {"begin", "end", "abort", "on_behalf"}},
-    {"sync", "role", "object", {"acquire", "release"}},
+    {"sync", "role", "object", {"acquire", "release", "wait"}},
     {"queue", "role", "task", {"enqueue", "dequeue"}},
 };
 
@@ -70,6 +70,18 @@ llvm::Error readClock(Hook &hook, const std::string &name) {
   return llvm::Error::success();
 }
 
+/// What a wait is called is known in the function that waits, by a call.
+llvm::Error checkName(const Hook &hook) {
+  const bool names_only = hook.table == "sync" && hook.action == "wait";
+  if (names_only && hook.name.empty()) return wrong(hook.entry + ": 'name' is missing");
+  if (names_only && !hook.value.empty()) return wrong(hook.entry + ": 'object' is not for role = wait");
+  if (hook.name.empty()) return llvm::Error::success();
+  if (hook.table != "sync" || hook.action == "release")
+    return wrong(hook.entry + ": 'name' is only for sync entries with role = acquire or wait");
+  if (hook.calls.empty()) return wrong(hook.entry + ": 'name' needs 'call', the call that waits");
+  return llvm::Error::success();
+}
+
 llvm::Expected<Hook> readHook(const Table &table, size_t position, const llvm::json::Object &object) {
   Hook hook;
   hook.table = table.name;
@@ -80,14 +92,16 @@ llvm::Expected<Hook> readHook(const Table &table, size_t position, const llvm::j
   hook.value = text(object, table.value_key);
   hook.file = text(object, "file");
   hook.type = text(object, "type");
+  hook.name = text(object, "name");
   hook.created_at = text(object, "created_at");
   const std::string at = text(object, "at");
   hook.late = at == "exit" || at == "after call" || (at.empty() && hook.action == "dequeue");
   if (!table.actions.count(hook.action))
     return wrong(hook.entry + ": unknown " + table.action_key + " '" + hook.action + "'");
   if (hook.functions.empty()) return wrong(hook.entry + ": 'function' is missing");
-  if (hook.value.empty()) return wrong(hook.entry + ": '" + table.value_key + "' is missing");
+  if (hook.value.empty() && hook.action != "wait") return wrong(hook.entry + ": '" + table.value_key + "' is missing");
   if (llvm::Error error = checkPlace(hook, at)) return std::move(error);
+  if (llvm::Error error = checkName(hook)) return std::move(error);
   if (llvm::Error error = readClock(hook, text(object, "clock"))) return std::move(error);
   return hook;
 }

@@ -20,8 +20,9 @@ struct Hook {
   std::vector<std::string> calls;      ///< if any: it is at the calls of these, not at the function's entry or exit
   std::string file;                    ///< glob of the files the function may stand in, "" for all
   bool late = false;                   ///< at exit, or after the call
-  std::string value;                   ///< id, object or task
+  std::string value;                   ///< id, object or task; of a sync entry that only names waits none
   std::string type;                    ///< interval begin and end only, may be empty
+  std::string name;                    ///< of waits: sync acquire and wait at a call, may be empty
   std::string created_at;              ///< interval begin only, may be empty: ns of the clock when it was created
   std::string clock;                   ///< its number, if created_at is there
 

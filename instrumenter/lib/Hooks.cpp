@@ -71,7 +71,8 @@ std::string entryAt(const std::string &text, size_t offset) {
   for (const std::string &table : tables)
     if (text.compare(open + 1, table.size(), table) == 0) {
       const size_t digits = open + 1 + table.size();
-      return table.substr(0, table.size() - 1) + "/" + text.substr(digits, text.find(',', digits) - digits);
+      return table.substr(0, table.size() - 1) + "/" +
+             text.substr(digits, text.find_first_not_of("0123456789", digits) - digits);
     }
   return "";
 }

@@ -1,9 +1,9 @@
 /* What a probe expands to: the fixed part of the text that vprof-rewrite puts before a translation unit.
  *
  * The unit's own part (its switch bytes as __vprof_sw, its metadata) is put before this text, see Prelude.h.
- * Guarantees: only names that begin with __vprof or __VPROF are declared, nothing is included, no warning and no debug
- * information comes from here (system header, nodebug), and it compiles in every dialect of C and C++.
- * runtime/abi/PROBE_ABI.md is the contract.
+ * Guarantees: only names that begin with __vprof or __VPROF are declared, and vprof_text, nothing is included, no
+ * warning and no debug information comes from here (system header, nodebug), and it compiles in every dialect of C and
+ * C++. runtime/abi/PROBE_ABI.md is the contract.
  *
  * An off probe is one byte test at entry and one at exit. What they lead to is cold and keeps nearly all registers, so
  * that it costs the hot path no spill.
@@ -140,6 +140,19 @@ __VPROF_CALL(wake_done)
 __VPROF_TYPED_CALL(interval_begin)
 __VPROF_TYPED_CALL(interval_end_typed)
 
+/* Names of waits. vprof_text goes into descriptors' expressions, so it has its own name. */
+extern __vprof_u64 __vprof_c_waits(void) __asm__("vprof_waits") __attribute__((__weak__, __nothrow__));
+extern int __vprof_c_unnamed_since(__vprof_u64) __asm__("vprof_unnamed_since") __attribute__((__weak__, __nothrow__));
+extern void __vprof_c_name_waits(__vprof_u64, const char *) __asm__("vprof_name_waits")
+    __attribute__((__weak__, __nothrow__));
+extern const char *vprof_text(const char *, ...) __attribute__((__weak__, __format__(__printf__, 1, 2)));
+__VPROF_INLINE __vprof_u64 __vprof_waits(void) {
+  return __vprof_c_waits ? __vprof_c_waits() : 0;
+}
+__VPROF_INLINE int __vprof_unnamed_since(__vprof_u64 waits) {
+  return __vprof_c_unnamed_since && __vprof_c_unnamed_since(waits);
+}
+
 /* The begin of a request that was created earlier, at a time of a clock. */
 struct __vprof_created_args {
   __vprof_u64 id;
@@ -264,6 +277,11 @@ __VPROF_CLOSER(wake_done)
 #define __VPROF_AT_OBJECT(n, f, g, x) ((void)__vprof_do_##f(__vprof_object_##n = (__vprof_u64)(x)))
 #define __VPROF_DONE_OBJECT(n, g) ((void)__vprof_do_##g(__vprof_object_##n))
 #endif
+/* A name is made only if the call has waited, and what it waited for has none. */
+#define __VPROF_KEEP_WAITS(n) __vprof_u64 __vprof_waits_##n __attribute__((__uninitialized__));
+#define __VPROF_AT_WAITS(n) ((void)(__vprof_waits_##n = __vprof_waits()))
+#define __VPROF_NAME_WAITS(n, x) \
+  (__vprof_unnamed_since(__vprof_waits_##n) ? __vprof_c_name_waits(__vprof_waits_##n, x) : (void)0)
 #define __VPROF_KEEP_VALUE(n, k, ...) __typeof__(__VA_ARGS__) __vprof_value_##k __attribute__((__uninitialized__));
 /* No lvalue, as the call was none. */
 #define __VPROF_VALUE(k) ((__typeof__(__vprof_value_##k))(__vprof_value_##k))

@@ -68,6 +68,16 @@ def test_entries_reach_the_rewriter_unchanged(tmp_path: Path) -> None:
         (('roots = ["serve"]', 'include = ["nothing"]'), "there is no nothing.toml in annotations/"),
         (('path = "src"', 'pfad = "src"'), "[source] has no key 'pfad'"),
         (('name = "toy"', "name = "), "not valid TOML"),
+        (('role = "release"', 'role = "wait"'), "[[sync]] number 1: 'call' is missing"),
+        (('object = "latch"', 'object = "latch"\nname = "latch->name"'), "name is only for role = acquire and wait"),
+        (
+            ('role = "release"', 'role = "acquire"\nname = "latch->name"'),
+            "[[sync]] number 1: name needs 'call', the call that waits",
+        ),
+        (
+            ('role = "release"', 'role = "wait"\ncall = "futex_wait"\nname = "latch->name"'),
+            "[[sync]] number 1: unknown key 'object'",
+        ),
     ],
 )
 def test_a_mistake_is_one_line_with_its_place(tmp_path: Path, change: tuple[str, str], message: str) -> None:

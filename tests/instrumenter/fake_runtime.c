@@ -1,5 +1,6 @@
 /* A runtime for tests of the rewriter: switches every probe on and prints what it is called with, indented by depth.
  * Linked into a program, it takes the place of libvprof. */
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "entries.h"
@@ -46,6 +47,30 @@ void vprof_interval_begin_created(uint64_t id, const char *type, uint64_t create
 
 void vprof_interval_end_typed(uint64_t id, const char *type) {
   fprintf(stderr, "%*send %llu %s\n", 2 * depth, "", (unsigned long long)id, type ? type : "-");
+}
+
+/* A program under test counts its waits itself. */
+unsigned long vprof_test_waits;
+
+uint64_t vprof_waits(void) {
+  return vprof_test_waits;
+}
+
+int vprof_unnamed_since(uint64_t waits) {
+  return vprof_test_waits > waits;
+}
+
+void vprof_name_waits(uint64_t waits, const char *name) {
+  fprintf(stderr, "%*sname %llu %s\n", 2 * depth, "", (unsigned long long)waits, name ? name : "-");
+}
+
+const char *vprof_text(const char *format, ...) {
+  static char text[64];
+  va_list values;
+  va_start(values, format);
+  vsnprintf(text, sizeof text, format, values);
+  va_end(values);
+  return text;
 }
 
 #define PRINTS(name)                  \

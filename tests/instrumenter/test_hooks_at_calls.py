@@ -102,6 +102,53 @@ def test_a_sync_entry_takes_no_side_of_a_call(shop: Workshop) -> None:
     assert said == "sync/0: a sync entry reaches around its call: leave 'at' out"
 
 
+LATCH = {"role": "wait", "function": "work", "call": "pop", "name": '"row"'}
+
+
+@pytest.mark.parametrize(
+    ("entry", "complaint"),
+    [
+        ({"name": ""}, "'name' is missing"),
+        ({"object": "1"}, "'object' is not for role = wait"),
+        ({"call": ""}, "'name' needs 'call', the call that waits"),
+        ({"role": "acquire", "object": "1", "call": ""}, "'name' needs 'call', the call that waits"),
+        ({"role": "release", "object": "1"}, "'name' is only for sync entries with role = acquire or wait"),
+        ({"name": "nobody->row"}, "use of undeclared identifier 'nobody' (q.c:2)"),
+        ({"name": "return.row"}, "member reference base type 'typeof(int)'"),
+    ],
+)
+def test_a_name_belongs_to_a_call_that_waits(shop: Workshop, entry: dict[str, str], complaint: str) -> None:
+    source = "int pop(void);\nint work(void) { return pop(); }"
+    assert refused(shop, source, "sync", {**LATCH, **entry}).startswith(f"sync/0: {complaint}")
+
+
+@EVERY_COMPILER
+@pytest.mark.parametrize("language", ["c", "cpp"])
+def test_a_name_is_made_only_where_the_call_has_waited(shop: Workshop, language: str) -> None:
+    """Behind a null pointer there is none; no wait is counted there."""
+    text = """
+struct row { unsigned number; };
+EXTERN unsigned long vprof_test_waits;
+static int lock(const struct row *row) { vprof_test_waits += row ? row->number : 0; return row ? 7 : 0; }
+static void work(const struct row *row) { while (lock(row) < 7 && vprof_test_waits > 9) vprof_test_waits = 0; }
+int main(void) { struct row free = {0}, busy = {2}; work(0); work(&free); work(&busy); work(&busy); return 0; }
+""".replace("EXTERN", "extern" if language == "c" else 'extern "C"')
+    name = {"function": "work", "call": "lock", "name": 'vprof_text("row %u, %d", row->number, return)'}
+    entries = {"sync": [{"role": "wait", **name}, {"role": "acquire", "object": "row", **name}]}
+    shop.write(**{f"q_{language}": text, "descriptor_json": json.dumps(entries)})
+    compile_, dialects = (shop.cc, ["c89", "c17"]) if language == "c" else (shop.cxx, ["c++98", "c++23"])
+    for dialect in dialects:
+        options = [f"-std={dialect}", "-pedantic-errors", "-Wall", "-Wextra", "-Werror"]
+        compile_(*options, "-c", f"q.{language}", "-o", "q.o", VPROF_DESCRIPTOR="descriptor.json")
+        assert shop.unit("q.o")["status"] == "instrumented"
+        happened = [line.split(maxsplit=1) for line in shop.calls("q.o").splitlines()]
+        told = [words for words in happened if words[0] in ("wait_begin", "wait_end", "name")]
+        waited = ["wait_begin", "wait_end", "name", "name"]
+        assert [words[0] for words in told] == [*waited[:2], *waited[:2], *waited, *waited]
+        names = [words[1] for words in told if words[0] == "name"]
+        assert names == 2 * ["0 row 2, 7"] + 2 * ["2 row 2, 7"]
+
+
 @pytest.mark.parametrize(
     "returned", ["std::unique_ptr<int>", "int &", "T"], ids=["class", "reference", "depends on the instance"]
 )

@@ -22,10 +22,16 @@ Entry = dict[str, Any]
 # Table -> key of what happens, its values, key of the expression.
 TABLES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "interval": ("event", ("begin", "end", "abort", "on_behalf"), "id"),
-    "sync": ("role", ("acquire", "release"), "object"),
+    "sync": ("role", ("acquire", "release", "wait"), "object"),
     "queue": ("role", ("enqueue", "dequeue"), "task"),
 }
 _OPTIONAL = ("file", "call", "versions")
+_MORE = {
+    "interval": ("at", "kind", "type", "created_at", "clock", *repeats.KEYS),
+    "sync": ("name",),
+    "queue": ("at",),
+}
+_NAMES_A_WAIT = ("call", "name")
 _NAMES = ("function", "call")
 _AT_FUNCTION = ("entry", "exit")
 _AT_CALL = ("before call", "after call")
@@ -45,6 +51,7 @@ def check(table: str, rows: Any, file: str) -> None:
         where = f"{file}: [[{table}]] number {position + 1}"
         _check_keys(table, entry, where)
         _check_place(entry, where)
+        _check_name(entry, where)
         if "type" in entry and entry["event"] not in _TYPED_EVENTS:
             raise UsageError(f"{where}: type is only for event = {' and '.join(_TYPED_EVENTS)}")
         _check_creation(entry, where)
@@ -120,13 +127,8 @@ def _either(alternatives: list[str]) -> str:
 
 def _check_keys(table: str, entry: Entry, where: str) -> None:
     action, values, expression = TABLES[table]
-    required = (action, "function", expression)
-    optional = (
-        _OPTIONAL
-        + {"interval": ("at", "kind", "type", "created_at", "clock", *repeats.KEYS), "sync": (), "queue": ("at",)}[
-            table
-        ]
-    )
+    required = (action, "function", *_NAMES_A_WAIT) if _only_names(entry) else (action, "function", expression)
+    optional = _OPTIONAL + _MORE[table]
     for key in required:
         if key not in entry:
             raise UsageError(f"{where}: '{key}' is missing")
@@ -150,6 +152,20 @@ def _check_place(entry: Entry, where: str) -> None:
     if entry["at"] in _AT_CALL and "call" not in entry:
         raise UsageError(f"{where}: at = '{entry['at']}' needs 'call', the function that is called")
     _check_value("at", entry["at"], allowed, where)
+
+
+def _only_names(entry: Entry) -> bool:
+    """Whether it says what waits are for that leave a record anyway."""
+    return entry.get("role") == "wait"
+
+
+def _check_name(entry: Entry, where: str) -> None:
+    if "name" not in entry:
+        return
+    if entry["role"] == "release":
+        raise UsageError(f"{where}: name is only for role = acquire and wait")
+    if "call" not in entry:
+        raise UsageError(f"{where}: name needs 'call', the call that waits")
 
 
 def _check_creation(entry: Entry, where: str) -> None:
