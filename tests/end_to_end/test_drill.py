@@ -32,7 +32,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     summary = json.loads(done.stdout)
     assert summary["unchanged"] == 0
     assert summary["sites"] > 80
-    assert summary["matched"] == 7
+    assert summary["matched"] == 10
     return folder
 
 

@@ -61,6 +61,12 @@ def test_every_entry_applies_to_one_function(postgres: Built) -> None:
         assert len(entry["places"]) == 1, entry
 
 
+def test_waits_are_called_by_what_they_are_for(analysis: dict) -> None:
+    """Ten branches, of which each transaction changes one, and one log."""
+    names = {one["name"] for one in analysis["waited_for"]["objects"]}
+    assert {"WALWrite", "transaction with a row of pgbench_branches"} <= names
+
+
 def test_heights_separate_what_waits_from_what_runs_everything(postgres: Built) -> None:
     graph = callgraph.build(postgres.target.units())
     counted = graph.counted(graph.calls)
