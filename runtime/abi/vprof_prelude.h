@@ -187,6 +187,38 @@ __VPROF_INLINE struct __vprof_typed_args __vprof_typed(__vprof_u64 id, const cha
   return args;
 }
 
+/* A step of a logical lock (vprof.h); none if it is negative. */
+struct __vprof_lock_args {
+  int step;
+  int mode;
+  __vprof_u64 object;
+  __vprof_u64 owner;
+};
+extern void __vprof_c_lock(int, __vprof_u64, int, __vprof_u64) __asm__("vprof_lock")
+    __attribute__((__weak__, __nothrow__));
+__VPROF_INLINE int __vprof_do_lock(int step, __vprof_u64 object, int mode, __vprof_u64 owner) {
+  if (__vprof_c_lock) __vprof_c_lock(step, object, mode, owner);
+  return 0;
+}
+__VPROF_INLINE void __vprof_exit_lock(const struct __vprof_lock_args *args) {
+  if (args->step >= 0) __vprof_do_lock(args->step, args->object, args->mode, args->owner);
+}
+__VPROF_INLINE struct __vprof_lock_args __vprof_lock(int step, __vprof_u64 object, int mode, __vprof_u64 owner) {
+  struct __vprof_lock_args args;
+  args.step = step;
+  args.mode = mode;
+  args.object = object;
+  args.owner = owner;
+  return args;
+}
+
+/* Whether the session wants them: a byte of the module's header, PROBE_ABI.md "Switch bytes". */
+extern volatile unsigned char __vprof_header[] __asm__("__start_vprof_switch")
+    __attribute__((__weak__, __visibility__("hidden")));
+__VPROF_INLINE int __vprof_wants_locks(void) {
+  return __builtin_expect(__vprof_header != 0 && __vprof_header[12], 0);
+}
+
 /* A task made of a returned value: 0 (NULL, or a function left without return) is none. */
 __VPROF_INLINE int __vprof_do_enqueue_any(__vprof_u64 task) {
   return task ? __vprof_do_enqueue(task) : 0;
@@ -233,6 +265,18 @@ __VPROF_INLINE void __vprof_exit_returned(const __vprof_u64 *task) {
   const struct __vprof_created_args __vprof_hook_##n __VPROF_EXITS(created) = \
       __vprof_created(__vprof_id_##n, __VPROF_TYPE(n, type), __VPROF_TIME(n, at), clock);
 
+/* Nothing of a step of a lock is evaluated unless it is wanted, and mode and owner only if there is an object. */
+#define __VPROF_LOCKED(n, x) const __vprof_u64 __vprof_id_##n = __vprof_wants_locks() ? (__vprof_u64)(x) : 0;
+#define __VPROF_LOCK_ENTRY(n, step, x, mode, owner) \
+  __VPROF_LOCKED(n, x)                              \
+  const int __vprof_hook_##n __VPROF_UNUSED =       \
+      __vprof_id_##n ? __vprof_do_lock(step, __vprof_id_##n, (int)(mode), (__vprof_u64)(owner)) : 0;
+#define __VPROF_LOCK_EXIT(n, step, x, mode, owner)                                           \
+  __VPROF_LOCKED(n, x)                                                                       \
+  const struct __vprof_lock_args __vprof_hook_##n __VPROF_EXITS(lock) =                      \
+      __vprof_id_##n ? __vprof_lock(step, __vprof_id_##n, (int)(mode), (__vprof_u64)(owner)) \
+                     : __vprof_lock(-1, 0, 0, 0);
+
 /* `return e;` of a function with a task in its returned value becomes `return __vprof_returned = (e), ...;`. The
  * argument is its type, which may hold commas.
  */
@@ -249,6 +293,11 @@ __VPROF_INLINE void __vprof_exit_returned(const __vprof_u64 *task) {
 #define __VPROF_CREATED_AT(n, id, type, at, clock)                                                           \
   ((void)__extension__({                                                                                     \
     __VPROF_ID(n, id) __vprof_do_created(__vprof_id_##n, __VPROF_TYPE(n, type), __VPROF_TIME(n, at), clock); \
+  }))
+#define __VPROF_LOCK_AT(n, step, x, mode, owner)                                                       \
+  ((void)__extension__({                                                                               \
+    __VPROF_LOCKED(n, x)                                                                               \
+        __vprof_id_##n ? __vprof_do_lock(step, __vprof_id_##n, (int)(mode), (__vprof_u64)(owner)) : 0; \
   }))
 #ifdef __cplusplus
 /* A temporary of the call's full expression ends what the call has begun if an exception leaves it. */

@@ -17,7 +17,7 @@ namespace vprof {
 namespace {
 
 constexpr const char *kUsage =
-    "usage: vprof-collector --session DIR --output FILE [--slots N] [--ring-bytes N] [--user NAME] [--hold]\n"
+    "usage: vprof-collector --session DIR --output FILE [--slots N] [--ring-bytes N] [--user NAME] [--hold] [--locks]\n"
     "       [--max-bytes N [--newest]] [--probe-ps N] [--built-from TEXT] [-- COMMAND...]\n"
     "\n"
     "Makes the session directory DIR, prints 'ready', and records the programs that run with VPROF_SESSION=DIR\n"
@@ -31,6 +31,7 @@ constexpr const char *kUsage =
     "  --probe-ps N     picoseconds that a probe costs here: noted in the trace\n"
     "  --built-from TEXT  the programs' source and version: noted in the trace\n"
     "  --hold           a starting program waits until its modules are acknowledged\n"
+    "  --locks          record the steps of logical locks, too\n"
     "  COMMAND          noted in the trace; not run. If there is none, what VPROF_COMMAND says\n"
     "\n"
     "example: vprof-collector --session /dev/shm/run1 --output run.trace &\n"
@@ -68,6 +69,7 @@ int parse_options(int argc, char **argv, Options *options) {
                                     {"ring-bytes", required_argument, nullptr, 'r'},
                                     {"user", required_argument, nullptr, 'u'},
                                     {"hold", no_argument, nullptr, 'h'},
+                                    {"locks", no_argument, nullptr, 'l'},
                                     {"max-bytes", required_argument, nullptr, 'm'},
                                     {"newest", no_argument, nullptr, 'k'},
                                     {"probe-ps", required_argument, nullptr, 'p'},
@@ -96,6 +98,8 @@ int parse_options(int argc, char **argv, Options *options) {
       options->noted.built_from = optarg;
     else if (c == 'h')
       options->session.hold = true;
+    else if (c == 'l')
+      options->session.lock_events = true;
     else
       valid = false;
   }

@@ -83,6 +83,7 @@ void Recorder::announce_session() {
   add_machine(&session);
   if (noted_.probe_ps != 0) session.add("probe_ps", noted_.probe_ps);
   if (!noted_.built_from.empty()) session.add("built_from", noted_.built_from);
+  if (constants_.lock_events) session.raw("locks", "true");
   event(session);
 }
 

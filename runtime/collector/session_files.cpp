@@ -47,11 +47,13 @@ std::string SessionFiles::map_new_file(const char *name, size_t size, const Owne
 void SessionFiles::init_arena(const SessionOptions &options) {
   constants_.clock = best_clock();
   constants_.hold = options.hold;
+  constants_.lock_events = options.lock_events;
   while (getrandom(constants_.id, sizeof constants_.id, 0) < 0) continue;  // only EINTR can fail 16 bytes
   arena_->size = constants_.layout.arena_size();
   arena_->layout = constants_.layout;
   arena_->clock = constants_.clock;
   arena_->hold = constants_.hold ? 1 : 0;
+  arena_->lock_events = constants_.lock_events ? 1 : 0;
   memcpy(arena_->session_id, constants_.id, sizeof constants_.id);
   arena_->heartbeat_ns.store(monotonic_ns(), std::memory_order_relaxed);
   for (uint32_t i = 0; i < constants_.layout.slots; ++i) constants_.layout.slot(arena_, i)->prepare();

@@ -16,6 +16,7 @@ struct SessionOptions {
   uint32_t slots = 96;               // threads that can be recorded at one time
   uint64_t ring_bytes = 512u << 10;  // per thread, a power of two
   bool hold = false;
+  bool lock_events = false;
   std::string user;  // whose programs may join: the owner of directory and files; "" = ourselves
 };
 
@@ -24,6 +25,7 @@ struct SessionConstants {
   Layout layout{};
   Clock clock = Clock::kMonotonic;
   bool hold = false;
+  bool lock_events = false;
   uint8_t id[16] = {};
 };
 

@@ -33,6 +33,7 @@ constexpr uint32_t kMaxModules = 256;
 constexpr uint32_t kMaxSites = 4u << 20;  // bytes of `switches`
 static_assert(kMaxSites <= 1u << kSiteBits);
 constexpr uint32_t kSwitchHeaderBytes = 64;  // PROBE_ABI.md: no sites in the first bytes of a module's range
+constexpr uint32_t kLockEventsAt = 12;       // PROBE_ABI.md: one of them
 
 // The value of a word that others may change meanwhile, for a check and a use of the same value.
 template <typename T>
@@ -156,7 +157,8 @@ struct Arena {
   uint64_t size;  // of the file
   Layout layout;  // each process keeps its own copy
   Clock clock;
-  uint32_t hold;  // module constructors wait for `acked`
+  uint32_t hold;         // module constructors wait for `acked`
+  uint32_t lock_events;  // LOCK records are wanted
   uint8_t session_id[16];
   alignas(64) std::atomic<uint64_t> heartbeat_ns;  // CLOCK_MONOTONIC, by the collector; 0 = it has ended
   alignas(64) std::atomic<uint32_t> newest_uid;

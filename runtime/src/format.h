@@ -110,6 +110,13 @@ constexpr Record make_named(uint64_t time, uint32_t number, uint64_t since) {
   return make_record(Kind::kExtended, time, kNamed, since << kNameNumberBits | number);
 }
 
+// TRACE_FORMAT.md section 2.10: aux of LOCK. `mode`: 0 not told, 1 shared, 2 exclusive.
+constexpr uint32_t kLock = 4 << 8;
+constexpr uint32_t kLockReleaseAll = 3;
+constexpr uint32_t lock_aux(uint32_t step, uint32_t mode) {
+  return kLock | mode << 2 | step;
+}
+
 // TRACE_FORMAT.md section 2.4: w1 of OBJECT after INTERVAL_BEGIN where the program knew no time.
 constexpr int64_t kNotCreated = INT64_MIN;
 

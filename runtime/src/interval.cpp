@@ -1,4 +1,4 @@
-// Intervals, tasks, described primitives and names of waits: the functions of vprof/vprof.h.
+// Intervals, tasks, described primitives, names of waits and logical locks: the functions of vprof/vprof.h.
 #include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
@@ -142,6 +142,20 @@ VPROF_API const char *vprof_text(const char *format, ...) {
   vsnprintf(t_text, sizeof t_text, format, values);
   va_end(values);
   return t_text;
+}
+
+// Without a look at the time off the CPU: a step says nothing of what its thread does.
+VPROF_API void vprof_lock(int step, uint64_t object, int mode, uint64_t owner) {
+  if (!attached() || !g_session.lock_events || step < VPROF_LOCK_REQUEST || step > VPROF_LOCK_RELEASE_ALL) return;
+  const bool of_all = step == VPROF_LOCK_RELEASE_ALL;
+  if (object == 0 && !of_all) return;
+  Slot *slot = current_slot();
+  if (slot == nullptr) return;
+  const uint64_t now = ticks();
+  const uint32_t aux = lock_aux(static_cast<uint32_t>(step), mode < 0 ? 0 : mode == 0 ? 1 : 2);
+  const Record event[2] = {make_record(Kind::kExtended, now, aux, owner),
+                           make_record(Kind::kObject, 0, 0, of_all ? 0 : described_id(object))};
+  record(slot, event, 2, Space::kNormal, now);
 }
 
 }  // namespace vprof

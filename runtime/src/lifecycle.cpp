@@ -114,6 +114,7 @@ static bool map_session(int directory) {
   }
   g_session.layout = mapped;
   g_session.hold = read_once(arena->hold) != 0;
+  g_session.lock_events = read_once(arena->lock_events) != 0;
   vprof_ring_mask = mapped.ring_records - 1;
   g_session.switches = static_cast<unsigned char *>(switches);
   g_session.clock = read_once(arena->clock);

@@ -156,6 +156,7 @@ Place find_or_append(Arena *arena, const Module &described) {
   if (bytes != 0) {
     memcpy(g_session.switches + base, kSwitchMagic, sizeof kSwitchMagic);
     memcpy(g_session.switches + base + sizeof kSwitchMagic, &base, sizeof base);
+    g_session.switches[base + kLockEventsAt] = g_session.lock_events;
   }
   arena->sites_used.store(base + bytes, std::memory_order_relaxed);
   arena->module_count.store(count + 1, std::memory_order_release);

@@ -22,6 +22,7 @@ struct Session {
   unsigned char *switches;  // the whole file `switches`, kMaxSites bytes
   Layout layout;            // of as much of the arena as is mapped here
   bool hold;                // modules wait for the collector's `acked`
+  bool lock_events;         // LOCK records are wanted
   uint16_t *call_numbers;   // this process's own, kMaxFrames per slot (shadow_stack.h)
   Clock clock;
   uint32_t pid;      // of this process, also after fork

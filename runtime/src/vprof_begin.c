@@ -5,8 +5,9 @@
 
 struct switch_header {
   char magic[8];
-  uint32_t base; /* written by the runtime */
-  uint32_t zero[13];
+  uint32_t base; /* this and the next are written by the runtime */
+  unsigned char lock_events;
+  unsigned char zero[51];
 };
 
 __attribute__((section("vprof_switch"), aligned(4096), used, retain)) static struct switch_header header = {

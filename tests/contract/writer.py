@@ -88,6 +88,10 @@ class Thread:
         """What it has waited for since then has this name, unless it has one."""
         self._add(t, record(0, t, 3 << 8, (since & LOW48) << 16 | name))
 
+    def lock(self, step: int, t: int, object_: int = 0, mode: int = 0, owner: int = 0) -> None:
+        """A step of a logical lock: 0 request, 1 grant, 2 release, 3 of all; mode 0 not told, 1 shared, 2 exclusive."""
+        self._add(t, record(0, t, 4 << 8 | mode << 2 | step, owner), record(7, 0, 0, object_))
+
     def enqueue(self, task: int, t: int) -> None:
         self._add(t, record(9, t, 0, task))
 

@@ -108,6 +108,30 @@ TEST(Annotations, NamesArePrivateToTheProcessSharedOrPlainNumbers) {
   g_mappings.forget(value(ours), sizeof ours);
 }
 
+TEST(Annotations, StepsOfLocksAreWrittenOnlyWhileTheyAreWanted) {
+  on_new_thread([](Slot *slot) {
+    vprof_lock(VPROF_LOCK_REQUEST, 42, 1, 7);
+    g_session.lock_events = true;
+    vprof_lock(VPROF_LOCK_REQUEST, 42, 1, 7);
+    vprof_lock(VPROF_LOCK_GRANT, 42, -1, 0);
+    vprof_lock(VPROF_LOCK_RELEASE, 0, -1, 0);  // of nothing
+    vprof_lock(VPROF_LOCK_RELEASE_ALL, 0, -1, 0);
+    vprof_lock(4, 42, -1, 0);  // no step
+    g_session.lock_events = false;
+    const std::vector<Record> records = take_records(slot);
+    ASSERT_EQ(records.size(), 6u);
+    const uint32_t steps[] = {lock_aux(0, 2), lock_aux(1, 0), lock_aux(kLockReleaseAll, 0)};
+    const uint64_t owners[] = {7, 0, 0}, objects[] = {42, 42, 0};
+    for (size_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(kind_of(records[2 * i]), Kind::kExtended);
+      EXPECT_EQ(aux_of(records[2 * i]), steps[i]);
+      EXPECT_EQ(records[2 * i].w1, owners[i]);
+      EXPECT_EQ(kind_of(records[2 * i + 1]), Kind::kObject);
+      EXPECT_EQ(records[2 * i + 1].w1, objects[i]);
+    }
+  });
+}
+
 // A function that waits may be left by longjmp, so its wait never ends; later waits are recorded all the same.
 TEST(Annotations, WaitsWithoutAnEndDoNotBlockLaterOnes) {
   on_new_thread([](Slot *slot) {

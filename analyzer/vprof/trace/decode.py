@@ -20,6 +20,7 @@ from vprof.trace.records import (
     EXTENDED_SHIFT,
     HELD,
     INTERVAL_BEGIN,
+    LOCK,
     LONG_DURATION,
     LONG_START,
     LOST,
@@ -144,6 +145,12 @@ def name_of(word: int) -> int:
 def start_of_name(source: Source, at: int, base: int, line: int) -> int:
     """Waits that began then or later have the name."""
     return ns_at(source.lines, unwrapped(source.words[at + 1] >> NAME_BITS, base), line)
+
+
+@helper
+def is_lock(head: int) -> bool:
+    """A LOCK record: a step of a logical lock, with the one that follows it (locks.py)."""
+    return kind_of(head) == EXTENDED and aux_of(head) >> EXTENDED_SHIFT == LOCK
 
 
 @helper

@@ -105,9 +105,7 @@ class Outline:
         """The outline whose intervals are those that the program annotated."""
         file, clock, records, epochs = scanned.file, scanned.clock, scanned.scan.records, scanned.epochs
         texts = _labels(file)
-        instances = semantic.pair(records, next((number for number, text in texts.items() if text == GIVEN_UP), None))
-        if clock.remark:  # what is known in ns cannot be taken from these times
-            instances = replace(instances, created=instances.begin)
+        instances = instances_of(scanned)
         labels, foreign = semantic.label(records, instances)
         retry = retry_of(file.of("mark"))
         joined = join(instances, retry)
@@ -220,6 +218,15 @@ def _lives(scanned: Scanned) -> Lives:
     for thread in lives.known():
         lives.include(thread, ended.get(thread, scanned.end))
     return lives
+
+
+def instances_of(scanned: Scanned) -> Instances:
+    """What the program annotated; attempts at one interval are rows of their own."""
+    texts = _labels(scanned.file)
+    given_up = next((number for number, text in texts.items() if text == GIVEN_UP), None)
+    found = semantic.pair(scanned.scan.records, given_up)
+    # What is known in ns cannot be taken from such times.
+    return replace(found, created=found.begin) if scanned.clock.remark else found
 
 
 def _labels(file: TraceFile) -> dict[int, str]:

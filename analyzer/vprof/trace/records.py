@@ -11,7 +11,7 @@ from vprof.tables.model import Int32, Int64, UInt16
 
 INVOCATION, LONG_START, INTERVAL_BEGIN, INTERVAL_END, ON_BEHALF, BLOCKED, OBJECT = 1, 2, 3, 4, 5, 6, 7
 PEER, ENQUEUE, DEQUEUE, CREATED, LOST, COUNT, ABANDONED, OFF_CPU = 8, 9, 10, 11, 12, 13, 14, 15
-EXTENDED, HELD, STACK, NAMED = 0, 1, 2, 3
+EXTENDED, HELD, STACK, NAMED, LOCK = 0, 1, 2, 3, 4
 """Kind of records whose aux tells which they are, and these: above the object class, or flags."""
 EXTENDED_SHIFT = 8
 STACK_BITS = 16

@@ -39,6 +39,7 @@ from vprof.trace.decode import (
     has_time,
     is_call,
     is_hold,
+    is_lock,
     is_named,
     is_sparse,
     is_stack,
@@ -321,7 +322,7 @@ def _scan_chunk(source: Source, chunk: Int64, asked: _Asked, found: _Tables) -> 
             if start < passed:
                 _span(found, thread, X_NAMED, start, last, 0, name_of(word), 0)
         elif kind == EXTENDED:
-            count[_UNKNOWN] += not is_stack(head)
+            count[_UNKNOWN] += not (is_stack(head) or is_lock(head))
         elif is_sparse(kind, previous):
             _keep(found, thread, head, t, word)
         if has_time(kind) and kind != LOST:

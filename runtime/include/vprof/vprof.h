@@ -69,6 +69,13 @@ int vprof_unnamed_since(uint64_t waits);
 void vprof_name_waits(uint64_t waits, const char *name);
 const char *vprof_text(const char *format, ...) __attribute__((__format__(__printf__, 1, 2)));
 
+/* A step of a logical lock, one that a transaction has for itself until it releases it, as of a row. Recorded only
+ * while the session wants it (vprof record --locks), also where nobody waits. `object` names what is locked, as above;
+ * 0 is nothing (it does not matter for VPROF_LOCK_RELEASE_ALL). `mode`: 0 shared, 1 exclusive, -1 for steps other than
+ * a request that do not say. `owner`: the interval that it is for; 0: the one that the calling thread works for. */
+enum vprof_lock_step { VPROF_LOCK_REQUEST, VPROF_LOCK_GRANT, VPROF_LOCK_RELEASE, VPROF_LOCK_RELEASE_ALL };
+void vprof_lock(int step, uint64_t object, int mode, uint64_t owner);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,154 @@
+"""The steps of logical locks: who asked for what, had it and gave it back, and when (TRACE_FORMAT.md section 2.10).
+
+    chunks -> LOCK records, each with the interval that its thread works for -> LockSteps, in the order of time
+
+A reading of its own, for the few reports that need them: what is kept is six numbers of each step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from vprof.errors import UsageError, VprofError
+from vprof.tables.columns import i64
+from vprof.tables.kernels import kernel, loop, roomy
+from vprof.tables.lookup import latest
+from vprof.tables.model import NONE, Int64
+from vprof.trace import loss
+from vprof.trace.clock import line_at, ns_on
+from vprof.trace.decode import Source, aux_of, has_time, is_hold, is_lock, kind_of, unwrapped
+from vprof.trace.loading import is_json
+from vprof.trace.outline import Outline, instances_of
+from vprof.trace.reading import WINDOW_RECORDS, open_windows
+from vprof.trace.records import INTERVAL_BEGIN, INTERVAL_END, ON_BEHALF
+from vprof.trace.retries import join, retry_of
+from vprof.trace.scan import C_AT, C_BASE, C_BEFORE, C_COUNT, C_THREAD
+
+REQUEST, GRANT, RELEASE, RELEASE_ALL = range(4)
+SHARED, EXCLUSIVE = 1, 2
+"""Modes; 0: not told."""
+
+_THREAD, _TIME, _FLAGS, _OBJECT, _OWNER = range(5)
+"""Columns of what is read: `_OWNER` is the id of an interval, 0: of none."""
+
+
+@dataclass(frozen=True)
+class LockSteps:
+    """In the order of time, ns; at one time what is given back comes first. `owner`: the number of its interval; those
+    that are not analyzed (aborted, unfinished) have numbers behind these. Whatever an owner has when an attempt at its
+    interval ends is released by a RELEASE_ALL then, of object 0."""
+
+    t: Int64
+    step: Int64
+    mode: Int64
+    object: Int64
+    owner: Int64
+
+
+@dataclass(frozen=True)
+class LockTrace:
+    """`attempt`: when the last attempt at each interval began. `types`: of each interval. `unowned`: steps of no known
+    interval, which are in `steps` no more. `lost`: whether records were lost."""
+
+    path: Path
+    steps: LockSteps
+    begin: Int64
+    attempt: Int64
+    end: Int64
+    types: list[str]
+    unowned: int
+    lost: int
+
+
+def read_locks(path: Path) -> LockTrace:
+    """Raises UsageError where a trace has no lock events, TraceError if it is none."""
+    if is_json(path):
+        raise UsageError(f"{path}: JSON traces have no lock events: record the program with vprof record --locks")
+    known = open_windows(path, WINDOW_RECORDS).known
+    scanned = known.scanned
+    found = _steps(Source(scanned.file.words, scanned.clock.lines()), scanned.scan.chunks)
+    scanned.file.release()
+    if not len(found):
+        raise UsageError(f"{path}: no lock events: {_why(known)}")
+    intervals = known.selection.intervals
+    if not len(intervals.end):
+        raise VprofError(f"{path}: it has lock events, but no finished interval whose locks they are")
+    steps, unowned = _owned(known, found)
+    attempt = intervals.begin.copy()
+    np.maximum.at(attempt, known.attempts.interval, known.attempts.next_begin)
+    types = [known.types[number] for number in intervals.type.tolist()]
+    lost = int(loss.totals(scanned.file, loss.losses_of(scanned.file, scanned.scan.records))["dropped"])
+    return LockTrace(path, steps, intervals.begin, attempt, intervals.end, types, unowned, lost)
+
+
+def _why(known: Outline) -> str:
+    session = known.scanned.file.of("session")[:1]
+    if session and session[0].get("locks"):
+        return "they were wanted, but nothing was locked, or the program's descriptor has no [[lock]] entries"
+    return "record it with vprof record --locks, the program built with [[lock]] entries in its descriptor"
+
+
+def _owned(known: Outline, found: Int64) -> tuple[LockSteps, int]:
+    """With the numbers of intervals, and how many steps have none."""
+    instances = instances_of(known.scanned)
+    number = known.selection.number[join(instances, retry_of(known.scanned.file.of("mark"))).number]
+    instance = latest(instances.id, instances.begin, found[:, _OWNER].view(np.uint64), found[:, _TIME])
+    ended = instances.end_thread != NONE
+    alive = (instance != NONE) & (~ended[instance] | (found[:, _TIME] <= instances.end[instance]))
+    found, instance = found[alive], instance[alive]
+    ends = np.flatnonzero(ended)
+    flags, nothing = found[:, _FLAGS], np.zeros(len(ends), np.int64)
+    t = np.r_[found[:, _TIME], instances.end[ends]]
+    step = np.r_[flags & 3, nothing + RELEASE_ALL]
+    order = np.lexsort((step < RELEASE, t))
+    steps = LockSteps(
+        t[order],
+        step[order],
+        np.r_[flags >> 2 & 3, nothing][order],
+        np.r_[found[:, _OBJECT], nothing][order],
+        i64(np.r_[number[instance], number[ends]][order]),
+    )
+    return steps, int(np.count_nonzero(~alive))
+
+
+@kernel
+def _steps(source: Source, chunks: Int64) -> Int64:
+    """Rows _THREAD ..., each thread's in its order. `chunks`: by thread."""
+    rows, n, thread, working_for = np.zeros((1024, 5), np.int64), 0, -1, 0
+    for c in range(len(chunks)):
+        if chunks[c, C_THREAD] != thread:
+            thread, working_for = chunks[c, C_THREAD], 0
+        rows = roomy(rows, n, chunks[c, C_COUNT])
+        n, working_for = _steps_of_chunk(source, chunks[c], working_for, rows, n)
+    return rows[:n]
+
+
+@loop
+def _steps_of_chunk(source: Source, chunk: Int64, working_for: int, rows: Int64, n: int) -> tuple[int, int]:
+    """Appends them from row n on; returns how many rows there are, and the interval that the thread works for."""
+    words, lines, t, line = source.words, source.lines, chunk[C_BEFORE], 0
+    for i in range(chunk[C_COUNT]):
+        at = chunk[C_AT] + 2 * i
+        head, rest = words[at], chunk[C_COUNT] - i
+        kind, of_lock = kind_of(head), is_lock(head)
+        if not has_time(kind) and not is_hold(words, at, rest) and not of_lock:
+            continue
+        ticks = unwrapped(head, chunk[C_BASE])
+        line = line_at(lines, ticks, line)
+        now = ns_on(lines, ticks, line)
+        if of_lock:
+            if rest > 1:
+                row = rows[n]
+                row[_THREAD], row[_TIME], row[_FLAGS] = chunk[C_THREAD], max(now, t), aux_of(head)
+                row[_OBJECT], row[_OWNER] = words[at + 3], words[at + 1] if words[at + 1] != 0 else working_for
+                n += 1
+            continue
+        t = max(now, t + 1)
+        if kind in (INTERVAL_BEGIN, ON_BEHALF):
+            working_for = words[at + 1]
+        elif kind == INTERVAL_END:
+            working_for = 0
+    return n, working_for
