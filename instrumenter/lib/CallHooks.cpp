@@ -68,6 +68,8 @@ class CallWriter {
     event.value = withReturned(hook.value, value_, uses_value);
     event.type = withReturned(hook.type, value_, uses_value);
     event.created_at = withReturned(hook.created_at, value_, uses_value);
+    event.mode = withReturned(hook.mode, value_, uses_value);
+    event.owner = withReturned(hook.owner, value_, uses_value);
     if (uses_value && !hook.late) return wrong(hook, "has not returned yet: 'return' is for at = \"after call\"");
     if (uses_value && type_->isVoidType()) return wrong(hook, "returns nothing");
     if (hook.table == "queue" && uses_value) event.action += "_any";

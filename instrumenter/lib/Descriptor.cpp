@@ -40,6 +40,7 @@ const Table kTables[] = {
     {"interval", "event", "id", {"begin", "end", "abort", "on_behalf"}},
     {"sync", "role", "object", {"acquire", "release", "wait"}},
     {"queue", "role", "task", {"enqueue", "dequeue"}},
+    {"lock", "event", "object", {"request", "grant", "release", "release_all"}},
 };
 
 /// One text, or a list of them.
@@ -94,12 +95,17 @@ llvm::Expected<Hook> readHook(const Table &table, size_t position, const llvm::j
   hook.type = text(object, "type");
   hook.name = text(object, "name");
   hook.created_at = text(object, "created_at");
+  hook.mode = text(object, "mode");
+  hook.owner = text(object, "owner");
   const std::string at = text(object, "at");
-  hook.late = at == "exit" || at == "after call" || (at.empty() && hook.action == "dequeue");
+  hook.late =
+      at == "exit" || at == "after call" || (at.empty() && (hook.action == "dequeue" || hook.action == "grant"));
   if (!table.actions.count(hook.action))
     return wrong(hook.entry + ": unknown " + table.action_key + " '" + hook.action + "'");
   if (hook.functions.empty()) return wrong(hook.entry + ": 'function' is missing");
-  if (hook.value.empty() && hook.action != "wait") return wrong(hook.entry + ": '" + table.value_key + "' is missing");
+  if (hook.value.empty() && hook.action != "wait" && hook.action != "release_all")
+    return wrong(hook.entry + ": '" + table.value_key + "' is missing");
+  if (hook.mode.empty() && hook.action == "request") return wrong(hook.entry + ": 'mode' is missing");
   if (llvm::Error error = checkPlace(hook, at)) return std::move(error);
   if (llvm::Error error = checkName(hook)) return std::move(error);
   if (llvm::Error error = readClock(hook, text(object, "clock"))) return std::move(error);

@@ -10,21 +10,23 @@
 
 namespace vprof {
 
-/// One entry of the tables interval, sync or queue. Expressions are C text, not checked here: the compiler checks them.
-/// Names are alternatives, with parameters for one of several overloads.
+/// One entry of the tables interval, sync, queue or lock. Expressions are C text, not checked here: the compiler checks
+/// them. Names are alternatives, with parameters for one of several overloads.
 struct Hook {
   std::string entry;                   ///< table / position, e.g. "interval/0"
-  std::string table;                   ///< interval | sync | queue
-  std::string action;                  ///< event of an interval, role of the others
+  std::string table;                   ///< interval | sync | queue | lock
+  std::string action;                  ///< event of an interval or lock, role of the others
   std::vector<std::string> functions;  ///< get the hook
   std::vector<std::string> calls;      ///< if any: it is at the calls of these, not at the function's entry or exit
   std::string file;                    ///< glob of the files the function may stand in, "" for all
   bool late = false;                   ///< at exit, or after the call
-  std::string value;                   ///< id, object or task; of a sync entry that only names waits none
+  std::string value;                   ///< id, object or task; empty: of a sync wait, perhaps of a lock's release_all
   std::string type;                    ///< interval begin and end only, may be empty
   std::string name;                    ///< of waits: sync acquire and wait at a call, may be empty
   std::string created_at;              ///< interval begin only, may be empty: ns of the clock when it was created
   std::string clock;                   ///< its number, if created_at is there
+  std::string mode;                    ///< lock only: S, X, an expression, or empty
+  std::string owner;                   ///< lock only, may be empty
 
   /// True if the entry is about this function.
   bool names(const Function &candidate) const;

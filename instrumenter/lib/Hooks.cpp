@@ -1,6 +1,7 @@
 #include "Hooks.h"
 
 #include <algorithm>
+#include <map>
 
 #include "Calls.h"
 #include "Names.h"
@@ -42,7 +43,20 @@ std::string macroCall(const std::string &macro, std::initializer_list<std::strin
   return text + ")";
 }
 
+/// An entry of lock: its step as vprof.h numbers it.
+static std::string lockText(const Hook &hook, const std::string &place) {
+  const std::map<std::string, std::string> steps = {
+      {"request", "0"}, {"grant", "1"}, {"release", "2"}, {"release_all", "3"}};
+  const std::map<std::string, std::string> modes = {{"", "-1"}, {"S", "0"}, {"X", "1"}};
+  const auto mode = modes.find(hook.mode);
+  return macroCall("__VPROF_LOCK_" + place,
+                   {nameOf(hook), steps.at(hook.action), hook.value.empty() ? "1" : "(" + hook.value + ")",
+                    mode == modes.end() ? "(" + hook.mode + ") != 0" : mode->second,
+                    hook.owner.empty() ? "0" : "(" + hook.owner + ")"});
+}
+
 std::string eventText(const Hook &hook, const std::string &place) {
+  if (hook.table == "lock") return lockText(hook, place);
   const std::string value = "(" + hook.value + ")";
   if (hook.action != "begin" && hook.type.empty())
     return macroCall("__VPROF_" + place, {nameOf(hook), eventFunction(hook), value});
@@ -64,7 +78,7 @@ std::string hookText(const Hook &hook, const clang::FunctionDecl &function) {
 }
 
 std::string entryAt(const std::string &text, size_t offset) {
-  static const std::string tables[] = {"interval_", "sync_", "queue_"};
+  static const std::string tables[] = {"interval_", "sync_", "queue_", "lock_"};
   const size_t macro = text.rfind("__VPROF_", offset);
   const size_t open = text.find('(', macro);
   if (macro == std::string::npos || open == std::string::npos) return "";

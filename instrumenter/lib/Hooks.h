@@ -31,7 +31,7 @@ std::string nameOf(const Hook &hook);
 /// A call of one of vprof_prelude.h's macros.
 std::string macroCall(const std::string &macro, std::initializer_list<std::string> arguments);
 
-/// An entry of interval or queue by the macros of one place: ENTRY, EXIT or AT.
+/// An entry of interval, queue or lock by the macros of one place: ENTRY, EXIT or AT.
 std::string eventText(const Hook &hook, const std::string &place);
 
 /// The descriptor entry whose inserted text in `text` reaches over `offset`, or "".

@@ -393,3 +393,58 @@ def test_every_target_of_the_house_loads(name: str) -> None:
     assert descriptor.name == name
     assert descriptor.roots
     assert descriptor.summary
+
+
+LOCKS = (
+    GOOD
+    + """
+[[lock]]
+event = "request"
+function = "acquire"
+object = "row + 1"
+mode = "X"
+[[lock]]
+event = "grant"
+function = "hand_over"
+call = "wake"
+at = "before call"
+object = "waiter->row"
+owner = "waiter->txn->id"
+[[lock]]
+event = "release_all"
+function = "commit"
+"""
+)
+
+
+def test_steps_of_locks_reach_the_rewriter_unchanged(tmp_path: Path) -> None:
+    raw = json.loads(descriptors.load(write(tmp_path, LOCKS)).rewriter_json())
+    assert raw["lock"] == [
+        {"event": "request", "function": "acquire", "object": "row + 1", "mode": "X"},
+        {
+            "event": "grant",
+            "function": "hand_over",
+            "call": "wake",
+            "at": "before call",
+            "object": "waiter->row",
+            "owner": "waiter->txn->id",
+        },
+        {"event": "release_all", "function": "commit"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (('mode = "X"\n', ""), "[[lock]] number 1: 'mode' is missing"),
+        (('object = "row + 1"\n', ""), "[[lock]] number 1: 'object' is missing"),
+        (('event = "grant"', 'event = "wait"'), "event = 'wait' must be one of request, grant, release, release_all"),
+        (('event = "grant"', 'event = "release"\nmode = "S"'), "mode is only for event = request and grant"),
+        (('owner = "waiter->txn->id"', "owner = 3"), "[[lock]] number 2: owner must be a non-empty string"),
+        (('owner = "waiter', 'type = "waiter'), "[[lock]] number 2: unknown key 'type'"),
+    ],
+)
+def test_a_mistake_about_a_lock_is_one_line(tmp_path: Path, change: tuple[str, str], message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        descriptors.load(write(tmp_path, LOCKS.replace(*change)))
+    assert message in str(error.value) and "\n" not in str(error.value)

@@ -11,7 +11,8 @@ static unsigned short call_numbers[MAX_DEPTH];
 static int depth;
 
 void __vprof_register(unsigned char *start, unsigned char *stop) {
-  enum { HEADER = 64 };
+  enum { HEADER = 64, LOCKS = 12 };
+  start[LOCKS] = 1;
   for (unsigned char *byte = start + HEADER; byte < stop; ++byte) *byte = 1;
 }
 
@@ -71,6 +72,12 @@ const char *vprof_text(const char *format, ...) {
   vsnprintf(text, sizeof text, format, values);
   va_end(values);
   return text;
+}
+
+void vprof_lock(int step, uint64_t object, int mode, uint64_t owner) {
+  static const char *const names[] = {"request", "grant", "release", "release all"};
+  fprintf(stderr, "%*s%s %llu mode %d of %llu\n", 2 * depth, "", names[step], (unsigned long long)object, mode,
+          (unsigned long long)owner);
 }
 
 #define PRINTS(name)                  \

@@ -24,12 +24,14 @@ TABLES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "interval": ("event", ("begin", "end", "abort", "on_behalf"), "id"),
     "sync": ("role", ("acquire", "release", "wait"), "object"),
     "queue": ("role", ("enqueue", "dequeue"), "task"),
+    "lock": ("event", ("request", "grant", "release", "release_all"), "object"),
 }
 _OPTIONAL = ("file", "call", "versions")
-_MORE = {
+_OPTIONAL_OF: dict[str, tuple[str, ...]] = {
     "interval": ("at", "kind", "type", "created_at", "clock", *repeats.KEYS),
     "sync": ("name",),
     "queue": ("at",),
+    "lock": ("at", "mode", "object", "owner"),
 }
 _NAMES_A_WAIT = ("call", "name")
 _NAMES = ("function", "call")
@@ -126,9 +128,9 @@ def _either(alternatives: list[str]) -> str:
 
 
 def _check_keys(table: str, entry: Entry, where: str) -> None:
-    action, values, expression = TABLES[table]
-    required = (action, "function", *_NAMES_A_WAIT) if _only_names(entry) else (action, "function", expression)
-    optional = _OPTIONAL + _MORE[table]
+    action, values, _ = TABLES[table]
+    required = _required(table, entry)
+    optional = (*_OPTIONAL, *_OPTIONAL_OF[table])
     for key in required:
         if key not in entry:
             raise UsageError(f"{where}: '{key}' is missing")
@@ -143,6 +145,19 @@ def _check_keys(table: str, entry: Entry, where: str) -> None:
             or_list = " or a list of them" if key in _NAMES else ""
             raise UsageError(f"{where}: {key} must be a non-empty string{or_list}")
     _check_value(action, entry[action], values, where)
+    if table == "lock" and entry["event"].startswith("release") and "mode" in entry:
+        raise UsageError(f"{where}: mode is only for event = request and grant")
+
+
+def _required(table: str, entry: Entry) -> tuple[str, ...]:
+    action, _, expression = TABLES[table]
+    if _only_names(entry):
+        return action, "function", *_NAMES_A_WAIT
+    if table != "lock":
+        return action, "function", expression
+    event = entry.get("event")
+    more = {"release_all": (), "request": (expression, "mode")}.get(str(event), (expression,))
+    return action, "function", *more
 
 
 def _check_place(entry: Entry, where: str) -> None:
