@@ -79,6 +79,11 @@ _LEAST_NEWEST_BYTES = 64 << 20
     help="Switch the probes off half of the time, slice by slice. `vprof analyze` then reports what they change.",
 )
 @click.option(
+    "--locks",
+    is_flag=True,
+    help="Also record each step of logical locks ([[lock]] of the descriptor): for `vprof whatif --locks`.",
+)
+@click.option(
     "--slots",
     type=click.IntRange(1, 65536),
     metavar="N",
@@ -105,6 +110,7 @@ def command(
     keep: str | None,
     check_kernel: bool,
     measure_distortion: bool,
+    locks: bool,
     slots: int | None,
     ring_bytes: int | None,
     preload: bool,
@@ -136,6 +142,7 @@ def command(
       vprof record --target httpd --server-options='-D prefork' -o run.trace
       vprof record --sites all --max-size 2G --keep newest -o run.trace -- ./server
       vprof record --sites all --slots 8 --ring-size 64K -o run.trace -- prlimit --as=100000000 ./prog
+      vprof record --target minidb --locks -o run.trace
       vprof record --target postgres --check-kernel -o run.trace
       vprof record --preload --sites all -o run.trace -- java -cp classes Main
       vprof analyze run.trace.0*
@@ -153,6 +160,8 @@ def command(
             target = replace(target, chosen_load=chosen)
             check_command(target.command(seconds or _TARGET_SECONDS, arguments))
         target.check(target.units())
+        if locks and not target.descriptor.entries["lock"]:
+            raise UsageError(f"{target.descriptor.file}: no [[lock]] entries: nothing to record with --locks")
         plan = Plan.parse(sites) if sites else Plan.of(target.descriptor.roots)
         if target.descriptor.server:
             server = Server.of(target, server_options)
@@ -167,6 +176,7 @@ def command(
                     arena,
                     measure_distortion,
                     preload,
+                    locks,
                 )
             return
         arguments = target.command(seconds or _TARGET_SECONDS, arguments)
@@ -180,7 +190,7 @@ def command(
     of, retry = (target.built_from, target.descriptor.retry) if target else ("", None)
     with (
         _compared(check_kernel, output),
-        Session.start(output, None, limit, probe_ns(), arena, of, preload, retry) as session,
+        Session.start(output, None, limit, probe_ns(), arena, of, preload, retry, locks) as session,
     ):
         status = record_program(session, plan, arguments, None if target else seconds, measure_distortion)
     if status:
@@ -221,11 +231,12 @@ def _record_server(
     arena: Arena,
     compared: bool,
     preload: bool,
+    locks: bool,
 ) -> None:
     """The trace holds the load: the server is ready before, and stopped after it."""
     of, retry = server.target.built_from, server.target.descriptor.retry
     with (
-        Session.start(None, server.account.name, limit, probe_ns(), arena, of, preload, retry) as session,
+        Session.start(None, server.account.name, limit, probe_ns(), arena, of, preload, retry, locks) as session,
         server.running(session, plan),
     ):
         session.rotate(output)
