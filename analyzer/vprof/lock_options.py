@@ -18,6 +18,7 @@ class LockWishes:
     """`locks`: policies, None: not asked for. What is None was not given."""
 
     locks: str | None
+    traced: str | None
     script: Path | None
     generate: str | None
     clients: int | None
@@ -49,6 +50,7 @@ _OPTIONS = (
         metavar="[POLICY,...]",
         help=f"Replay logical locks by these policies instead, the first beside the others.  [default: {USUAL}]",
     ),
+    click.option("--traced", metavar="POLICY", help="Of a trace: how the recorded program decides.  [default: fifo]"),
     click.option(
         "--script",
         type=click.Path(exists=True, dir_okay=False, path_type=Path),

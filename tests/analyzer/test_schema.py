@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 import histories
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator, ValidationError
@@ -18,9 +19,12 @@ from worked_cases import TRACES
 
 from vprof.commands.analyze import command
 from vprof.commands.whatif import command as command_whatif
-from vprof.report import explain, load, locks, path, tune, whatif
+from vprof.report import explain, load, lock_history, locks, path, tune, whatif
 from vprof.report import json as report
+from vprof.scheduling.ages import locked
+from vprof.scheduling.history import Taken
 from vprof.trace.json_trace import trace_from_dict
+from vprof.trace.locks import LockSteps, LockTrace
 from vprof.variance.analysis import AnalysisOptions, analyze
 
 ROOT = Path(__file__).parents[2]
@@ -34,6 +38,7 @@ SCHEMAS = {
         tune.SCHEMA,
         whatif.SCHEMA,
         locks.SCHEMA,
+        lock_history.SCHEMA,
     )
 }
 HANDOFF = next(case for case in TRACES if case.stem == "02_lock_handoff")
@@ -102,6 +107,15 @@ def test_policies_of_locks(load: list[object], tmp_path: Path) -> None:
     path.write_text(json.dumps({"transactions": transactions, "clients": 9, "traced": traced}))
     found = run("--locks", "vats", "--script", path, "--servers", "a=1", verb=command_whatif)
     assert found["calibration"]["mean_ratio"] == found["calibration"]["variance_ratio"] == 1
+
+
+def test_locks_of_a_trace() -> None:
+    found = Taken(*(np.array(column) for column in ([0, 1], [5, 5], [1, 1], [0, 10], [0, 40], [2, 42], [40, 90])))
+    steps = LockSteps(*[np.zeros(0, np.int64)] * 5)
+    begin, end = np.array([0, 5]), np.array([50, 95])
+    trace = LockTrace(Path("t"), steps, begin, begin, end, ["a", "b"], 1, 0)
+    shown = check(lock_history.render_json(locked(trace, found, 5)))
+    assert shown["ages"][0]["decisions"] == 1 and shown["objects"][0]["waited_ns"] == 30
 
 
 def test_what_was_tried() -> None:

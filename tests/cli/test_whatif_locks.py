@@ -167,7 +167,7 @@ def test_what_is_no_script(tmp_path: Path, content: Any, said: str) -> None:
     [
         (["--locks", "lifo", *SMALL], "no policy 'lifo': there are fcfs, fifo, rs, vats, vats-theory, ldsf, bldsf"),
         (["--locks", "fcfs,", *SMALL], "no policy ''"),
-        (["--locks", "fcfs"], "no transactions to replay: give --script FILE, or --generate zipf"),
+        (["--locks", "fcfs"], "no transactions to replay: give a trace, --script FILE, or --generate zipf"),
         (["--generate", "zipf"], "--generate is for --locks: give the policies, too"),
         ([TRACE, "--clients", 3], "--clients is for --locks"),
         (["--locks", "fcfs", *SMALL, "--rate", 3], "--clients and --rate are different loads: give one"),
@@ -175,6 +175,11 @@ def test_what_is_no_script(tmp_path: Path, content: Any, said: str) -> None:
         (["--locks", "fcfs", *SMALL, "--statements", 60], "60 statements lock different records"),
         (["--locks", "fcfs", *SMALL, "--script", TRACE], "--script and --generate are different transactions"),
         (["--locks", "fcfs", "--script", TRACE, "--theta", 1], "--theta is for --generate"),
+        ([TRACE, "--locks", "fcfs", "--theta", 1], "--theta is for --generate"),
+        ([TRACE, "--locks", "fcfs", "--script", TRACE], "a trace and --script are different transactions: give one"),
+        ([TRACE, TRACE, "--locks", "fcfs"], "--locks replays one trace: give one"),
+        ([TRACE, "--locks", "fcfs", "--root", "f"], "--root is not for --locks"),
+        (["--locks", "fcfs", *SMALL, "--traced", "vats"], "--traced is for a trace"),
         ([], "nothing to replay: give a trace, or --locks with --script or --generate"),
     ],
 )
@@ -182,8 +187,8 @@ def test_options_that_do_not_go_together(words: list[object], said: str) -> None
     assert said in refusal(*words)
 
 
-def test_a_trace_has_no_lock_events_yet(tmp_path: Path) -> None:
+def test_a_trace_without_lock_events(tmp_path: Path) -> None:
     message = refusal(TRACE, "--locks")
-    assert message.startswith(f"{TRACE}: this trace has no lock events, and vprof cannot record them yet")
+    assert message.startswith(f"{TRACE}: JSON traces have no lock events: record the program with vprof record --locks")
     (tmp_path / "x").write_text("no trace")
     assert "lock events" not in refusal(tmp_path / "x", "--locks")

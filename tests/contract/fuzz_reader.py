@@ -55,7 +55,16 @@ _TWICE = (
     ("diff", "-o", "{}/diff.html", "{}/sound.trace", "--"),
 )
 """Verbs that take --root; the trace goes last."""
-_ONCE = (("sites",), ("sites", "--left"), ("callgraph",), ("callgraph", "-f", "serve"), ("analyze", "--format", "dot"))
+_ONCE = (
+    ("sites",),
+    ("sites", "--left"),
+    ("callgraph",),
+    ("callgraph", "-f", "serve"),
+    ("analyze", "--format", "dot"),
+    ("analyze", "--locks"),
+    ("analyze", "--locks", "--format", "json"),
+    ("whatif", "--locks", "vats,ldsf", "--traced", "fcfs", "--seeds", "2"),
+)
 VERBS = [*_ONCE, *_TWICE, *((verb[0], "--root", "serve", *verb[1:]) for verb in _TWICE)]
 
 
@@ -74,7 +83,18 @@ class Fuzz:
         """Of the program with hostile names, by the real runtime."""
         program, trace = self.folder / "program", self.folder / "sound.trace"
         subprocess.run([native("bin/vprof-cc"), "-O1", "-pthread", PROGRAM, "-o", program], check=True)
-        record = "from vprof.cli import main; main()", "record", "--sites", "all", "-o", trace, "--", program, "60"
+        record = (
+            "from vprof.cli import main; main()",
+            "record",
+            "--sites",
+            "all",
+            "--locks",
+            "-o",
+            trace,
+            "--",
+            program,
+            "60",
+        )
         subprocess.run([sys.executable, "-c", *record], check=True, capture_output=True)
         return trace.read_bytes()
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from vprof.variance.analysis import Analysis
 
 FORMATS = ("text", "json", "dot", "svg")
+_MOST_LOCKS = 20
 
 
 @click.command(name="analyze")
@@ -48,6 +49,12 @@ FORMATS = ("text", "json", "dot", "svg")
     is_flag=True,
     help="Show what was waited for instead, object by object: who waits, who has it (text, json).",
 )
+@click.option(
+    "--locks",
+    is_flag=True,
+    help="Show logical locks instead, of a trace recorded with --locks: what was waited for, and whether a"
+    " transaction's age tells how long it goes on (text, json).",
+)
 @click.option("--by-type", is_flag=True, help="Split the variance by type of interval, and add a tree for each type.")
 @own_option
 @cpu_wait_option
@@ -69,6 +76,7 @@ def command(
     path: str | None,
     explain: str | None,
     waits: bool,
+    locks: bool,
     by_type: bool,
     own: bool,
     cpu_wait: str,
@@ -91,6 +99,7 @@ def command(
       vprof analyze run.trace --format svg -o tree.svg
       vprof analyze run.trace --explain fsync
       vprof analyze run.trace --waits
+      vprof analyze run.trace --locks
       vprof analyze run.trace --path slowest
     """
     from vprof.path.chosen import one_path
@@ -98,7 +107,11 @@ def command(
     from vprof.variance.analysis import AnalysisOptions
     from vprof.variance.stream import analyze_files
 
-    _check(fmt, {"--intervals": intervals}, {"--path": path, "--explain": explain, "--waits": "all" if waits else None})
+    flags = {"--waits": "all" if waits else None, "--locks": "all" if locks else None}
+    _check(fmt, {"--intervals": intervals}, {"--path": path, "--explain": explain, **flags})
+    if locks:
+        _locks(traces, root, top, fmt, output)
+        return
     if path is not None:
         write_report(_rendered_path(one_path(traces, path, root), fmt), output)
         return
@@ -160,6 +173,24 @@ def _print_waits(analysis: Analysis, output: Path | None) -> None:
         waits.print_waits(analysis)
     else:
         write_report(waits.render(analysis), output)
+
+
+def _locks(traces: tuple[Path, ...], root: str | None, top: int | None, fmt: str, output: Path | None) -> None:
+    from vprof.report import lock_history as report
+    from vprof.scheduling.ages import locked
+    from vprof.scheduling.history import taken
+    from vprof.trace.locks import read_locks
+
+    if len(traces) > 1:
+        raise UsageError("--locks shows one trace: give one")
+    if root is not None:
+        raise UsageError("--root is not for --locks: locks belong to the intervals that the program annotates")
+    trace = read_locks(traces[0])
+    found = locked(trace, taken(trace.steps), top or _MOST_LOCKS)
+    if fmt == "text" and output is None:
+        report.print_locked(found)
+    else:
+        write_report(report.render_json(found) if fmt == "json" else report.render(found), output)
 
 
 def _explain(analysis: Analysis, factor: str, fmt: str, output: Path | None) -> None:

@@ -92,8 +92,10 @@ def command(
     [unknown] and [gap].
 
     With --locks, vprof replays logical locks by other policies, which decide who gets a lock that comes free: fcfs,
-    fifo, rs, vats, vats-theory, ldsf, bldsf, hldsf, mlf, mblf, ddf. Transactions come from a script, or are generated;
-    figures have intervals over several seeds. docs/lock-scheduling.md says when each policy helps.
+    fifo, rs, vats, vats-theory, ldsf, bldsf, hldsf, mlf, mblf, ddf. Transactions come from a trace that was recorded
+    with --locks, from a script, or are generated; figures have intervals over several seeds. vprof replays a trace by
+    its own policy first, and refuses if that is more than 10 % off. docs/lock-scheduling.md says when each policy
+    helps.
 
     \b
     Examples:
@@ -101,6 +103,7 @@ def command(
       vprof whatif run.trace --change '[disk]=0.5'
       vprof whatif run.trace --rank
       vprof whatif run.trace --change parse=-200us --format json --intervals
+      vprof whatif run.trace --locks vats,ldsf
       vprof whatif --locks fcfs,vats,bldsf --script transactions.json --clients 32
       vprof whatif --locks fifo,ldsf --generate zipf --theta 0.9 --writes 0.6 --rate 5000
     """
@@ -141,19 +144,16 @@ def _locks(traces: tuple[Path, ...], root: str | None, wishes: LockWishes, fmt: 
     """Raises UsageError if there is nothing to replay by a policy."""
     from vprof.report import locks as report
     from vprof.scheduling.asked import answer
-    from vprof.trace.sources import open_sources
 
     if wishes.locks is None:
         raise UsageError(f"{wishes.given()[0]} is for --locks: give the policies, too")
-    if traces:
-        open_sources(traces, root)
-        raise UsageError(
-            f"{traces[0]}: this trace has no lock events, and vprof cannot record them yet: describe the transactions"
-            " in a file (--script), or make some (--generate zipf)"
-        )
-    if not wishes.script and not wishes.generate:
-        raise UsageError("no transactions to replay: give --script FILE, or --generate zipf")
-    found = answer(wishes)
+    if len(traces) > 1:
+        raise UsageError("--locks replays one trace: give one")
+    if root is not None:
+        raise UsageError("--root is not for --locks: locks belong to the intervals that the program annotates")
+    if not traces and not wishes.script and not wishes.generate:
+        raise UsageError("no transactions to replay: give a trace, --script FILE, or --generate zipf")
+    found = answer(wishes, *traces)
     if fmt == "json":
         write_report(report.render_json(found), output)
     elif output is None:

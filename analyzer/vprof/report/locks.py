@@ -100,7 +100,7 @@ def remarks(answer: Answer) -> list[str]:
         variance = "" if ratio is None else f", variance {ratio:.3f}"
         mean = f"mean {found.calibration.mean_ratio:.3f}"
         said.append(f"{found.calibration.policy} replayed, by what was measured: {mean}{variance}")
-    return said
+    return [*said, *answer.notes]
 
 
 def _rows(outcome: Outcome) -> list[Row]:

@@ -3,39 +3,50 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from vprof.errors import UsageError
 from vprof.lock_options import LockWishes
-from vprof.scheduling.comparison import Comparison, compare
+from vprof.scheduling.comparison import Comparison, NotMetError, compare
 from vprof.scheduling.generate import Zipf, zipf
+from vprof.scheduling.history import taken
 from vprof.scheduling.policies import policy_named
 from vprof.scheduling.script import Script
 from vprof.scheduling.script_file import read_script
 from vprof.scheduling.simulator import Options
+from vprof.scheduling.traced import FromTrace, script_of
+from vprof.trace.locks import LockTrace, read_locks
 
 _SEEDS = 10
 _CLIENTS = 100
 _FALLBACK = "fcfs"
+_USUALLY_TRACED = "fifo"
 _OF_ZIPF = ("theta", "writes", "records", "statements", "transactions", "work_us")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """`source`: the script's file, or how it was made. `clients`, `rate`: None if each begins when it was born."""
+    """`source`: the trace, the script's file, or how it was made. `clients`, `rate`: None if each begins when it was
+    born. `notes`: what of the trace is not replayed."""
 
     comparison: Comparison
     source: str
     clients: int | None
     rate: float | None
     options: Options
+    notes: list[str] = field(default_factory=list)
 
 
-def answer(wishes: LockWishes) -> Answer:
-    """REQUIRES: a script or a generator is asked for. Raises UsageError for what does not go together, VprofError where
-    a traced policy is not met."""
-    if wishes.script and wishes.generate:
-        raise UsageError("--script and --generate are different transactions: give one")
+def answer(wishes: LockWishes, trace: Path | None = None) -> Answer:
+    """REQUIRES: a trace, a script or a generator is given. Raises UsageError for what does not go together, NotMetError
+    where a traced policy is not met."""
+    given = [name for name, value in (("--script", wishes.script), ("--generate", wishes.generate)) if value]
+    if len([*given, *([trace] if trace else [])]) > 1:
+        named = " and ".join(given) if len(given) > 1 else f"a trace and {given[0]}"
+        raise UsageError(f"{named} are different transactions: give one")
+    if wishes.traced and not trace:
+        raise UsageError("--traced is for a trace, which does not say how its program decides")
     if wishes.clients is not None and wishes.rate is not None:
         raise UsageError("--clients and --rate are different loads: give one")
     policies = _policies(wishes.locks or "")
@@ -49,12 +60,43 @@ def answer(wishes: LockWishes) -> Answer:
         )
         what = f"zipf: {wanted.records} records, {wanted.statements} statements, theta {wanted.theta:g}"
         return Answer(found, f"{what}, {wanted.writes:.0%} writes".replace("%", " %"), clients, wishes.rate, options)
-    assert wishes.script
     if given := [f"--{name.replace('_', '-')}" for name in _OF_ZIPF if getattr(wishes, name) is not None]:
-        raise UsageError(f"{given[0]} is for --generate: {wishes.script} says what its transactions do")
+        raise UsageError(f"{given[0]} is for --generate: {trace or wishes.script} says what its transactions do")
+    if trace:
+        return _of_trace(trace, wishes, policies, seeds, options)
+    assert wishes.script
     script = read_script(wishes.script, wishes.clients, wishes.rate)
     found = compare(lambda seed: script, _with_base(policies, script), seeds, options)
     return Answer(found, str(wishes.script), script.clients, script.rate, options)
+
+
+def _of_trace(path: Path, wishes: LockWishes, policies: list[str], seeds: int, options: Options) -> Answer:
+    trace = read_locks(path)
+    found = script_of(trace, taken(trace.steps), policy_named(wishes.traced or _USUALLY_TRACED).name)
+    measured = script = found.script
+    if wishes.clients is not None or wishes.rate is not None:
+        script = replace(script, born=None, clients=wishes.clients, rate=wishes.rate)
+    try:
+        compared = compare(lambda seed: script, _with_base(policies, script), seeds, options, measured)
+    except NotMetError as e:
+        usual = "" if wishes.traced else " (--traced POLICY says how its program decides)"
+        raise NotMetError(f"{path}: {e}{usual}") from None
+    return Answer(compared, str(path), script.clients, script.rate, options, _notes(trace, found))
+
+
+def _notes(trace: LockTrace, found: FromTrace) -> list[str]:
+    """What of the trace is not in the script."""
+    said = []
+    if found.early:
+        waits = f", {found.waited_early} of them waited for" if found.waited_early else ""
+        said.append(
+            f"{found.early} locks{waits} were given back before their transactions took the last one: they are left out"
+        )
+    if trace.unowned:
+        said.append(f"{trace.unowned} lock events belong to no interval: they are left out")
+    if trace.lost:
+        said.append(f"{trace.lost} records were lost: who held a lock meanwhile may be missing")
+    return said
 
 
 def _policies(text: str) -> list[str]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import stdtrit
@@ -32,6 +32,10 @@ LEVEL = 0.95
 MODEL = (
     "strict two-phase locking, a CPU for each transaction, an undone one begins again at once, decisions take no time"
 )
+
+
+class NotMetError(VprofError):
+    """The replay with the traced policy is not what was measured."""
 
 
 @dataclass(frozen=True)
@@ -74,12 +78,16 @@ class Comparison:
 
 
 def compare(
-    scripts: Callable[[int], Script], policies: Sequence[str], seeds: int, options: Options | None = None
+    scripts: Callable[[int], Script],
+    policies: Sequence[str],
+    seeds: int,
+    options: Options | None = None,
+    measured: Script | None = None,
 ) -> Comparison:
-    """`scripts`: the one of each seed, from 0 on. The first policy is the base. Raises VprofError if a traced policy is
-    not met."""
+    """`scripts`: the one of each seed, from 0 on. The first policy is the base. `measured`: the script as it was
+    measured, if these run with another load. Raises NotMetError if a traced policy is not met."""
     first = scripts(0)
-    calibration = calibrate(first, options)
+    calibration = calibrate(measured or first, options)
     samples: dict[str, list[dict[str, float]]] = {policy: [] for policy in policies}
     waits = 0
     for seed in range(seeds):
@@ -95,19 +103,19 @@ def compare(
 
 
 def calibrate(script: Script, options: Options | None = None) -> Calibration | None:
-    """The script with the policy that it was measured with, None if it says nothing measured. Raises VprofError if mean
-    or variance of the latencies is more than 10 % off."""
+    """The script with the policy that it was measured with, None if it says nothing measured. Raises NotMetError if
+    mean or variance of the latencies is more than 10 % off."""
     traced = script.traced
     if traced is None:
         return None
-    found = figures_of(run(script, traced.policy, options))
+    found = figures_of(run(script, traced.policy, replace(options or Options(), servers={})))
     off = {
         name: _off(found[name], measured)
         for name, measured in (("mean", traced.mean_ns), ("variance", traced.variance_ns2))
     }
     name = max(off, key=lambda name: abs(off[name]))
     if abs(off[name]) > TOLERANCE:
-        raise VprofError(
+        raise NotMetError(
             f"the replay with {traced.policy}, by which the script was measured, has a {name} {_percent(off[name])}"
             f" than measured, more than {100 * TOLERANCE:.0f} % off: it cannot tell what other policies would do"
         )

@@ -29,7 +29,8 @@ class Traced:
 class Script:
     """`first`: of each transaction its first row, and the number of rows. By row: `work` in ns; `lock`, 2 * object +
     EXCLUSIVE or SHARED, or NONE. `born`: when each begins, ns, in order; None: `clients` or `rate` (a second) say it.
-    `objects`: names; a generator has none, but counts them (`object_count`)."""
+    `objects`: names; a generator has none, but counts them (`object_count`). `tail`: how long each goes on, ns, when it
+    has released its locks."""
 
     first: Int64
     work: Int64
@@ -40,6 +41,7 @@ class Script:
     clients: int | None = None
     rate: float | None = None
     traced: Traced | None = None
+    tail: Int64 | None = None
 
     @property
     def count(self) -> int:

@@ -84,7 +84,8 @@ def run(script: Script, policy: str, options: Options | None = None, seed: int =
     while not go(rows, rules, state):
         state, rules = _roomier(state, rules, options)
     number = state.number
-    return Run(order, rows.born, rows.ended, int(number[N_DEADLOCKS]), int(number[N_RESTARTS]), int(number[N_WAITS]))
+    ended = rows.ended if script.tail is None else i64(rows.ended + script.tail[order])
+    return Run(order, rows.born, ended, int(number[N_DEADLOCKS]), int(number[N_RESTARTS]), int(number[N_WAITS]))
 
 
 def _births(script: Script, rng: np.random.Generator) -> Int64:

@@ -20,7 +20,9 @@ __attribute__((noinline)) static long work(long rounds) {
 
 __attribute__((noinline)) static void serve(uint64_t id, const char *type) {
   vprof_interval_begin(id, type);
+  vprof_lock(VPROF_LOCK_REQUEST, 1, 1, 0);
   pthread_mutex_lock(&mutex);
+  vprof_lock(VPROF_LOCK_GRANT, 1, -1, 0);
   work((long)id);
   pthread_mutex_unlock(&mutex);
   vprof_interval_end(id);

@@ -1,0 +1,110 @@
+"""Who had which lock, and since when: the lock events of a trace as locks taken.
+
+    LockSteps (trace/locks.py), in the order of time  ->  Taken: one row for each lock that an owner had
+
+A lock that was waited for came free when the last of those that had it gave it back before the grant. What lies between
+that and the recorded grant is no wait for the lock, but for a CPU, or for the lock manager.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vprof.scheduling.script import EXCLUSIVE, SHARED
+from vprof.tables.columns import i64
+from vprof.tables.model import Bool, Int64
+from vprof.trace import locks
+from vprof.trace.locks import GRANT, RELEASE, REQUEST, LockSteps
+
+_OWNER, _OBJECT, _MODE, _REQUESTED, _FREE, _GRANTED, _RELEASED = range(7)
+_NEVER = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class Taken:
+    """In the order of grants. `mode`: EXCLUSIVE or SHARED. `free`: when the lock was to be had, `requested` if at once.
+    `released`: _NEVER if the trace ends before."""
+
+    owner: Int64
+    object: Int64
+    mode: Int64
+    requested: Int64
+    free: Int64
+    granted: Int64
+    released: Int64
+
+    @property
+    def waited(self) -> Bool:
+        found: Bool = self.free > self.requested
+        return found
+
+
+def taken(steps: LockSteps) -> Taken:
+    """A request of what the owner has already, in this mode or as its only owner, is no lock taken anew."""
+    table = _Table()
+    for t, step, mode, thing, owner in zip(
+        steps.t.tolist(),
+        steps.step.tolist(),
+        steps.mode.tolist(),
+        steps.object.tolist(),
+        steps.owner.tolist(),
+        strict=True,
+    ):
+        if step == REQUEST:
+            table.request(owner, thing, mode, t)
+        elif step == GRANT:
+            table.grant(owner, thing, mode, t)
+        else:
+            table.release(owner, t, thing if step == RELEASE else None)
+    rows = np.array(table.rows, np.int64).reshape(-1, 7)
+    return Taken(*(i64(column) for column in rows.T))
+
+
+class _Table:
+    """The lock table as the steps so far leave it."""
+
+    def __init__(self) -> None:
+        self.rows: list[list[int]] = []
+        self._asked: dict[int, dict[int, tuple[int, int]]] = {}  # owner, object: mode, when
+        self._held: dict[int, dict[int, list[list[int]]]] = {}  # owner, object: rows
+        self._holders: dict[int, set[int]] = {}  # object: owners
+        self._free: dict[int, int] = {}  # object: when nobody had it any more
+        self._alone: dict[int, tuple[int, int]] = {}  # object: since when this owner alone had it
+
+    def request(self, owner: int, thing: int, mode: int, t: int) -> None:
+        self._asked.setdefault(owner, {}).setdefault(thing, (mode, t))
+
+    def grant(self, owner: int, thing: int, mode: int, t: int) -> None:
+        asked, since = self._asked.get(owner, {}).pop(thing, (mode, t))
+        wanted = EXCLUSIVE if (mode or asked) == locks.EXCLUSIVE else SHARED
+        had = self._held.setdefault(owner, {}).setdefault(thing, [])
+        if any(row[_MODE] >= wanted for row in had):
+            return
+        alone, whose = self._alone.get(thing, (since, owner))
+        free = max(since, self._free.get(thing, since), alone if whose == owner else since)
+        row = [owner, thing, wanted, since, free, t, _NEVER]
+        had.append(row)
+        self.rows.append(row)
+        self._holders.setdefault(thing, set()).add(owner)
+
+    def release(self, owner: int, t: int, thing: int | None) -> None:
+        """Of one object, or of all that the owner has. Whoever asks no more keeps nobody waiting, either."""
+        held, asked = self._held.get(owner, {}), self._asked.get(owner, {})
+        for one in list(held) if thing is None else [thing]:
+            for row in held.pop(one, ()):
+                row[_RELEASED] = t
+                self._let_go(one, owner, t)
+        for one in list(asked) if thing is None else [thing]:
+            if asked.pop(one, None):
+                self._free[one] = t
+
+    def _let_go(self, thing: int, owner: int, t: int) -> None:
+        """Who shares it and wants it alone waits until all others are gone."""
+        holders = self._holders[thing]
+        holders.discard(owner)
+        if not holders:
+            self._free[thing] = t
+        elif len(holders) == 1:
+            self._alone[thing] = t, next(iter(holders))

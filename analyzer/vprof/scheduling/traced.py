@@ -1,0 +1,72 @@
+"""Scripts from recorded traces: what each transaction did between its locks, and which it took.
+
+    LockTrace + Taken (history.py)  ->  Script: work and lock steps, born as recorded, and what was measured
+
+Whatever is no wait for a lock is work, as long as it was: execution, other waits, a queue, a CPU that was not there.
+Locks that are given back before a transaction has taken its last are not of the replay's kind (strict two-phase
+locking): they are left out, and waits for them are work, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vprof.scheduling.history import Taken
+from vprof.scheduling.script import Script, Traced
+from vprof.tables.columns import i64
+from vprof.tables.lookup import distinct
+from vprof.tables.model import NONE, Bool, Int64
+from vprof.trace.locks import LockTrace
+
+
+@dataclass(frozen=True)
+class FromTrace:
+    """`early`: locks of the transactions that were left out, `waited_early`: those of them that were waited for."""
+
+    script: Script
+    early: int
+    waited_early: int
+
+
+def script_of(trace: LockTrace, taken: Taken, policy: str) -> FromTrace:
+    """`policy`: the one by which the recorded program decides."""
+    count = len(trace.end)
+    mine = np.flatnonzero((taken.owner < count) & (taken.owner != NONE))
+    mine = mine[taken.requested[mine] >= trace.attempt[taken.owner[mine]]]
+    mine = mine[np.lexsort((taken.granted[mine], taken.requested[mine], taken.owner[mine]))]
+    early = _given_back_early(taken, mine, count)
+    kept = mine[~early]
+    latency = (trace.end - trace.begin).astype(np.float64)
+    traced = Traced(policy, float(latency.mean()), float(latency.var()))
+    return FromTrace(_script(trace, taken, kept, traced), int(early.sum()), int(taken.waited[mine[early]].sum()))
+
+
+def _given_back_early(taken: Taken, mine: Int64, count: int) -> Bool:
+    """Before the last grant of its owner."""
+    last = np.full(count, NONE, np.int64)
+    np.maximum.at(last, taken.owner[mine], taken.granted[mine])
+    found: Bool = taken.released[mine] < last[taken.owner[mine]]
+    return found
+
+
+def _script(trace: LockTrace, taken: Taken, kept: Int64, traced: Traced) -> Script:
+    """`kept`: the locks, by owner and time."""
+    count, owner = len(trace.end), taken.owner[kept]
+    ids, thing = distinct(taken.object[kept])
+    let_go = trace.end.copy()
+    np.minimum.at(let_go, owner, taken.released[kept])
+    first = np.r_[0, np.cumsum(np.bincount(owner, minlength=count) + 1)]
+    size = int(first[-1])
+    of_lock = np.ones(size, np.bool_)
+    of_lock[first[1:] - 1] = False
+    since, until = np.empty(size, np.int64), np.empty(size, np.int64)
+    since[first[:-1]] = trace.attempt
+    since[np.flatnonzero(of_lock) + 1] = taken.free[kept]
+    until[of_lock], until[~of_lock] = taken.requested[kept], let_go
+    lock = np.full(size, NONE, np.int64)
+    lock[of_lock] = 2 * thing + taken.mode[kept]
+    work = i64(np.maximum(until - since, 0))
+    names = [str(number) for number in ids.view(np.uint64).tolist()]
+    return Script(i64(first), work, lock, len(ids), names, trace.begin, traced=traced, tail=i64(trace.end - let_go))
