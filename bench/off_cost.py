@@ -33,7 +33,7 @@ from callgrind import Profile, by_name, parse, without_debug_information
 from elftools.elf.elffile import ELFFile
 from off_cost_loads import LOADS, Client, Load
 
-from vprof.program.metadata import read_program
+from vprof.program.elf import read_program
 from vprof.session.owned import Session
 from vprof.session.plan import Plan
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vprof.program.metadata import read_program
+from vprof.program.elf import read_program
 
 VPROF = Path(sys.executable).with_name("vprof")
 

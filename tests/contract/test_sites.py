@@ -16,7 +16,7 @@ from writer import Writer, function, unit
 from vprof.commands.sites import command
 from vprof.errors import VprofError
 from vprof.installed import native
-from vprof.program.metadata import read_program
+from vprof.program.elf import read_program
 
 PROGRAMS = Path(__file__).parent / "programs"
 

@@ -22,7 +22,8 @@ from corpus_projects import Project
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
-from vprof.program.metadata import SECTION, Function, Unit, read_program
+from vprof.program.elf import read_program
+from vprof.program.metadata import SECTION, Function, Unit
 from vprof.target.fetch import fetch
 
 _BUILD_SECONDS = 1800

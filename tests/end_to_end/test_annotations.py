@@ -6,7 +6,7 @@ from pathlib import Path
 from elftools.elf.elffile import ELFFile
 
 from vprof.installed import annotation_file, native
-from vprof.program.metadata import read_program
+from vprof.program.elf import read_program
 
 MAPPINGS = {"mmap", "mmap64", "munmap", "mremap", "shmat", "shmdt", "sem_open", "sem_close", "mlockall"}
 MEMORY = {"mprotect", "madvise"}

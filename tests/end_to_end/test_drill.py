@@ -12,7 +12,7 @@ import pytest
 from patience import PATIENCE_SECONDS
 
 from vprof.installed import target_file
-from vprof.program.metadata import read_program
+from vprof.program.elf import read_program
 from vprof.target import descriptor as descriptors
 
 MINIDB = target_file("minidb")

@@ -23,7 +23,8 @@ import oracle
 
 from programs import HERE, Program
 from vprof.errors import VprofError
-from vprof.program.metadata import Unit, read_program
+from vprof.program.elf import read_program
+from vprof.program.metadata import Unit
 from vprof.session.owned import Session, end_with_parent
 from vprof.session.plan import Plan
 from vprof.trace.reading import load_binary

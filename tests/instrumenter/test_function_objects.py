@@ -6,7 +6,7 @@ import pytest
 from workshop import Workshop
 
 from vprof.program.callgraph import build
-from vprof.program.metadata import read_program
+from vprof.program.elf import read_program
 
 PROGRAM = """
 #include <functional>

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from vprof.program.metadata import read_sections
+from vprof.program.elf import read_sections
 
 HERE = Path(__file__).parent
 PREFIX = Path(os.environ.get("VPROF_PREFIX", HERE.parents[1] / ".venv"))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from vprof.installed import native
 from vprof.program.callgraph import build
-from vprof.program.metadata import read_program
+from vprof.program.elf import read_program
 
 
 def test_ignored_names_travel_in_the_metadata(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from vprof.errors import VprofError
-from vprof.program.metadata import distinct, parse_units, read_program
+from vprof.program.elf import read_program
+from vprof.program.metadata import distinct, parse_units
 
 UNIT: dict[str, Any] = {
     "schema": "vprof-unit/1",

@@ -12,7 +12,8 @@ import click
 from vprof.errors import VprofError
 from vprof.program import callgraph
 from vprof.program.callgraph import CallGraph
-from vprof.program.metadata import Function, Unit, parse_units, read_program
+from vprof.program.elf import read_program
+from vprof.program.metadata import Function, Unit, parse_units
 from vprof.terminal import one_line
 from vprof.trace.chunks import is_trace, read_chunks
 

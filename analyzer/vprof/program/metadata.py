@@ -1,44 +1,30 @@
 """What a program says about itself: the units of `.vprof_meta` (instrumenter/UNIT_METADATA.md).
 
-The same bytes come from an ELF file (`read_program`) or from a trace (`parse_units`). What many units say of the
-functions in their headers is one text in the file, and is parsed once.
+The same bytes come from an ELF file (elf.py) or from a trace. What many units say of the functions in their headers is
+one text in the file, and is parsed once.
 """
 
 from __future__ import annotations
 
-import errno
 import gc
 import json
-import os
-import stat
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from io import BytesIO
-from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
-
-from elftools.common.exceptions import ELFError
-from elftools.elf.elffile import ELFFile
-from elftools.elf.relocation import RelocationHandler
+from typing import Any, NamedTuple
 
 from vprof.errors import VprofError
 from vprof.shapes import FLAG, TEXT, list_of, row_of, table_of, whole
 
 SECTION = ".vprof_meta"
 TEXTS = ".vprof_text"
-SWITCHES = "vprof_switch"
-_PAGE = 4096
 VERSION = 2
-_MOST_SECTION_BYTES = 4 << 30
-"""A large server has less than one gigabyte; a sparse file may say anything."""
 _MAGIC = b"VPUM"
 _TEXTS_MAGIC = b"VPTX"
 _HEADER = struct.Struct("<4sIQII")
 _COUNTS = struct.Struct("<II")
 _SCHEMA = "vprof-unit/"
-
 
 _UNIT = table_of(
     {"unit": TEXT, "language": TEXT, "status": TEXT, "reason": TEXT},
@@ -50,10 +36,6 @@ _UNIT = table_of(
     },
 )
 _SYMBOL = table_of({"id": TEXT, "name": TEXT}, may={"noreturn": FLAG})
-
-
-_ELF_ERRORS = (ELFError, ValueError, OverflowError, MemoryError, TypeError, AttributeError, LookupError, AssertionError)
-"""What pyelftools raises for a damaged file, which it reads without checking all of it."""
 
 
 class Function(NamedTuple):
@@ -109,54 +91,6 @@ class Unit:
     through: Sequence[tuple[str, str]] = ()
 
 
-def read_program(path: Path) -> list[Unit]:
-    """The units of an executable or shared library. Raises VprofError when it has none or they are damaged."""
-    try:
-        content, texts = read_sections(path)
-    except OSError as error:
-        raise VprofError(f"{path}: {error.strerror or error}") from None
-    except _ELF_ERRORS:
-        raise VprofError(f"{path}: not a program (ELF file), or damaged") from None
-    units = _parse(content, texts, str(path))
-    if not units:
-        raise VprofError(f"{path}: no vprof metadata: build it with CC=vprof-cc (and link it with vprof-cc)")
-    return units
-
-
-def read_sections(path: Path) -> tuple[bytes, bytes]:
-    """`.vprof_meta` and `.vprof_text` of an ELF file, empty if it has none; of an object as a link would have them."""
-    with _open_regular(path) as file:
-        elf = ELFFile(file)
-        content, texts = (_section(elf, name) for name in (SECTION, TEXTS))
-        return content, texts
-
-
-def _open_regular(path: Path) -> BinaryIO:
-    """Raises OSError for all but regular files: modules of a session are named by its programs, which may say anything,
-    and to open a pipe would wait for ever."""
-    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC), "rb")
-    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        return file
-    file.close()
-    raise OSError(errno.EINVAL, "not a regular file")
-
-
-def _section(elf: ELFFile, name: str) -> bytes:
-    section = elf.get_section_by_name(name)
-    if section is None:
-        return b""
-    if section.data_size > _MOST_SECTION_BYTES:
-        raise ELFError(f"{name} has {section.data_size} bytes")
-    if section["sh_offset"] + section["sh_size"] > elf.stream_len:
-        raise ELFError(f"{name} ends beyond the file")
-    content = BytesIO(section.data())
-    handler = RelocationHandler(elf)
-    relocations = handler.find_relocations_for_section(section) if elf["e_type"] == "ET_REL" else None
-    if relocations is not None:
-        handler.apply_section_relocations(content, relocations)
-    return content.getvalue()
-
-
 def distinct(units: Iterable[Unit]) -> Iterator[Function]:
     """The functions of the units; of copies that units describe alike, the first."""
     seen: set[tuple[str, int, bool]] = set()
@@ -166,13 +100,6 @@ def distinct(units: Iterable[Unit]) -> Iterator[Function]:
             if key not in seen:
                 seen.add(key)
                 yield function
-
-
-def linked_by_wrapper(path: Path) -> bool:
-    """Whether a program's probes can be switched: `vprof-cc`, when it links, gives their bytes pages of their own."""
-    with path.open("rb") as file:
-        section = ELFFile(file).get_section_by_name(SWITCHES)
-        return section is None or bool(section["sh_addralign"] >= _PAGE)
 
 
 @contextmanager
@@ -187,13 +114,10 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def parse_units(content: bytes, source: str) -> list[Unit]:
-    """The units in a trace's copy of `.vprof_meta`; `source` names them in errors. Raises VprofError."""
-    return _parse(content, b"", source)
-
-
 @uncollected()
-def _parse(content: bytes, section: bytes, source: str) -> list[Unit]:
+def parse_units(content: bytes, source: str, section: bytes = b"") -> list[Unit]:
+    """The units in `.vprof_meta` or a trace's copy of it, which has the texts, too; else they are a `section`. `source`
+    names the units in errors. Raises VprofError."""
     chunks = list(_chunks(content, source))
     texts = _Texts(next((chunk.payload for chunk in chunks if chunk.magic == _TEXTS_MAGIC), section))
     return [_unit(chunk, texts, source) for chunk in chunks if chunk.magic == _MAGIC]

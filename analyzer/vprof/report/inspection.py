@@ -37,8 +37,9 @@ from typing import Any
 from vprof.errors import UsageError, VprofError
 from vprof.program import callgraph
 from vprof.program.callgraph import CallGraph, Graph
+from vprof.program.elf import read_program
 from vprof.program.heights import acyclic, heights, longest_chain
-from vprof.program.metadata import Function, Unit, parse_units, read_program
+from vprof.program.metadata import Function, Unit, parse_units
 from vprof.tables.model import Int32
 from vprof.trace.chunks import is_trace, read_chunks
 from vprof.trace.described import RECURSION_WARNING

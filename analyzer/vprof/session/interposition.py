@@ -16,7 +16,7 @@ from elftools.elf.segments import InterpSegment
 
 from vprof.errors import UsageError
 from vprof.installed import native
-from vprof.program.metadata import read_sections
+from vprof.program.elf import read_sections
 from vprof.trace.unseen_waits import MEND
 
 _VARIABLE = "LD_PRELOAD"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from vprof.errors import UsageError
-from vprof.program.metadata import read_program
+from vprof.program.elf import read_program
 from vprof.tables.naming import Names, placed, without_place
 
 SCHEMA = "vprof-plan/1"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from vprof.errors import UsageError, VprofError
 from vprof.installed import target_names
-from vprof.program.metadata import read_program
+from vprof.program.elf import read_program
 from vprof.target.source_root import in_build, source_root
 from vprof.target.suggestions import Suggestion, Suggestions
 

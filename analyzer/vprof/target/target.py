@@ -19,7 +19,8 @@ from typing import IO, Any
 
 from vprof.errors import UsageError, VprofError
 from vprof.installed import LOAD_DRIVER, annotations_folder, compiling_tools, native, target_file, target_names
-from vprof.program.metadata import Function, Unit, linked_by_wrapper, read_program
+from vprof.program.elf import linked_by_wrapper, read_program
+from vprof.program.metadata import Function, Unit
 from vprof.target import descriptor as descriptors
 from vprof.target.build_choices import BuildChoices
 from vprof.target.chosen_load import ChosenLoad
