@@ -55,9 +55,12 @@ native: .stamps/venv $(BUILD)/build.ninja
 	cmake --build $(BUILD) --target runtime/all instrumenter/all workloads/all
 	@cmake --install $(BUILD) >/dev/null
 
-# Numba compiles the analyzer's kernels on first use and keeps them: here, and beside the native build.
+# Numba compiles the analyzer's kernels on first use and keeps them: here, and beside the native build. A small trace
+# would compile none.
 warm: .stamps/venv
-	@$(BIN)/vprof analyze tests/cases/02_lock_handoff.json >/dev/null
+	@PYTHONPATH=bench $(BIN)/python -c "import pathlib, analyzer_traces as t; \
+	  t.write(pathlib.Path('.stamps/warm.trace'), 40_000, locking=True)"
+	@$(BIN)/vprof analyze .stamps/warm.trace >/dev/null
 
 demo:
 	$(MAKE) -j2 --no-print-directory setup

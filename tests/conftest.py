@@ -1,15 +1,28 @@
 """What holds for tests of all folders: those that need quiet CPUs (shared/quiet_cpus.py) are skipped without; text is
-as wide as where it is piped, in one process or several (pytest-xdist gives its workers a width)."""
+as wide as where it is piped, in one process or several (pytest-xdist gives its workers a width). Kernels run compiled,
+also for the few rows of most tests; with VPROF_BOTH_WAYS set, each as Python, too (shared/both_ways.py).
+"""
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
 import quiet_cpus
+from both_ways import run_both_ways
+
+from vprof.tables.kernels import COMPILER
 
 os.environ.pop("COLUMNS", None)
+COMPILER.turn_on()
 
 WATCH = pytest.StashKey[quiet_cpus.Watch]()
+
+
+@pytest.fixture(autouse=bool(os.environ.get("VPROF_BOTH_WAYS")))
+def both_ways(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """Each kernel runs in both ways; counts its calls."""
+    return run_both_ways(monkeypatch)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

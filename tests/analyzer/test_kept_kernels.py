@@ -12,13 +12,15 @@ import vprof
 
 KERNEL = """\
 from vprof.shared import VALUE, doubled
-from vprof.tables.kernels import kernel
+from vprof.tables.kernels import COMPILER, kernel
+
+COMPILER.turn_on()
 
 @kernel
-def value() -> int:
-    return VALUE + doubled(10)
+def value(x: int) -> int:
+    return VALUE + doubled(x)
 
-print(value(), sum(value.stats.cache_hits.values()))
+print(value(10), sum(value.compiled.stats.cache_hits.values()))
 """
 SHARED = """\
 from vprof.tables.kernels import helper

@@ -175,11 +175,11 @@ def has_room(trie: Trie) -> bool:
 def _slot(node: int, label: int, trie: Trie) -> int:
     """Where the child of `node` with this label is, or is to be put."""
     nodes, slots = trie.nodes, trie.slots
-    mixed = node * 0x1E3779B97F4A7C15 + label * 0x2545F4914F6CDD1D
+    mixed = np.int64(node) * 0x1E3779B97F4A7C15 + np.int64(label) * 0x2545F4914F6CDD1D
     slot = (mixed ^ (mixed >> 29)) & (len(slots) - 1)
     while slots[slot] != 0 and (nodes[slots[slot], T_PARENT] != node or nodes[slots[slot], T_LABEL] != label):
         slot = (slot + 1) & (len(slots) - 1)
-    return slot
+    return int(slot)
 
 
 @helper
