@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
 
 from vprof.tables.model import Float, Int64, Slice
 from vprof.trace.turns import ROUND
@@ -74,6 +73,8 @@ def _of(one_round: Sequence[Slice], on: bool) -> Int64:
 
 
 def _effect(name: str, metric: Callable[[Int64], float], rounds: Sequence[tuple[Int64, Int64]]) -> Effect | None:
+    from scipy.special import stdtrit
+
     values = np.array([[metric(on), metric(off)] for on, off in rounds])
     if (values <= 0).any():
         return None

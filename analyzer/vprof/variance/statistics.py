@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, stdtrit
 
 from vprof.tables.columns import floats
 from vprof.tables.kernels import helper, kernel, loop
@@ -231,6 +230,8 @@ class ShareIntervals:
         Few blocks, or blocks of unequal influence, make plain quantiles too narrow (Hesterberg 2015, expanded
         percentiles); a block's influence is its part of the contribution less the share's part of its variance.
         """
+        from scipy.special import ndtr, stdtrit
+
         shares, products = self._resampled(factor)
         freedom = max(1.0, _effective(products - factor.share * self._squares) - 1)
         outside = ndtr(np.sqrt((freedom + 1) / freedom) * stdtrit(freedom, (1 - LEVEL) / 2))

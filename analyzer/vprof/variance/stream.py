@@ -7,10 +7,9 @@ The result does not depend on the windows, and several traces are as one.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
-
-from rich import progress as shown
 
 from vprof.terminal import console
 from vprof.trace.reading import WINDOW_RECORDS
@@ -41,7 +40,11 @@ def analyze_traces(
 
 def analyze_files(paths: Sequence[Path], root: str | None, options: AnalysisOptions) -> Analysis:
     """The same, with its progress shown on a terminal."""
+    if not sys.stderr.isatty():
+        return analyze_traces(paths, root, options)
+    from rich.progress import Progress as Bar
+
     terminal = console(stderr=True)
-    with shown.Progress(console=terminal, transient=True, disable=not terminal.is_terminal) as bar:
+    with Bar(console=terminal, transient=True, disable=not terminal.is_terminal) as bar:
         task = bar.add_task("analyzing", total=1.0)
         return analyze_traces(paths, root, options, progress=lambda done: bar.update(task, completed=done))
