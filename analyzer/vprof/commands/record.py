@@ -27,9 +27,6 @@ from vprof.target.chosen_load import ChosenLoad
 from vprof.target.server import Server, check_server_options
 from vprof.target.shell import not_found
 from vprof.target.target import Target
-from vprof.trace.kernel_check import check, render
-from vprof.trace.kernel_sched import kernel_events
-from vprof.trace.unseen_waits import warning
 from vprof.workload.driver import check_command, run_in_log
 
 _POLL_SECONDS, _LONGEST_POLL_SECONDS = 0.01, 0.05
@@ -214,6 +211,9 @@ def _compared(wanted: bool, output: Path) -> Iterator[None]:
     if not wanted:
         yield
         return
+    from vprof.trace.kernel_check import check, render
+    from vprof.trace.kernel_sched import kernel_events
+
     with tempfile.TemporaryDirectory(prefix="vprof-") as folder:
         events = Path(folder) / "events"
         with kernel_events(events):
@@ -392,6 +392,8 @@ def _report(session: Session, plan: Plan, totals: dict[str, Any]) -> None:
         print(f"vprof: {line}", file=sys.stderr)
     unseen = [(process["pid"], process["name"]) for process in totals["uninterposed"]]
     if unseen:
+        from vprof.trace.unseen_waits import warning
+
         print(f"vprof: {warning(unseen)}", file=sys.stderr)
     print(f"{_files(totals)}: {totals['records']} records, {totals['dropped']} dropped{_rest(totals)}", file=sys.stderr)
 
