@@ -56,10 +56,10 @@ native: .stamps/venv $(BUILD)/build.ninja
 	@cmake --install $(BUILD) >/dev/null
 
 # Numba compiles the analyzer's kernels on first use and keeps them: here, and beside the native build. A small trace
-# would compile none.
+# would compile none, one of few intervals not those of the certainty of shares.
 warm: .stamps/venv
 	@PYTHONPATH=bench $(BIN)/python -c "import pathlib, analyzer_traces as t; \
-	  t.write(pathlib.Path('.stamps/warm.trace'), 40_000, locking=True)"
+	  t.write(pathlib.Path('.stamps/warm.trace'), 200_000, locking=True)"
 	@$(BIN)/vprof analyze .stamps/warm.trace >/dev/null
 
 demo:

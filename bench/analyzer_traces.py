@@ -25,7 +25,7 @@ FUNCTIONS = 24
 _DEEPEST = 5
 _TICKS_PER_NS = 2
 _REQUESTS = 40
-"""Per chunk: some 4000 records."""
+"""Per chunk, at most: some 4000 records."""
 _ORIGIN = 1 << 50
 _LOW48 = (1 << 48) - 1
 _INVOCATION, _BEGIN, _END, _BLOCKED, _OBJECT, _PEER = 1, 3, 4, 6, 7, 8
@@ -101,9 +101,9 @@ class _Server:
     def now(self) -> int:
         return int(self._now.max())
 
-    def chunk(self, thread: int) -> tuple[int, bytes]:
+    def chunk(self, thread: int, requests: int) -> tuple[int, bytes]:
         """(base ticks, records)."""
-        random, n = self._random, _REQUESTS
+        random, n = self._random, requests
         gaps = random.gamma(1.5, 200 * _TICKS_PER_NS, (n, self._events)) + 20
         gaps *= random.lognormal(0, 0.5, (n, 1))
         base = int(self._now[thread])
@@ -151,7 +151,8 @@ class _File:
 def write(path: Path, records: int, locking: bool) -> int:
     """Writes about as many records; returns how many."""
     server = _Server(WAITS if locking else 0)
-    per_chunk = _REQUESTS * server.records_per_request
+    requests = min(_REQUESTS, max(1, records // THREADS // server.records_per_request))
+    per_chunk = requests * server.records_per_request
     rounds = max(1, round(records / per_chunk / THREADS))
     with path.open("wb") as file:
         trace = _File(file)
@@ -162,7 +163,7 @@ def write(path: Path, records: int, locking: bool) -> int:
             trace.event("thread", uid=thread + 1, pid=1, tid=thread + 1, name="worker", ticks=_ORIGIN, off_cpu="rseq")
         for _ in range(rounds):
             for thread in range(THREADS):
-                base, payload = server.chunk(thread)
+                base, payload = server.chunk(thread, requests)
                 trace.chunk(1, payload, thread + 1, base)
         trace.anchor(server.now)
         written = rounds * THREADS * per_chunk
