@@ -199,6 +199,10 @@ class Windows:
         """All intervals and names, without what happened."""
         return self._bare
 
+    def created(self) -> Created:
+        """All tasks that were handed over."""
+        return self.known.given.created
+
     def conclude(self, trace: Trace) -> Trace:
         """The trace with all that is known after its windows were read."""
         scanned, call_sites = self.known.scanned, self._call_sites

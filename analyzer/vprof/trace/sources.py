@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from vprof.tables.model import NONE, Int64, Trace, nothing_happened
+from vprof.tables.model import NONE, Created, Int64, Trace, nothing_happened
 from vprof.trace.loading import is_json, load_trace
 from vprof.trace.reading import WINDOW_RECORDS, open_windows
 from vprof.trace.scan import Progress
@@ -38,6 +38,9 @@ class Source(Protocol):
     def trace(self, window: Window) -> Trace:
         """The intervals `rows(window)`, and all that overlaps them."""
 
+    def created(self) -> Created:
+        """All tasks that were handed over."""
+
     def conclude(self, trace: Trace) -> Trace:
         """The trace with all that is known after the windows were read."""
 
@@ -60,6 +63,9 @@ class Loaded:
 
     def trace(self, window: Window) -> Trace:
         return self.whole
+
+    def created(self) -> Created:
+        return self.whole.created
 
     def conclude(self, trace: Trace) -> Trace:
         return trace
