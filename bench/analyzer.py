@@ -7,7 +7,8 @@ per second of CPU and of wall clock, of the best of some runs, from reading the 
 start of Python; the greatest resident memory of the process; intervals, nodes of the tree, and CPU seconds of a run.
 The first run compiles what is not in the cache, and is not counted. `--verb` measures other ways to the same trace:
 `diff` compares it with itself, so it is read twice; `explain` explains the first factor; `drill` is a measurement's
-analysis, with what findings need; `whatif` replays the trace with a function changed, without factors.
+analysis, with what findings need; `whatif` replays the trace with a function changed, without factors;
+`constant` makes its calls alike, for which the trace is read twice.
 """
 
 from __future__ import annotations
@@ -59,14 +60,15 @@ def compared(path):
     diff(*load_runs([path], [path], None, AnalysisOptions(k=1)))
     return analyze(warm)
 
-def predicted(path):
+def predicted(path, how="0.5"):
     sources = open_sources([path], None)
     name = sources[0].bare().program.functions[18]
-    Replays(load_traces(sources, AnalysisOptions(), [name])).predict([parse(f"{name}=0.5")], factors=False)
+    Replays(load_traces(sources, AnalysisOptions())).predict([parse(f"{name}={how}")], factors=False)
     return analyze(warm)
 
 work = {"analyze": analyze, "own": lambda path: analyze(path, own=True), "explain": best_explained, "load": load,
-        "diff": compared, "drill": drill, "whatif": predicted}[sys.argv[4]]
+        "diff": compared, "drill": drill, "whatif": predicted,
+        "constant": lambda path: predicted(path, "constant")}[sys.argv[4]]
 work(warm)
 base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 best = None
@@ -79,7 +81,7 @@ rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(*best, rss / 1024, base / 1024, analysis.summary.count, len(analysis.tree.mean_ns))
 """
 
-VERBS = ("analyze", "own", "explain", "load", "diff", "drill", "whatif")
+VERBS = ("analyze", "own", "explain", "load", "diff", "drill", "whatif", "constant")
 
 
 def measure(folder: Path, records: int, locking: bool, runs: int, verbs: list[str]) -> Iterator[str]:
