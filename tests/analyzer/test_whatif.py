@@ -21,13 +21,14 @@ from vprof.errors import UsageError
 from vprof.tables.model import Trace
 from vprof.trace.json_trace import load_json, trace_from_dict
 from vprof.trace.sources import Loaded
+from vprof.trace.window import WHOLE
 from vprof.variance.analysis import AnalysisOptions, analyze
 from vprof.whatif.changes import parse, resolve
 from vprof.whatif.model import CPU, CPU_KEPT, USUAL, Model
 from vprof.whatif.prediction import Prediction, Replays, load
-from vprof.whatif.replay import as_recorded, check_identity, replay
-from vprof.whatif.retimed import retimed
-from vprof.whatif.scales import lengths, prepare
+from vprof.whatif.retimed import Clock, retimed
+from vprof.whatif.scales import Totals
+from vprof.whatif.windows import Looks, Replay, look
 
 REPLAYS = {case.stem: json.loads(case.read_text()).get("expected_replay", []) for case in TRACES}
 FORMS = {"times": lambda value: str(value), "constant": lambda value: "constant"}
@@ -57,12 +58,22 @@ def test_without_a_change_nothing_moves(case: Path) -> None:
     check_same(load_json(case))
 
 
+def afterwards(trace: Trace, *changes: str) -> Trace:
+    """What the trace would have been. Checks that it comes out as it was without a change."""
+    called = np.ones(len(trace.program.functions), np.bool_)
+    totals = [Totals(resolve([parse(change) for change in changes], trace, lambda: called))]
+    source = Loaded(trace)
+    look(0, Looks(source, [totals[0].changes]), totals, trace, WHOLE)
+    run = Replay(0, source, totals, [False], USUAL)
+    built, times = run.add(trace, WHOLE)
+    totals[0].check(trace)
+    begin, end = (np.floor(new[0] + 0.5).astype(np.int64) + run.origin for new in (run.begin, run.end))
+    return retimed(trace, Clock(built.moments, times[0]), begin, np.maximum(end, begin))
+
+
 def check_same(trace: Trace) -> None:
     """Latencies and every table of the trace."""
-    prepared = prepare(trace, [])
-    check_identity(prepared.built.graph, prepared.built.arrives)
-    times = replay(prepared.built.graph, as_recorded(prepared.built.graph))
-    same = retimed(prepared, times)
+    same = afterwards(trace)
     for table in ("segments", "invocations", "wakeups", "created", "intervals", "attempts"):
         for name, column in vars(getattr(trace, table)).items():
             assert np.array_equal(column, getattr(getattr(same, table), name)), (table, name)
@@ -94,14 +105,10 @@ def test_a_changed_trace_can_be_analyzed(first: int) -> None:
                 continue
             rng = random.Random(seed)
             change = f"{rng.choice(names)}={rng.choice(('0', '0.5', '3', 'constant', '+5ns', '-3ns'))}"
-            trace = trace_from_dict(data)
-            resolved = resolve([parse(change)], trace, np.ones(len(trace.program.functions), np.bool_))
-            prepared = prepare(trace, resolved)
             try:
-                times = replay(prepared.built.graph, lengths([prepared], resolved, USUAL)[0])
+                new = afterwards(trace_from_dict(data), change)
             except UsageError:
                 continue
-            new = retimed(prepared, times)
             analyze(new)
             check_same(new)
 

@@ -13,12 +13,14 @@ from patience import PATIENCE_SECONDS
 
 from vprof.trace.loading import load_trace
 from vprof.trace.sources import Loaded, open_sources
+from vprof.trace.window import WHOLE
 from vprof.variance.analysis import AnalysisOptions
 from vprof.whatif.changes import parse
+from vprof.whatif.model import CPU_SCALED, USUAL, Model
 from vprof.whatif.prediction import Replays, load
-from vprof.whatif.replay import as_recorded, check_identity, replay
-from vprof.whatif.retimed import retimed
-from vprof.whatif.scales import prepare
+from vprof.whatif.retimed import Clock, retimed
+from vprof.whatif.scales import Totals
+from vprof.whatif.windows import Replay
 
 PLANTED = {"wal": "wal_compress_block", "lock": "audit_checksum", "lru": "lru_evict_scan", "workers": "history_scan"}
 
@@ -44,9 +46,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", PLANTED)
 def test_without_a_change_a_recorded_run_comes_out_as_it_was(runs: Path, name: str) -> None:
     trace = load_trace(runs / f"{name}.trace")
-    prepared = prepare(trace, [])
-    check_identity(prepared.built.graph, prepared.built.arrives)
-    same = retimed(prepared, replay(prepared.built.graph, as_recorded(prepared.built.graph)))
+    run = Replay(0, Loaded(trace), [Totals([])], [False], USUAL)
+    built, times = run.add(trace, WHOLE)
+    begin, end = (new[0].astype(np.int64) + run.origin for new in (run.begin, run.end))
+    same = retimed(trace, Clock(built.moments, times[0]), begin, end)
     for table in ("segments", "invocations", "wakeups", "created", "intervals"):
         for column, values in vars(getattr(trace, table)).items():
             assert np.array_equal(values, getattr(getattr(same, table), column)), (table, column)
@@ -55,16 +58,22 @@ def test_without_a_change_a_recorded_run_comes_out_as_it_was(runs: Path, name: s
 
 
 @pytest.mark.parametrize("name", PLANTED)
-@pytest.mark.parametrize("records", [700, 5000])
-def test_what_is_read_window_by_window_is_all_that_a_replay_needs(runs: Path, name: str, records: int) -> None:
+@pytest.mark.parametrize("model", [USUAL, Model(is_open=True, cpu=CPU_SCALED)], ids=str)
+@pytest.mark.parametrize("records", [700, 4321])
+def test_windows_change_nothing(runs: Path, name: str, records: int, model: Model) -> None:
     path, options = runs / f"{name}.trace", AnalysisOptions()
-    for change in (f"{PLANTED[name]}=constant", "serve_txn=0.5", "[sched]=0"):
-        whole = Replays(load(open_sources([path], None, 0), options)).predict([parse(change)], factors=False)
-        sources = open_sources([path], None, records)
-        assert sources[0].size > 3
-        loads = load(sources, options, [PLANTED[name], "serve_txn"])
-        thin = Replays(loads).predict([parse(change)], factors=False)
-        assert thin.predicted_ns == pytest.approx(whole.predicted_ns, abs=1e-3)
+    whole = Replays(load(open_sources([path], None, 0), options), model)
+    sources = open_sources([path], None, records)
+    assert sources[0].size > 3
+    windows = Replays(load(sources, options), model)
+    of_planted = [f"{PLANTED[name]}={how}" for how in ("constant", "median", "-100us", "2")]
+    texts = [*of_planted, "serve_txn=0.5", "[sched]=0", "[disk]=constant", "[unknown]=0.5"]
+    variants = [[parse(text)] for text in texts]
+    for text, one, other in zip(texts, whole.outcomes(variants), windows.outcomes(variants), strict=True):
+        if isinstance(one, str) or isinstance(other, str):
+            assert one == other, text
+        else:
+            assert other[1] == pytest.approx(one[1], abs=1e-3), text
 
 
 @pytest.mark.parametrize("name", PLANTED)

@@ -181,7 +181,7 @@ def _predicted(
     """`few`: one interval is enough."""
     from vprof.whatif.prediction import Replays, load
 
-    loads = load(sources, options, None if factors else [change.name for change in changes])
+    loads = load(sources, options)
     if len(loads.rows) == 1 and not few:
         raise VprofError("nothing to predict from one interval: record longer, or see it by --format json --intervals")
     return Replays(loads, model).predict(changes, factors)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -89,14 +89,14 @@ class Resolved:
         return next((f for f, key in enumerate(keys) if key == self.key), None)
 
 
-def resolve(changes: Sequence[Change], trace: Trace, called: Bool) -> list[Resolved]:
-    """`trace`: all traces merged; `called`: which of its functions were called. Raises UsageError that says what may
-    have been meant, or what to do."""
+def resolve(changes: Sequence[Change], trace: Trace, called: Callable[[], Bool]) -> list[Resolved]:
+    """`trace`: all bare traces merged; `called`: which of its functions were called, asked for only where the names do
+    not tell. Raises UsageError that says what may have been meant, or what to do."""
     names = display_names(trace)
-    return [_resolved(change, trace, names, called.tolist()) for change in changes]
+    return [_resolved(change, trace, names, called) for change in changes]
 
 
-def _resolved(change: Change, trace: Trace, names: list[str], called: list[bool]) -> Resolved:
+def _resolved(change: Change, trace: Trace, names: list[str], called: Callable[[], Bool]) -> Resolved:
     wanted = change.name
     if wanted in NODES:
         return Resolved(change, None)
@@ -105,17 +105,22 @@ def _resolved(change: Change, trace: Trace, names: list[str], called: list[bool]
     found = [f for f, name in enumerate(names) if name == wanted]
     found = found or [f for f, name in enumerate(names) if without_place(name) == wanted]
     if not found:
-        known = [name for f, name in enumerate(names) if called[f]]
+        known = [names[f] for f in np.flatnonzero(called())]
         near = get_close_matches(wanted, {*known, *map(without_place, known), *NODES}, 3)
         meant = f": did you mean {' or '.join(near)}?" if near else ""
         raise UsageError(f"no function {wanted} in this trace{meant}")
-    measured = [f for f in found if called[f]]
-    if len(measured) > 1:
-        choice = " or ".join(names[f] for f in measured)
-        raise UsageError(f"{len(measured)} functions are called {wanted}: choose {choice}")
-    if not measured:
-        was_on = bool(trace.program.on[found].any())
-        why = "was on, but was not called" if was_on else "was not on: record again with --sites that name it"
-        raise UsageError(f"{wanted} {why}")
-    f = measured[0]
-    return Resolved(change, (trace.program.functions[f], trace.program.definitions[f]))
+    if len(found) > 1:
+        is_called = called()
+        found = [f for f in found if is_called[f]] or found[:1]
+        if len(found) > 1:
+            choice = " or ".join(names[f] for f in found)
+            raise UsageError(f"{len(found)} functions are called {wanted}: choose {choice}")
+    return Resolved(change, (trace.program.functions[found[0]], trace.program.definitions[found[0]]))
+
+
+def not_called(resolved: Resolved, trace: Trace) -> str:
+    """What to do about a function without calls. `trace`: all merged, concluded."""
+    f = resolved.function(trace)
+    was_on = f is not None and bool(trace.program.on[f])
+    why = "was on, but was not called" if was_on else "was not on: record again with --sites that name it"
+    return f"{resolved.change.name} {why}"

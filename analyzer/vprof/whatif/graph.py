@@ -1,12 +1,14 @@
 """A trace as a graph that can be timed anew (docs/algorithms.md section 11).
 
-    Trace  ->  Graph: moments of threads, what fills the time between two of them, which moments others wait for
+    Stretch  ->  Graph: moments of threads, what fills the time between two of them, which moments others wait for
 
 A *moment* is a time of a thread at which something happens: a segment begins or ends, the thread wakes another, makes a
 task or takes one up, an interval or a changed call begins or ends. Moments of one thread are apart from each other, and
 in order. Times are ns since the graph's `origin`; all edges go forward in time, or stay at it.
 
 What nobody of the trace did, such as requests that were made outside, happens on one thread more, whose moments stay.
+A trace may be replayed in windows (stretch.py): then a thread's first moments are those of the windows before that are
+needed.
 """
 
 from __future__ import annotations
@@ -16,31 +18,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vprof.errors import TraceError
+from vprof.errors import InvariantError, TraceError
 from vprof.tables.columns import i32, i64
-from vprof.tables.kernels import helper, kernel, loop
-from vprof.tables.kinds import BLOCKED, EXEC, IDLE, QUEUE
-from vprof.tables.lookup import grouped, latest
-from vprof.tables.model import NONE, Bool, Int32, Int64, Segments, Trace, Wakeups
+from vprof.tables.kernels import kernel
+from vprof.tables.kinds import BLOCKED, IDLE, QUEUE
+from vprof.tables.lookup import grouped
+from vprof.tables.model import NONE, Bool, Int32, Int64
+from vprof.trace.scan import FOREVER, NEVER
+from vprof.whatif.border import Ahead, Idle, undecided
+from vprof.whatif.stretch import Calls, Rows, Stretch
+from vprof.whatif.waits import FUTURE, MOST_NS, Line, Placed, Taken, Waits, find_waits
 
-MOST_NS = 1 << 53
-"""New times are doubles, which hold whole numbers up to here."""
 _DAY_NS = 86400e9
-
-
-class Waits(NamedTuple):
-    """Waits that somebody of the trace ended: a thread stood still after moment `start` until moment `end`, because the
-    moment `ended_by` had not come. NONE as start: the thread began so. `woken`: the time of `ended_by`, not before the
-    wait's. `delay`: from then to the end. `late`: it was ended before it began, so all of it is delay.
-    `by_task`: a task came, and nobody is known to have woken the thread."""
-
-    start: Int64
-    end: Int64
-    ended_by: Int64
-    woken: Int64
-    delay: Int64
-    late: Bool
-    by_task: Bool
 
 
 class Graph(NamedTuple):
@@ -51,6 +40,8 @@ class Graph(NamedTuple):
     thread: Int64
     time: Int64
     first: Int64  # thread -> its moments
+    known: Int64  # thread -> the first of its moments that is not known before
+    until: Int64  # thread -> the first of its moments that is not decided yet
     segment: Int64
     wait: Int64
     made_first: Int64
@@ -60,33 +51,36 @@ class Graph(NamedTuple):
 
 @dataclass(frozen=True)
 class Moments:
-    """Moments by (thread, time), and the way to them. `times`: None, or all times that there are, whose ranks the keys
-    count where the times themselves are too large."""
+    """Moments by (thread, time), and the way to them. Times count from `origin`, keys from `base`. `times`: None, or
+    all times that there are, whose ranks the keys count where the times themselves are too large."""
 
     origin: int
+    base: int
     key: Int64
     threads: int
     span: int
     times: Int64 | None
 
     @classmethod
-    def of(cls, threads: int, thread: Int64, t: Int64) -> Moments:
-        """Raises TraceError if the times lie too far apart."""
-        origin = int(t.min()) if len(t) else 0
-        span = int(t.max(initial=origin)) - origin + 2
-        if span >= MOST_NS:
-            raise TraceError(f"the trace spans {span / _DAY_NS:.0f} days: it cannot be replayed")
+    def of(cls, threads: int, thread: Int64, t: Int64, origin: int | None = None) -> Moments:
+        """`origin`: None: the earliest of these times. Raises TraceError if the times lie too far apart."""
+        base = int(t.min()) if len(t) else 0
+        origin = base if origin is None else origin
+        span = int(t.max(initial=base)) - base + 2
+        if span + abs(base - origin) >= MOST_NS:
+            days = (span + abs(base - origin)) / _DAY_NS
+            raise TraceError(f"the trace spans {days:.0f} days: it cannot be replayed")
         times = None
         if (threads + 1) * span >= 1 << 62:
             times = _distinct(t)
             span = len(times) + 1
         empty = np.zeros(0, np.int64)
-        key = _distinct(cls(origin, empty, threads, span, times)._keys(thread, t))
-        return cls(origin, key, threads, span, times)
+        key = _distinct(cls(origin, base, empty, threads, span, times)._keys(thread, t))
+        return cls(origin, base, key, threads, span, times)
 
     def _keys(self, thread: Int64 | Int32, t: Int64) -> Int64:
         """Of a time between two, where ranks count: that of the later one."""
-        at = np.searchsorted(self.times, t) if self.times is not None else np.clip(t - self.origin, 0, self.span - 1)
+        at = np.searchsorted(self.times, t) if self.times is not None else np.clip(t - self.base, 0, self.span - 1)
         return i64(thread) * self.span + at
 
     def at(self, thread: Int64 | Int32, t: Int64) -> Int64:
@@ -102,7 +96,7 @@ class Moments:
     def columns(self) -> tuple[Int64, Int64]:
         """Thread and time of each, in ns since the origin."""
         thread, at = np.divmod(self.key, self.span)
-        return i64(thread), i64(at if self.times is None else self.times[at] - self.origin)
+        return i64(thread), i64(at + (self.base - self.origin) if self.times is None else self.times[at] - self.origin)
 
 
 def _distinct(values: Int64) -> Int64:
@@ -112,62 +106,121 @@ def _distinct(values: Int64) -> Int64:
 
 
 class Built(NamedTuple):
-    """A graph; its moments, to find them; those at which the trace's intervals begin and end; whether the time that
-    ends at a moment is one in which a thread waits for a request to come."""
+    """A graph of a stretch, and until when it is decided: before `until`, ns. Its moments, to find them; those at which
+    `begins` and `ends` of the stretch are. `calls`: that begin before `until`; `enter` and `leave`: the moments at
+    which they begin and end, as far as they lie in it. `arrives`: whether the time that ends at a moment is one in
+    which a thread waits for a request to come. `kept`: moments that are needed after `until`."""
 
     graph: Graph
+    until: int
     moments: Moments
     begin: Int64
     end: Int64
+    calls: Calls
+    enter: Int64
+    leave: Int64
     arrives: Bool
+    kept: Bool
 
 
-def build(trace: Trace, calls: Int64) -> Built:
-    """`calls`: the rows of invocations that begin and end at moments."""
-    seg, made, iv, inv = trace.segments, trace.created, trace.intervals, trace.invocations
-    threads = outside = len(trace.threads)
-    wake, deciding = trace.wakeups, _deciding(trace.wakeups, seg)
-    from_outside = _made_outside(trace)
+def build(part: Stretch, is_open: bool, strict: bool) -> Built:
+    """`is_open`: it matters what is waited for from outside; `strict`: how long waits last that nobody ended may be
+    changed."""
+    seg, made, iv, calls = part.rows, part.tasks, part.intervals, part.calls
+    threads = outside = part.threads
+    opens = seg.te >= part.end
+    woken = (seg.waker != NONE) & (seg.woken < part.end)
     creator = np.where(made.creator == NONE, outside, made.creator)
-    begin_thread = np.where(from_outside, outside, iv.begin_thread)
-    of = [seg.thread, seg.thread, wake.waker[deciding], creator, made.thread, begin_thread, iv.end_thread]
-    at = [seg.ts, seg.te, wake.t[deciding], made.ts, made.ts2, iv.begin, iv.end]
-    of += [inv.thread[calls], inv.thread[calls]]
-    at += [inv.fs[calls], inv.fe[calls]]
-    moments = Moments.of(threads, i64(np.concatenate(of)), i64(np.concatenate(at)))
+    taken = made.ts2 < part.end
+    begin_thread = np.where(part.outside[part.begins], outside, iv.begin_thread[part.begins])
+    end_thread, end_at = iv.end_thread[part.ends], iv.end[part.ends]
+    enters, leaves = calls.fs >= part.begin, calls.fe < part.end
+    of = [part.kept[0], seg.thread, seg.thread[~opens], seg.waker[woken], creator, made.thread[taken], begin_thread]
+    of += [end_thread, calls.thread[enters], calls.thread[leaves]]
+    at = [part.kept[1], seg.ts, seg.te[~opens], seg.woken[woken], made.ts, made.ts2[taken], iv.begin[part.begins]]
+    at += [end_at, calls.fs[enters], calls.fe[leaves]]
+    moments = Moments.of(threads, i64(np.concatenate(of)), i64(np.concatenate(at)), part.origin)
     thread, time = moments.columns()
     first = i64(np.searchsorted(thread, np.arange(threads + 2)))
-    starts, ends = moments.at(seg.thread, seg.ts), moments.at(seg.thread, seg.te)
-    segment = _between(starts, ends, len(thread))
+    known = _before(moments, thread, time, part.begin, first)
+    if int((known - first[:-1])[:threads].sum()) != len(part.kept[0]):
+        raise InvariantError("a moment before a window's border is not known: please report this trace")
+    known[threads] = first[threads + 1]
+    starts = moments.at(seg.thread, seg.ts)
+    ends = np.where(opens, first[seg.thread + 1], moments.at(seg.thread, np.minimum(seg.te, part.end)))
+    segment = _between(starts, i64(ends - opens), len(thread))
     woken_by = np.full(len(seg.ts), NONE, np.int64)
-    woken_by[wake.segment[deciding]] = moments.at(wake.waker[deciding], wake.t[deciding])
-    tasks = _Tasks(moments.at(made.thread, made.ts2), moments.at(creator, made.ts), i64(made.ts))
+    woken_by[seg.waker != NONE] = FUTURE
+    woken_by[woken] = moments.at(seg.waker[woken], seg.woken[woken])
+    tasks = Taken(moments.at(made.thread[taken], made.ts2[taken]), moments.at(creator, made.ts)[taken], made.ts[taken])
     made_first, by_moment = grouped(i32(tasks.taken), len(thread))
-    rows = _Rows(i64(seg.thread), i64(seg.interval), i64(seg.state), starts, ends)
-    wait, waits = _waits(rows, tasks, _Line(thread, time, first), woken_by)
-    graph = Graph(thread, time, first, segment, wait, made_first, i64(tasks.made[by_moment]), waits)
-    begins, stops = moments.at(begin_thread, iv.begin), moments.at(iv.end_thread, iv.end)
-    return Built(graph, moments, begins, stops, _arrivals(graph, seg, begins[~from_outside]))
+    rows = Placed(seg.thread, seg.label, seg.state, starts, i64(ends), opens)
+    line = Line(thread, time, first, known)
+    wait, waits = find_waits(rows, tasks, line, woken_by)
+    graph = Graph(thread, time, first, known, first[1:], segment, wait, made_first, i64(tasks.made[by_moment]), waits)
+    begins, stops = moments.at(i64(begin_thread), iv.begin[part.begins]), moments.at(end_thread, end_at)
+    idle = _idle(graph, seg)
+    arrives = _last_outside(line, idle, begins[~part.outside[part.begins]])
+    until = _until(part, graph, moments, rows, line, woken_by, idle, is_open, strict)
+    graph = graph._replace(until=_before(moments, thread, time, until, first))
+    kept = _kept(part, graph, moments, until, rows, i64(creator))
+    mine = np.flatnonzero(calls.fs < until)
+    calls, enters = Calls(*(column[mine] for column in calls)), enters[mine]
+    leaves = calls.fe < until
+    enter = np.where(enters, moments.at(calls.thread, calls.fs), known[calls.thread] - 1)
+    leave = np.where(leaves, moments.at(calls.thread, calls.fe), graph.until[calls.thread] - 1)
+    return Built(graph, until, moments, begins, stops, calls, i64(enter), i64(leave), arrives, kept)
 
 
-def _deciding(wakeups: Wakeups, seg: Segments) -> Int64:
-    """Rows of the wake-ups that ended a wait: of each blocked segment the last one, by another thread."""
-    rows = np.flatnonzero(
-        (wakeups.waker != NONE) & (wakeups.waker != wakeups.thread) & (seg.state[wakeups.segment] == BLOCKED)
-    )
-    rows = rows[np.lexsort((wakeups.t[rows], wakeups.segment[rows]))]
-    of = wakeups.segment[rows]
-    last: Int64 = rows[np.r_[of[1:] != of[:-1], True][: len(rows)]]
-    return last
-
-
-def _made_outside(trace: Trace) -> Bool:
-    """The intervals that begin when their request was made, by nobody of the program."""
-    made, iv = trace.created, trace.intervals
-    nobody = np.flatnonzero(made.creator == NONE)
-    row = latest(made.thread[nobody], made.ts[nobody], iv.begin_thread, iv.begin)
-    found: Bool = (row != NONE) & (np.r_[made.ts[nobody], 0][row] == iv.begin)
+def _before(moments: Moments, thread: Int64, time: Int64, t: int, first: Int64) -> Int64:
+    """By thread its first moment not before t."""
+    found: Int64 = first[:-1].copy()
+    if t in (NEVER, FOREVER):
+        return found if t == NEVER else i64(first[1:].copy())
+    found += np.bincount(thread[time < t - moments.origin], minlength=len(found))
     return found
+
+
+def _kept(part: Stretch, graph: Graph, moments: Moments, until: int, rows: Placed, creator: Int64) -> Bool:
+    """Each thread's last moment; the begins of segments that go on, and the ends of such waits as far as they are over;
+    where tasks were made that are not taken up yet."""
+    kept = np.zeros(len(graph.time), np.bool_)
+    if until == FOREVER:
+        return kept
+    seg, made, threads = part.rows, part.tasks, part.threads
+    last = graph.until[:threads][graph.until[:threads] > graph.first[:threads]] - 1
+    kept[last] = True
+    goes_on = (seg.te >= until) & (seg.ts < until)
+    kept[rows.start[goes_on]] = True
+    woken = goes_on & (seg.waker != NONE) & (seg.woken < until)
+    kept[moments.at(seg.waker[woken], seg.woken[woken])] = True
+    tasks = part.waiting
+    mine = (tasks.creator != NONE) & (tasks.ts < until)
+    kept[moments.at(tasks.creator[mine], tasks.ts[mine])] = True
+    mine = (made.creator != NONE) & (made.ts < until) & (made.ts2 >= until)
+    kept[moments.at(creator[mine], made.ts[mine])] = True
+    return kept
+
+
+def _until(
+    part: Stretch,
+    graph: Graph,
+    moments: Moments,
+    rows: Placed,
+    line: Line,
+    woken_by: Int64,
+    idle: Idle,
+    is_open: bool,
+    strict: bool,
+) -> int:
+    """Until when everything is decided: the end of the stretch, or the first moment of which it is not."""
+    if part.end == FOREVER:
+        return part.end
+    first, order = grouped(i32(part.waiting.thread), part.threads)
+    ahead = Ahead(part.ahead, part.begins_ahead, first, part.waiting.ts[order] - moments.origin)
+    found = undecided(rows, line, woken_by, idle, ahead, is_open, strict)
+    found = found[found < graph.first[1:-1]]
+    return int(min(part.end, graph.time[found].min(initial=MOST_NS) + moments.origin))
 
 
 @kernel
@@ -180,129 +233,22 @@ def _between(starts: Int64, ends: Int64, count: int) -> Int64:
     return row
 
 
-class _Rows(NamedTuple):
-    """Segments, and the moments at which they begin and end."""
-
-    thread: Int64
-    interval: Int64
-    state: Int64
-    start: Int64
-    end: Int64
-
-
-class _Tasks(NamedTuple):
-    """Tasks that were handed over: the moments at which they were taken up and made; `t`: when they were made."""
-
-    taken: Int64
-    made: Int64
-    t: Int64
-
-
-W_START, W_END, W_BY, W_WOKEN, W_DELAY, W_LATE, W_BY_TASK = range(7)
-"""Columns of `Waits` in the making."""
-
-
-class _Line(NamedTuple):
-    """As in `Graph`."""
-
-    thread: Int64
-    time: Int64
-    first: Int64
-
-
-@kernel
-def _waits(seg: _Rows, tasks: _Tasks, line: _Line, woken_by: Int64) -> tuple[Int64, Waits]:
-    """`woken_by`: by segment the moment that ended it, NONE if nobody is known to have; tasks are added to it. Returns
-    the waits, and by moment the one it lies in or ends."""
-    rows = np.empty((len(seg.thread) + len(tasks.taken), 7), np.int64)
-    of, last = np.full(len(line.time), NONE, np.int64), np.full(len(line.time), NONE, np.int64)
-    n = _fill(seg, tasks, line, woken_by, last, of, rows)
-    columns = rows[:n].T.copy()
-    late, by_task = columns[W_LATE] != 0, columns[W_BY_TASK] != 0
-    return of, Waits(columns[W_START], columns[W_END], columns[W_BY], columns[W_WOKEN], columns[W_DELAY], late, by_task)
-
-
-@loop
-def _fill(seg: _Rows, tasks: _Tasks, line: _Line, woken_by: Int64, last: Int64, of: Int64, rows: Int64) -> int:
-    """Fills `of` and `rows`, and `last`: by moment the task that was taken up there, of several the one made last.
-    Returns how many waits there are."""
-    for k in range(len(tasks.taken)):
-        m = tasks.taken[k]
-        if last[m] == NONE or tasks.t[k] >= tasks.t[last[m]]:
-            last[m] = k
-    n = 0
-    for s in range(len(seg.thread)):
-        if woken_by[s] != NONE:
-            n = _add(seg.start[s], seg.end[s], woken_by[s], 0, line, of, rows, n)
-    s = -1  # the last segment that begins before the moment
-    for m in range(len(last)):
-        while s + 1 < len(seg.thread) and seg.start[s + 1] < m:
-            s += 1
-        if last[m] != NONE:
-            n = _add_task(seg, line, m, tasks.made[last[m]], s, woken_by, of, rows, n)
-    return n
-
-
-@helper
-def _add_task(seg: _Rows, line: _Line, m: int, by: int, s: int, woken_by: Int64, of: Int64, rows: Int64, n: int) -> int:
-    """Adds the wait that a task ended which was taken up at moment m, if the thread waited for it."""
-    time, begin = line.time, line.first[line.thread[m]]
-    known = s >= 0 and seg.thread[s] == line.thread[m]
-    if not known or seg.end[s] < m:  # nothing is recorded directly before
-        start = seg.end[s] if known else (begin if begin < m else NONE)
-        return _add(start, m, by, 1, line, of, rows, n)
-    w = _idle_before(seg, s, woken_by) if seg.end[s] == m else NONE
-    if w != NONE and (seg.end[w] == m or time[seg.start[w]] <= time[by] <= time[seg.end[w]]):
-        woken_by[w] = by
-        n = _add(seg.start[w], seg.end[w], by, 1, line, of, rows, n)
-    return n
-
-
-@helper
-def _idle_before(seg: _Rows, s: int, woken_by: Int64) -> int:
-    """The wait that nobody is known to have ended, after which the thread did nothing for an interval until the end of
-    segment s; NONE if there is none."""
-    while seg.state[s] == EXEC and seg.interval[s] == NONE and s > 0:
-        if seg.thread[s - 1] != seg.thread[s] or seg.end[s - 1] != seg.start[s]:
-            return NONE
-        s -= 1
-    waits = seg.state[s] == BLOCKED or seg.state[s] == QUEUE or seg.state[s] == IDLE
-    return s if waits and woken_by[s] == NONE else NONE
-
-
-@helper
-def _add(start: int, end: int, by: int, by_task: int, line: _Line, of: Int64, rows: Int64, n: int) -> int:
-    """Adds a wait, unless one is there already."""
-    time = line.time
-    if of[end] != NONE:
-        return n
-    woken = time[by] if start == NONE else max(time[by], time[start])
-    rows[n, W_START], rows[n, W_END], rows[n, W_BY], rows[n, W_WOKEN] = start, end, by, woken
-    rows[n, W_DELAY] = time[end] - woken
-    rows[n, W_LATE] = 1 if start != NONE and time[by] < time[start] else 0
-    rows[n, W_BY_TASK] = by_task
-    for m in range(end if start == NONE else start + 1, end + 1):
-        of[m] = n
-    return n + 1
-
-
-def _arrivals(graph: Graph, seg: Segments, begins: Int64) -> Bool:
-    """By moment, whether the time that ends there is the last one in which its thread waited for what comes from
-    outside, before an interval began."""
-    is_outside = np.isin(seg.state, (BLOCKED, QUEUE, IDLE)) & (seg.interval == NONE)
+def _idle(graph: Graph, seg: Rows) -> Idle:
+    is_outside = np.isin(seg.state, (BLOCKED, QUEUE, IDLE)) & (seg.label == NONE)
     waits = np.r_[is_outside, True][graph.segment] & (graph.wait == NONE)
     waits[graph.first[:-1][graph.first[:-1] < len(waits)]] = False
-    works = np.r_[seg.interval == NONE, True][graph.segment]
-    return _last_outside(graph.first, graph.thread, waits, works, begins)
+    return Idle(np.r_[seg.label == NONE, True][graph.segment], waits)
 
 
 @kernel
-def _last_outside(first: Int64, thread: Int64, waits: Bool, idle: Bool, begins: Int64) -> Bool:
-    """`idle`: the thread works for no interval."""
-    found = np.zeros(len(thread), np.bool_)
+def _last_outside(line: Line, idle: Idle, begins: Int64) -> Bool:
+    """By moment, whether the time that ends there is the last one in which its thread waited for what comes from
+    outside, before an interval began."""
+    found = np.zeros(len(line.thread), np.bool_)
     for begin in begins:
-        n = begin
-        while n > first[thread[n]] and idle[n] and not waits[n]:
+        thread = line.thread[begin]
+        n, low = begin, max(line.known[thread], line.first[thread] + 1)
+        while n >= low and idle.works[n] and not idle.waits[n]:
             n -= 1
-        found[n] = found[n] or (n > first[thread[n]] and waits[n])
+        found[n] = found[n] or (n >= low and idle.waits[n])
     return found

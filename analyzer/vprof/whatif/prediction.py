@@ -1,22 +1,24 @@
 """What some traces' latencies would be under changes, from files to everything a report shows.
 
-    traces + changes -> graphs -> replays -> Outcome (outcome.py); trace again -> Analysis: factors afterwards
+    sources -> [windows.py, one window after the other] -> new begins and ends -> Outcome (outcome.py)
+    for factors: traces as a whole -> [windows.py] -> new times -> trace again -> Analysis: factors afterwards
 
-The replay without a change is made on every run, and has to give the recorded latencies to the nanosecond. For
-factors the traces are in memory as a whole, some 100 bytes a record; else only what a replay needs (thin.py).
+The replay without a change is made on every run, and has to give the recorded moments to the nanosecond. The traces are
+read once; twice where a change makes calls alike, or takes a time from each (`needs_totals`). For factors the traces
+are in memory as a whole, some 100 bytes a record.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from vprof.errors import UsageError, VprofError
-from vprof.tables.kinds import BLOCKED
-from vprof.tables.model import NONE, Bool, Float, Int64, Trace
-from vprof.tables.naming import without_place
+from vprof.tables.columns import floats, i64
+from vprof.tables.model import Bool, Float, Int64, Trace
 from vprof.trace.merge import function_numbers, merge
 from vprof.trace.sources import Loaded, Source
 from vprof.trace.usable import rows_of
@@ -24,13 +26,14 @@ from vprof.trace.window import WHOLE
 from vprof.variance import statistics
 from vprof.variance.analysis import Analysis, AnalysisOptions, analyze_sources, why_refused
 from vprof.variance.factors import Factor
-from vprof.whatif.changes import Change, Resolved, parse, resolve
+from vprof.whatif.changes import Change, parse, resolve
+from vprof.whatif.graph import Built
 from vprof.whatif.model import USUAL, Model
 from vprof.whatif.outcome import Latencies, Outcome, outcome
-from vprof.whatif.replay import Lengths, Times, check_identity, replay
-from vprof.whatif.retimed import retimed
-from vprof.whatif.scales import Prepared, lengths, prepare
-from vprof.whatif.thin import read_thin
+from vprof.whatif.replay import Times
+from vprof.whatif.retimed import Clock, retimed
+from vprof.whatif.scales import Totals
+from vprof.whatif.windows import Looks, Replay, look, needs_totals
 
 TRIED = ("constant", "0.5")
 """What `rank` tries of each factor."""
@@ -38,30 +41,43 @@ RANKED = 10
 """How many factors it tries."""
 
 MOST_WINDOWS = 128
-"""Beside an analysis, traces of more windows are not replayed: it would take as long again, and more memory."""
+"""Beside an analysis, traces of more windows are not replayed: it would take as long again, or twice."""
 LARGE = "the traces are too large to be replayed by the way"
 
 
 @dataclass(frozen=True)
 class Loads:
-    """Some traces of one program, whole or thin (thin.py), and their intervals: `merged` for names and statistics, the
-    rows of the analyzed ones; `called`: which of its functions were."""
+    """Some traces of one program. `known`: the bare traces merged; `rows`: its intervals that are analyzed."""
 
-    traces: list[Trace]
-    merged: Trace
-    called: Bool
+    sources: Sequence[Source]
+    known: Trace
     rows: Int64
     options: AnalysisOptions
 
     @property
     def now(self) -> Latencies:
-        iv = self.merged.intervals
+        iv = self.known.intervals
         begin, end = iv.begin[self.rows], iv.end[self.rows]
         return Latencies((begin - begin[0]).astype(np.float64), (end - begin).astype(np.float64))
 
     @property
     def ids(self) -> list[str]:
-        return [self.merged.interval_ids[row] for row in self.rows]
+        return [self.known.interval_ids[row] for row in self.rows]
+
+    @cached_property
+    def called(self) -> Bool:
+        """By function of `known`; reads all windows."""
+        found = np.zeros(len(self.known.program.functions), np.bool_)
+        programs = [source.bare().program for source in self.sources]
+        numbers = function_numbers(programs)[1] if len(programs) > 1 else [np.arange(len(found))]
+        for source, number in zip(self.sources, numbers, strict=True):
+            for window in source.windows():
+                found[number[source.trace(window).invocations.function]] = True
+        return found
+
+    def concluded(self) -> Trace:
+        """With all that is known once the windows were read."""
+        return merge([source.conclude(source.bare()) for source in self.sources])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,88 +122,118 @@ class Ranking:
     model: Model = USUAL
 
 
-def load(sources: Sequence[Source], options: AnalysisOptions, names: Iterable[str] | None = None) -> Loads:
-    """`names`: of what will be changed, if the traces are not analyzed: then no other calls are kept. Raises VprofError
-    as `analyze` does, and where too much was lost."""
-    bare = merge([source.bare() for source in sources])
-    rows = rows_of(bare)
-    iv = bare.intervals
-    lost = statistics.lost(iv.end[rows] - iv.begin[rows], bare.excluded_latencies)
-    if refused := why_refused(bare, lost, options):
+def load(sources: Sequence[Source], options: AnalysisOptions) -> Loads:
+    """Raises VprofError as `analyze` does, and where too much was lost."""
+    known = merge([source.bare() for source in sources])
+    rows = rows_of(known)
+    iv = known.intervals
+    lost = statistics.lost(iv.end[rows] - iv.begin[rows], known.excluded_latencies)
+    if refused := why_refused(known, lost, options):
         raise VprofError(refused.replace("no ranking", "no prediction"))
-    if names is None:
-        traces = [source.conclude(source.trace(WHOLE)) for source in sources]
-        merged = merge(traces)
-        called = np.bincount(merged.invocations.function, minlength=len(merged.program.functions)) > 0
-        return Loads(traces, merged, called, rows, options)
-    wanted = {without_place(name) for name in names}
-    thin = [read_thin(source, wanted) for source in sources]
-    merged = merge([one.trace for one in thin])
-    called = np.zeros(len(merged.program.functions), np.bool_)
-    for one, number in zip(thin, function_numbers([one.trace.program for one in thin])[1], strict=True):
-        called[number[one.called]] = True
-    return Loads([one.trace for one in thin], merged, called, rows, options)
+    return Loads(sources, known, rows, options)
 
 
 class Replays:
-    """Some traces, to be replayed under one set of changes after another. Memory: one graph for each trace."""
+    """Some traces, to be replayed under changes."""
 
     def __init__(self, loads: Loads, model: Model = USUAL) -> None:
         self.loads, self.model = loads, model
-        iv = loads.merged.intervals
+        iv = loads.known.intervals
         begin, latency = iv.begin[loads.rows], iv.end[loads.rows] - iv.begin[loads.rows]
         self._blocks = statistics.blocks_of(begin, latency)
 
     def predict(self, changes: Sequence[Change], factors: bool = True) -> Prediction:
-        """With `factors`, the traces, which have to be whole then, are analyzed before and after. Raises UsageError if
-        a change makes no sense here."""
+        """With `factors`, the traces are loaded whole, and analyzed before and after. Raises UsageError if a change
+        makes no sense here."""
         loads = self.loads
-        resolved = resolve(changes, loads.merged, loads.called)
-        prepared = [prepare(trace, resolved, self.model) for trace in loads.traces]
-        self._check(prepared, resolved)
-        for one in prepared:
-            check_identity(one.built.graph, one.built.arrives)
-        times = self._replayed(prepared, lengths(prepared, resolved, self.model))
-        then = self._latencies(prepared, times)
-        found = Prediction(
+        totals = Totals(resolve(changes, loads.known, lambda: loads.called))
+        whole = [source.conclude(source.trace(WHOLE)) for source in loads.sources] if factors else []
+        sources = [Loaded(trace) for trace in whole] if factors else loads.sources
+        self._add_totals(sources, [totals])
+        runs = self._runs(sources, [totals])
+        changed = []
+        for run, source in zip(runs, sources, strict=True):
+            for window in source.windows():
+                built, times = run.add(source.trace(window), window)
+                if factors:
+                    changed.append(Loaded(_afterwards(source.trace(window), run, built, times[0])))
+        totals.check(loads.concluded())
+        if changes:
+            self._check(runs)
+        then = self._latencies(runs, 0)
+        return Prediction(
             changes=list(changes),
             model=self.model,
             ids=loads.ids,
             latency_ns=loads.now.ns,
             predicted_ns=then.ns,
             outcome=outcome(loads.now, then, self._blocks),
-            warnings=_warnings(loads.merged, prepared),
+            warnings=_warnings(loads.known, sum(run.unknown_ns for run in runs)),
+            now=analyze_sources(sources, loads.options) if factors else None,
+            then=analyze_sources(changed, loads.options) if factors else None,
         )
-        if not factors:
-            return found
-        changed = [Loaded(retimed(one, new)) for one, new in zip(prepared, times, strict=True)]
-        before = analyze_sources([Loaded(trace) for trace in loads.traces], loads.options)
-        return replace(found, now=before, then=analyze_sources(changed, loads.options))
 
-    def _replayed(self, prepared: Sequence[Prepared], to: Sequence[Lengths]) -> list[Times]:
-        return [replay(one.built.graph, new) for one, new in zip(prepared, to, strict=True)]
+    def outcomes(self, variants: Sequence[Sequence[Change]]) -> list[tuple[Outcome, Float] | str]:
+        """Of each set of changes the outcome, and what the intervals would take; or why it makes no sense here. The
+        traces are read once or twice for all."""
+        loads = self.loads
+        reasons: dict[int, str] = {}
+        totals: dict[int, Totals] = {}
+        for k, changes in enumerate(variants):
+            try:
+                totals[k] = Totals(resolve(changes, loads.known, lambda: loads.called))
+            except UsageError as error:
+                reasons[k] = str(error)
+        self._add_totals(loads.sources, list(totals.values()))
+        runs = self._runs(loads.sources, list(totals.values()))
+        for run, source in zip(runs, loads.sources, strict=True):
+            for window in source.windows():
+                run.add(source.trace(window), window)
+        self._check(runs)
+        trace = loads.concluded()
+        found: list[tuple[Outcome, Float] | str] = []
+        for k in range(len(variants)):
+            try:
+                if k in totals:
+                    totals[k].check(trace)
+            except UsageError as error:
+                reasons[k] = str(error)
+            if k in reasons:
+                found.append(reasons[k])
+                continue
+            then = self._latencies(runs, list(totals).index(k))
+            found.append((outcome(loads.now, then, self._blocks), then.ns))
+        return found
 
-    def _latencies(self, prepared: Sequence[Prepared], times: Sequence[Times]) -> Latencies:
-        """In the order of the merged intervals."""
-        origins = [one.built.moments.origin for one in prepared]
-        shifts = [origin - min(origins) for origin in origins]
-        begin = np.concatenate(
-            [new.at[one.built.begin] + shift for one, new, shift in zip(prepared, times, shifts, strict=True)]
-        )
-        ns = np.concatenate(
-            [new.at[one.built.end] - new.at[one.built.begin] for one, new in zip(prepared, times, strict=True)]
-        )
+    def _add_totals(self, sources: Sequence[Source], variants: Sequence[Totals]) -> None:
+        """What has to be known of all windows before the first one is replayed."""
+        unknown = [one for one in variants if needs_totals(one.changes, self.model)]
+        if not unknown:
+            return
+        for number, source in enumerate(sources):
+            looks = Looks(source, [one.changes for one in unknown], self.model)
+            for window in source.windows():
+                look(number, looks, unknown, source.trace(window), window)
+
+    def _runs(self, sources: Sequence[Source], variants: Sequence[Totals]) -> list[Replay]:
+        counts = [not needs_totals(one.changes, self.model) for one in variants]
+        return [Replay(number, source, variants, counts, self.model) for number, source in enumerate(sources)]
+
+    def _latencies(self, runs: Sequence[Replay], k: int) -> Latencies:
+        """Under a set of changes, in the order of the merged intervals."""
+        shifts = [run.origin - min(run.origin for run in runs) for run in runs]
+        begin = np.concatenate([run.begin[k] + shift for run, shift in zip(runs, shifts, strict=True)])
+        ns = np.concatenate([run.end[k] - run.begin[k] for run in runs])
         ns = np.maximum(ns, 0.0)  # less only where nothing links the two threads
-        recorded = np.concatenate([one.trace.intervals.begin for one in prepared])
+        recorded = np.concatenate([source.bare().intervals.begin for source in self.loads.sources])
         order = np.argsort(recorded, kind="stable")[self.loads.rows]
-        return Latencies(begin[order], ns[order])
+        return Latencies(floats(begin[order]), floats(ns[order]))
 
-    def _check(self, prepared: Sequence[Prepared], changes: Sequence[Resolved]) -> None:
+    def _check(self, runs: Sequence[Replay]) -> None:
         """Raises VprofError where the traces cannot tell what a change does to their intervals."""
-        for one in prepared:
-            graph, iv = one.built.graph, one.trace.intervals
-            has_edges = len(graph.waits.end) or len(graph.made)
-            if changes and not has_edges and (iv.begin_thread != iv.end_thread).any():
+        for run, source in zip(runs, self.loads.sources, strict=True):
+            iv = source.bare().intervals
+            if not run.has_edges and (iv.begin_thread != iv.end_thread).any():
                 raise VprofError(
                     "nothing to replay: intervals end on other threads than they began on, and nothing in the trace "
                     "says what one thread waited for of another (record the program with libvprof, see vprof doctor)"
@@ -224,38 +270,33 @@ def try_all(
     values: Sequence[str],
     model: Model = USUAL,
 ) -> list[Tried]:
-    """Each value of each factor, in this order; the traces are read once."""
-    names = {name for factor in factors for name in factor.functions}
-    replays = Replays(load(sources, options, names), model)
-    return [_try(replays, factor, value) for factor in factors for value in values]
+    """Each value of each factor, in this order; the traces are read twice for all."""
+    tried = [(factor, _changes(factor, value)) for factor in factors for value in values]
+    found = Replays(load(sources, options), model).outcomes([changes for _, changes in tried])
+    return [
+        Tried(factor, changes, why_not=one) if isinstance(one, str) else Tried(factor, changes, *one)
+        for (factor, changes), one in zip(tried, found, strict=True)
+    ]
 
 
-def _try(replays: Replays, factor: Factor, value: str) -> Tried:
-    changes = [parse(f"{name}={value}") for name in dict.fromkeys(factor.functions)]
-    try:
-        found = replays.predict(changes, factors=False)
-    except UsageError as error:
-        return Tried(factor, changes, why_not=str(error))
-    return Tried(factor, changes, found.outcome, found.predicted_ns)
+def _changes(factor: Factor, value: str) -> list[Change]:
+    return [parse(f"{name}={value}") for name in dict.fromkeys(factor.functions)]
 
 
-def _warnings(merged: Trace, prepared: Sequence[Prepared]) -> list[str]:
-    """What the model leaves out that matters here."""
-    found = []
-    unknown = sum(_unknown_ns(one) for one in prepared)
-    iv = merged.intervals
+def _afterwards(trace: Trace, run: Replay, built: Built, times: Times) -> Trace:
+    """What a whole trace would have been under the first set of changes."""
+    begin = i64(np.floor(run.begin[0] + 0.5)) + run.origin
+    end = i64(np.floor(run.end[0] + 0.5)) + run.origin
+    return retimed(trace, Clock(built.moments, times), begin, np.maximum(end, begin))
+
+
+def _warnings(known: Trace, unknown_ns: int) -> list[str]:
+    """What the model leaves out that matters here. `unknown_ns`: how long intervals were blocked, ended by nobody."""
+    iv = known.intervals
     total = int((iv.end - iv.begin)[~iv.ignore].sum())
-    if total and unknown > 0.1 * total:
-        found.append(
-            f"intervals wait for {100 * unknown / total:.0f} % of their time for what nobody in the trace ended: these "
-            "waits keep their lengths"
-        )
-    return found
-
-
-def _unknown_ns(one: Prepared) -> int:
-    """How long threads were blocked for intervals while nobody is known to have ended it."""
-    graph, seg = one.built.graph, one.trace.segments
-    length = np.diff(graph.time, prepend=0)
-    blocked = np.r_[(seg.state == BLOCKED) & (seg.interval != NONE), False][graph.segment] & (graph.wait == NONE)
-    return int(length[blocked].sum())
+    if not total or unknown_ns <= 0.1 * total:
+        return []
+    return [
+        f"intervals wait for {100 * unknown_ns / total:.0f} % of their time for what nobody in the trace ended: these "
+        "waits keep their lengths"
+    ]

@@ -1,11 +1,11 @@
 """The replay: new times for all moments of a graph (docs/algorithms.md section 11).
 
-    Graph + Lengths (how long everything takes now)  ->  Times
+    Graph + Lengths (how long everything takes now) + Known (what is known before)  ->  Times
 
 WHAT HAPPENS. Each thread goes through its moments in order. The time to the next one takes as long as `Lengths` says.
 Where a thread waited, it goes on when the moment that ended the wait has come, and its delay after that; if that moment
 comes before the thread arrives, it does not wait. A task is not taken up before it is made. A thread's first moment
-stays, unless the thread began with a task.
+stays, unless the thread began with a task. What is known before a window of a trace is replayed is given: `Known`.
 
 HOW. Threads are not gone through in the order of time: a thread is followed until it needs a moment of another one that
 is not known yet, which then is followed first. Those that stand in between are a stack in which no thread occurs twice:
@@ -48,6 +48,19 @@ class Times(NamedTuple):
     after: Float
 
 
+class Known(NamedTuple):
+    """The times of the moments that are known: of each thread those before `next`. Other rows have no meaning."""
+
+    times: Times
+    next: Int64
+
+
+def known(graph: Graph) -> Known:
+    """Where moments are known, they stay as they were."""
+    time = graph.time.astype(np.float64)
+    return Known(Times(time, time.copy()), graph.known.copy())
+
+
 def as_recorded(graph: Graph) -> Lengths:
     """Nothing is changed."""
     n = len(graph.time)
@@ -55,9 +68,11 @@ def as_recorded(graph: Graph) -> Lengths:
     return Lengths(length, np.zeros(n), graph.waits.delay.astype(np.float64), np.zeros(n, np.bool_))
 
 
-def replay(graph: Graph, lengths: Lengths) -> Times:
-    at, after = _replay(graph, lengths)
-    return Times(at, after)
+def replay(graph: Graph, lengths: Lengths, before: Known | None = None) -> Times:
+    """`before`: None if what is known stays as it was. Its tables are written."""
+    before = before or known(graph)
+    _replay(graph, lengths, before)
+    return before.times
 
 
 def check_identity(graph: Graph, arrives: Bool) -> None:
@@ -70,13 +85,11 @@ def check_identity(graph: Graph, arrives: Bool) -> None:
 
 
 @kernel
-def _replay(graph: Graph, lengths: Lengths) -> tuple[Float, Float]:
-    n, threads = len(graph.time), len(graph.first) - 1
-    at, after = np.zeros(n), np.zeros(n)
+def _replay(graph: Graph, lengths: Lengths, before: Known) -> None:
+    threads = len(graph.first) - 1
     nobody = np.zeros(len(graph.waits.end), np.bool_)
-    go_on, stack, stacked = graph.first[:-1].copy(), np.zeros(threads + 1, np.int64), np.zeros(threads, np.bool_)
-    _go(graph, lengths, Times(at, after), nobody, _Progress(go_on, stack, stacked))
-    return at, after
+    stack, stacked = np.zeros(threads + 1, np.int64), np.zeros(threads, np.bool_)
+    _go(graph, lengths, before.times, nobody, _Progress(before.next, stack, stacked))
 
 
 class _Progress(NamedTuple):
@@ -91,16 +104,12 @@ class _Progress(NamedTuple):
 @loop
 def _go(graph: Graph, lengths: Lengths, times: Times, nobody: Bool, progress: _Progress) -> None:
     """`nobody`: waits that are taken for such that nobody ended."""
-    threads, first = len(graph.first) - 1, graph.first
+    threads = len(graph.first) - 1
     go_on, stack, stacked = progress.next, progress.stack, progress.stacked
-    for n in range(first[threads - 1], first[threads]):  # what happened outside
-        times.at[n] = graph.time[n]
-        times.after[n] = graph.time[n]
-    go_on[threads - 1] = first[threads]
-    for thread in range(threads - 1):
-        if first[thread] == first[thread + 1]:
+    for thread in range(threads):
+        if go_on[thread] >= graph.until[thread]:
             continue
-        stack[0], depth = first[thread + 1] - 1, 1
+        stack[0], depth = graph.until[thread] - 1, 1
         stacked[thread] = True
         while depth > 0:
             target = stack[depth - 1]

@@ -1,6 +1,6 @@
 """A trace with other times: what a replay found, as a trace that can be analyzed.
 
-    Trace + moments + Times  ->  Trace
+    Trace + Clock: moments + Times  ->  Trace
 
 Whole ns. What takes no time any more is left out, waits too; the rest stays in order: a thread's new times never
 decrease. Between two moments time passes evenly.
@@ -29,7 +29,6 @@ from vprof.tables.model import (
 )
 from vprof.whatif.graph import Moments
 from vprof.whatif.replay import Times
-from vprof.whatif.scales import Prepared
 
 _FOREVER = int(np.iinfo(np.int64).max)
 
@@ -62,15 +61,11 @@ class Clock:
         return i64(np.floor(self.at(thread, t) + 0.5)) + self._moments.origin
 
 
-def retimed(prepared: Prepared, times: Times) -> Trace:
-    """What the trace would have been."""
-    trace, clock = prepared.trace, Clock(prepared.built.moments, times)
+def retimed(trace: Trace, clock: Clock, begin: Int64, end: Int64) -> Trace:
+    """What the trace would have been. `begin`, `end`: of each interval, new."""
     inv, iv, made = trace.invocations, trace.intervals, trace.created
     outside = i64(np.full(len(made.ts), len(trace.threads)))
     creator = np.where(made.creator == NONE, outside, made.creator)
-    begin = i64(np.floor(times.at[prepared.built.begin] + 0.5)) + prepared.built.moments.origin
-    end = i64(np.floor(times.at[prepared.built.end] + 0.5)) + prepared.built.moments.origin
-    end = np.maximum(end, begin)
     order = np.argsort(begin, kind="stable")
     number = np.empty(len(order), np.int64)
     number[order] = np.arange(len(order))

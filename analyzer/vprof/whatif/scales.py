@@ -1,6 +1,7 @@
 """What a change makes longer or shorter: the time of each call of a function, each segment of a state, each delay.
 
-    Graph + changes  ->  Items: what is changed, and how long each of it took;  + Items of all traces  ->  Lengths
+    Graph + changes  ->  Items: what is changed, and how long each of it took  ->  Totals of all windows and traces
+    Items + Totals  ->  Lengths
 
 A function's own time is what its thread executed in it, and what it waited in it for nobody of the program (disks,
 sleep, waits of which nobody is known to have ended them); callees count unless they are changed themselves. Waits that
@@ -20,92 +21,127 @@ from vprof.tables.columns import floats, i64
 from vprof.tables.kernels import helper, kernel, loop
 from vprof.tables.kinds import BLOCKED, DISK, EXEC, FAULT, MEMORY, OFF_CPU, PREEMPTED, QUEUE, SLEEP
 from vprof.tables.model import NONE, Bool, Float, Int64, Trace
-from vprof.whatif.changes import GAP, SCHED, STATES, UNKNOWN, Resolved
-from vprof.whatif.graph import Built, Graph, build
+from vprof.whatif.changes import GAP, SCHED, STATES, UNKNOWN, Change, Resolved, not_called
+from vprof.whatif.graph import Built, Graph
 from vprof.whatif.model import USUAL, Model
 from vprof.whatif.replay import Lengths, as_recorded
+from vprof.whatif.stretch import Rows, Stretch
 
 _OF_A_FUNCTION = (EXEC, DISK, FAULT, OFF_CPU, SLEEP, MEMORY)
 
 
 class Items(NamedTuple):
-    """What is changed. By item: `change`, its number; `ns` it took; `start`, the moment it began at. `of`: by moment
-    the item with which the time that ends there gets longer or shorter, NONE if it stays: time that the item took, or
-    time off the CPU that scales with it. `delays`: by change of `[sched]`, the waits
-    whose delays are items (there is one such change at most)."""
+    """What is changed. By item: `change`, its number, NONE for a call inside another one of its function; `ns` it took
+    in this window; `start`, the moment it began at, NONE: in a window before. `of`: by moment the item with which the
+    time that ends there gets longer or shorter, NONE if it stays: time that the item took, or time off the CPU that
+    scales with it. `delays`: by change of `[sched]`, the waits whose delays are items (there is one such change at
+    most). `crossing`: items that are in other windows, too, and by which key."""
 
     change: Int64
     ns: Float
     start: Int64
     of: Int64
     delays: tuple[int, Int64] | None
+    crossing: list[tuple[int, Key, bool]]
+
+
+Key = tuple[int, int, int]
+"""A call: its thread, when it was entered, its depth; or a segment: its thread, when it began, NONE."""
 
 
 class Prepared(NamedTuple):
-    """One trace, ready to be replayed under some changes."""
+    """One window, ready to be replayed under some changes."""
 
-    trace: Trace
+    part: Stretch
     built: Built
     items: Items
 
 
-def prepare(trace: Trace, changes: Sequence[Resolved], model: Model = USUAL) -> Prepared:
-    """The graph of a trace, with the moments of what is changed."""
-    of_function = np.full(len(trace.program.functions), NONE, np.int64)
+def numbers_of(changes: Sequence[Resolved], trace: Trace) -> Int64:
+    """By function of the trace the change of it, NONE if it is not changed."""
+    found = np.full(len(trace.program.functions), NONE, np.int64)
     for c, change in enumerate(changes):
         if change.key is not None and (f := change.function(trace)) is not None:
-            of_function[f] = c
-    calls = np.flatnonzero(of_function[trace.invocations.function] != NONE)
-    built = build(trace, calls)
-    number = i64(of_function[trace.invocations.function[calls]])
-    return Prepared(trace, built, _items(trace, built, changes, model, calls, number))
+            found[f] = c
+    return found
 
 
-def _items(trace: Trace, built: Built, changes: Sequence[Resolved], model: Model, calls: Int64, change: Int64) -> Items:
-    """`calls`: of changed functions; `change`: of each."""
-    graph, inv = built.graph, trace.invocations
-    enter = built.moments.at(inv.thread[calls], inv.fs[calls])
-    leave = built.moments.at(inv.thread[calls], inv.fe[calls])
-    of, outermost = _innermost(_Calls(i64(inv.thread[calls]), enter, leave, i64(inv.depth[calls]), change), graph)
-    took = np.where(_is_of_a_function(graph, trace), of, NONE)
-    scaled = np.where(_had_no_cpu(graph, trace) & model.scales_cpu, of, NONE)
-    started = [enter]
+def prepare(part: Stretch, built: Built, changes: Sequence[Resolved], number: Int64, model: Model = USUAL) -> Prepared:
+    """With the moments of what is changed. `number`: of `numbers_of`."""
+    graph, calls = built.graph, built.calls
+    mine = np.flatnonzero(number[calls.function] != NONE)
+    thread, depth, change = calls.thread[mine], calls.depth[mine], i64(number[calls.function[mine]])
+    enter = built.enter[mine]
+    of, outermost = _innermost(_Calls(thread, enter, built.leave[mine], depth, change), graph)
+    is_new = _is_new(graph)
+    took = np.where(_is_of_a_function(graph, part.rows) & is_new, of, NONE)
+    scaled = np.where(_had_no_cpu(graph, part.rows) & is_new & model.scales_cpu, of, NONE)
+    began, goes_on = calls.fs[mine] >= part.begin, calls.fe[mine] >= built.until
+    started = [np.where(began, enter, NONE)]
     numbers = [np.where(outermost, change, NONE)]
+    crossing = _crossing(np.flatnonzero(outermost & (goes_on | ~began)), 0, thread, calls.fs[mine], depth, goes_on)
     delays = None
     for c, resolved in enumerate(changes):
         if resolved.key is None and resolved.change.name == SCHED:
-            delays = c, np.flatnonzero(~graph.waits.by_task)
+            end = graph.waits.end
+            ends = np.r_[is_new, False][end] & ~graph.waits.by_task
+            delays = c, np.flatnonzero(ends)
         elif resolved.key is None:
-            node, first = _of_node(graph, trace, resolved.change.name)
+            node, first = _of_node(graph, part, is_new, resolved.change.name)
             count = sum(map(len, numbers))
             took = np.where(node != NONE, node + count, took)
             started.append(first)
             numbers.append(np.full(len(first), c))
-    numbers_of = i64(np.concatenate(numbers))
+            crossing += _crossing_rows(part, built, graph.segment[first + 1], count)
+    of_items = i64(np.concatenate(numbers))
     length = np.diff(graph.time, prepend=0).astype(np.float64)
-    mine = took != NONE
-    ns = floats(np.bincount(took[mine], length[mine], len(numbers_of)))
-    return Items(numbers_of, ns, i64(np.concatenate(started)), i64(np.where(mine, took, scaled)), delays)
+    is_mine = took != NONE
+    ns = floats(np.bincount(took[is_mine], length[is_mine], len(of_items)))
+    items = Items(of_items, ns, i64(np.concatenate(started)), i64(np.where(is_mine, took, scaled)), delays, crossing)
+    return Prepared(part, built, items)
 
 
-def _had_no_cpu(graph: Graph, trace: Trace) -> Bool:
+def _is_new(graph: Graph) -> Bool:
+    """By moment, whether it is replayed in this stretch."""
+    n = np.arange(len(graph.time))
+    found: Bool = (n >= graph.known[graph.thread]) & (n < graph.until[graph.thread])
+    return found
+
+
+def _crossing(
+    rows: Int64, first: int, thread: Int64, since: Int64, depth: Int64, goes_on: Bool
+) -> list[tuple[int, Key, bool]]:
+    """`first`: the item of the first row."""
+    columns = (rows + first, thread[rows], since[rows], depth[rows], goes_on[rows])
+    return [(k, (t, s, d), on) for k, t, s, d, on in zip(*(column.tolist() for column in columns), strict=True)]
+
+
+def _crossing_rows(part: Stretch, built: Built, segment: Int64, first: int) -> list[tuple[int, Key, bool]]:
+    """`segment`: of each item, NONE where nothing is recorded."""
+    rows = part.rows
+    goes_on = (rows.te >= built.until)[segment]
+    crosses = np.flatnonzero((segment != NONE) & (goes_on | (rows.ts < part.begin)[segment]))
+    no_depth = np.full(len(segment), NONE, np.int64)
+    return _crossing(crosses, first, rows.thread[segment], rows.ts[segment], no_depth, goes_on)
+
+
+def _had_no_cpu(graph: Graph, seg: Rows) -> Bool:
     """By moment, whether the time that ends there is one in which its thread could run, and did not."""
-    had_none: Bool = np.r_[trace.segments.state == PREEMPTED, False][graph.segment]
+    had_none: Bool = np.r_[seg.state == PREEMPTED, False][graph.segment]
     return had_none
 
 
-def _is_of_a_function(graph: Graph, trace: Trace) -> Bool:
+def _is_of_a_function(graph: Graph, seg: Rows) -> Bool:
     """By moment, whether the time that ends there is a function's own."""
-    seg = trace.segments
-    own = np.isin(seg.state, _OF_A_FUNCTION) | (np.isin(seg.state, (BLOCKED, QUEUE)) & (seg.interval != NONE))
+    own = np.isin(seg.state, _OF_A_FUNCTION) | (np.isin(seg.state, (BLOCKED, QUEUE)) & (seg.label != NONE))
     goes: Bool = np.r_[own, False][graph.segment] & (graph.wait == NONE)
     return goes
 
 
-def _of_node(graph: Graph, trace: Trace, name: str) -> tuple[Int64, Int64]:
+def _of_node(graph: Graph, part: Stretch, is_new: Bool, name: str) -> tuple[Int64, Int64]:
     """By moment the item to which the time that ends there belongs, NONE if none, and the moments at which the items
     begin: a segment, or a time of a thread of which nothing is recorded, is one."""
-    state = np.r_[trace.segments.state, np.int8(-1)][graph.segment]
+    state = np.r_[part.rows.state, -1][graph.segment]
     inner = np.ones(len(state), np.bool_)
     inner[graph.first[:-1][graph.first[:-1] < len(inner)]] = False
     if name in STATES:
@@ -114,8 +150,8 @@ def _of_node(graph: Graph, trace: Trace, name: str) -> tuple[Int64, Int64]:
         chosen = np.isin(state, (BLOCKED, QUEUE))
     else:
         assert name == GAP
-        chosen = (state == -1) & (graph.thread < len(trace.threads))
-    chosen &= inner & (graph.wait == NONE)
+        chosen = (state == -1) & (graph.thread < part.threads)
+    chosen &= inner & is_new & (graph.wait == NONE)
     rows = np.flatnonzero(chosen)
     new = np.r_[True, (np.diff(rows) > 1) | (np.diff(graph.segment[rows]) != 0)][: len(rows)]
     of = np.full(len(state), NONE, np.int64)
@@ -123,49 +159,99 @@ def _of_node(graph: Graph, trace: Trace, name: str) -> tuple[Int64, Int64]:
     return of, i64(rows[new] - 1)
 
 
-def lengths(prepared: Sequence[Prepared], changes: Sequence[Resolved], model: Model) -> list[Lengths]:
-    """How long everything takes with the changes; calls of all traces count for a constant. Raises UsageError if a
-    change changes nothing."""
-    found = [as_recorded(one.built.graph) for one in prepared]
-    if model.is_open:
-        found = [one._replace(arrives=p.built.arrives) for one, p in zip(found, prepared, strict=True)]
-    for c, resolved in enumerate(changes):
-        took = [_took(one, c) for one in prepared]
-        every = np.concatenate(took)
-        if not every.any():
-            raise UsageError(_nothing(resolved, len(every)))
-        for one, ns, to in zip(prepared, took, found, strict=True):
-            _change(one, c, ns, resolved.change.apply(ns, every), to)
+class Totals:
+    """How long the items of some changes took, in all windows of all traces: what a constant or a median is made of.
+    Call by call of those that cross borders."""
+
+    def __init__(self, changes: Sequence[Resolved]) -> None:
+        self.changes = changes
+        self._count = [0] * len(changes)
+        self._ns = [0.0] * len(changes)
+        self._every: list[list[Float]] = [[] for _ in changes]
+        self._open: dict[tuple[int, Key], float] = {}
+        self.crossing: dict[tuple[int, Key], float] = {}
+        """By number of the trace and call: how long it took in all windows."""
+
+    def add(self, trace: int, one: Prepared) -> None:
+        """`trace`: its number."""
+        partial = np.zeros(len(one.items.change), np.bool_)
+        for k, key, goes_on in one.items.crossing:
+            partial[k] = True
+            ns = self._open.pop((trace, key), 0.0) + float(one.items.ns[k])
+            if goes_on:
+                self._open[trace, key] = ns
+                continue
+            self.crossing[trace, key] = ns
+            self._add(int(one.items.change[k]), np.array([ns]))
+        for c in range(len(self.changes)):
+            self._add(c, _took(one, c, ~partial))
+
+    def _add(self, c: int, ns: Float) -> None:
+        self._count[c] += len(ns)
+        self._ns[c] += float(ns.sum())
+        if self.changes[c].change.rule == "median":
+            self._every[c].append(ns)
+
+    def typical(self, c: int) -> Float:
+        """What a change makes all alike: the mean, or the median."""
+        if self.changes[c].change.rule == "median":
+            return np.array([np.median(np.concatenate(self._every[c]))])
+        return np.array([self._ns[c] / max(self._count[c], 1)])
+
+    def check(self, trace: Trace) -> None:
+        """Raises UsageError if a change changes nothing. `trace`: all merged, concluded."""
+        for c, resolved in enumerate(self.changes):
+            if not self._ns[c]:
+                raise UsageError(_nothing(resolved, self._count[c], trace))
+
+
+def lengths(trace: int, one: Prepared, totals: Totals, is_open: bool) -> Lengths:
+    """How long everything takes with the changes. REQUIRES: `totals` have all, unless every change multiplies."""
+    found = as_recorded(one.built.graph)
+    if is_open:
+        found = found._replace(arrives=one.built.arrives)
+    whole = one.items.ns.copy()
+    for k, key, _ in one.items.crossing:
+        whole[k] = totals.crossing.get((trace, key), whole[k])
+    for c, resolved in enumerate(totals.changes):
+        _change(one, c, whole, resolved.change, totals, found)
     return found
 
 
-def _took(one: Prepared, c: int) -> Float:
-    """How long each item of the change took."""
+def _took(one: Prepared, c: int, chosen: Bool) -> Float:
+    """How long each item of the change took, of the chosen ones."""
     items = one.items
     if items.delays is not None and items.delays[0] == c:
         return one.built.graph.waits.delay[items.delays[1]].astype(np.float64)
-    took: Float = items.ns[items.change == c]
+    took: Float = items.ns[(items.change == c) & chosen]
     return took
 
 
-def _change(one: Prepared, c: int, ns: Float, new: Float, to: Lengths) -> None:
-    """Writes into `to` that the items of the change take `new`, not `ns`. What took nothing has nothing that could get
-    longer: the thread then does that much at its begin."""
+def _change(one: Prepared, c: int, whole: Float, change: Change, totals: Totals, to: Lengths) -> None:
+    """Writes into `to` what the change makes of its items, which took `whole`. What took nothing has nothing that could
+    get longer: the thread then does that much at its begin."""
     items = one.items
+    typical = np.zeros(0) if change.rule in ("times", "more") else totals.typical(c)
     if items.delays is not None and items.delays[0] == c:
-        to.delay[items.delays[1]] = new
+        waits = items.delays[1]
+        to.delay[waits] = change.apply(one.built.graph.waits.delay[waits].astype(np.float64), typical)
         return
     factor = np.ones(len(items.change) + 1)
     mine = items.change == c
+    ns, start = whole[mine], items.start[mine]
+    new = change.apply(ns, typical)
     factor[:-1][mine] = np.divide(new, ns, out=np.ones(len(ns)), where=ns > 0)
     to.length[:] *= factor[items.of]
-    np.add.at(to.more, items.start[mine][ns == 0], new[ns == 0])
+    at_begin = (ns == 0) & (start != NONE)
+    np.add.at(to.more, start[at_begin], new[at_begin])
 
 
-def _nothing(resolved: Resolved, count: int) -> str:
+def _nothing(resolved: Resolved, count: int, trace: Trace) -> str:
     name = resolved.change.name
     if resolved.key is None:
         return f"this trace has no time of {name} to change"
+    if not count:
+        return not_called(resolved, trace)
     calls = f"{count} calls" if count > 1 else "call"
     return (
         f"{name} only waits for other threads or a CPU in its {calls}: change what ends the waits "
