@@ -294,10 +294,10 @@ __VPROF_INLINE void __vprof_exit_returned(const __vprof_u64 *task) {
   ((void)__extension__({                                                                                     \
     __VPROF_ID(n, id) __vprof_do_created(__vprof_id_##n, __VPROF_TYPE(n, type), __VPROF_TIME(n, at), clock); \
   }))
-#define __VPROF_LOCK_AT(n, step, x, mode, owner)                                                       \
-  ((void)__extension__({                                                                               \
-    __VPROF_LOCKED(n, x)                                                                               \
-        __vprof_id_##n ? __vprof_do_lock(step, __vprof_id_##n, (int)(mode), (__vprof_u64)(owner)) : 0; \
+#define __VPROF_LOCK_AT(n, step, x, mode, owner)                                                   \
+  ((void)__extension__({                                                                           \
+    __VPROF_LOCKED(n, x)                                                                           \
+    __vprof_id_##n ? __vprof_do_lock(step, __vprof_id_##n, (int)(mode), (__vprof_u64)(owner)) : 0; \
   }))
 #ifdef __cplusplus
 /* A temporary of the call's full expression ends what the call has begun if an exception leaves it. */

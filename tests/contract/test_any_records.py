@@ -19,7 +19,8 @@ from vprof.variance.analysis import analyze
 
 TIMES = st.integers(0, 60) | st.integers(0, LOW48)
 WORDS = st.integers(0, 60) | st.integers(0, 60).map(lambda n: n | 3 << 32) | st.integers(0, (1 << 64) - 1)
-AUX = st.integers(0, 3) | st.integers(0, 4095) | st.sampled_from([1 << 8 | 1, 1 << 8 | 2, 1 << 8 | 6, 3 << 8, 4 << 8 | 6])
+EXTENDED = [1 << 8 | 1, 1 << 8 | 2, 1 << 8 | 6, 3 << 8, 4 << 8 | 6]
+AUX = st.integers(0, 3) | st.integers(0, 4095) | st.sampled_from(EXTENDED)
 SEQUENCES = st.sampled_from(
     [
         (6, 7, 8),
