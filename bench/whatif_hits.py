@@ -4,6 +4,7 @@ predictions have to be for most to come true (whatif_validation.py)."""
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ JUDGED = ("variance", "p99")
 """A case is a hit if these come true."""
 GOAL = 0.8
 """Part of the cases that should be hits."""
+Ends = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -38,24 +40,32 @@ class Validated:
     def predicted(self, cpu: str) -> dict[str, list[float | None]]:
         return self.scaled if cpu == CPU_SCALED else self.kept
 
+    def is_decided(self, figure: str) -> bool:
+        """Whether the runs say what was gained: a ratio whose interval ends beyond four times its begin does not."""
+        _, low, high = self.measured[figure]
+        return low is not None and high is not None and high <= 4 * low
+
     def outside(self, cpu: str, figure: str) -> float:
-        """How far the measured ratio lies outside of the predicted interval: 0, it does not; 0.1: by a tenth of what
-        the figure was without the change. Without an interval the ratio itself counts; inf: it is not known."""
+        """How far the measured ratio lies outside of the predicted interval: 0, it does not; 0.1: above it by a tenth
+        of what the figure was without the change; -0.1: as far below, so more was gained than predicted. Without an
+        interval the ratio itself counts; inf: it is not known."""
         ratio, low, high = self.predicted(cpu)[figure]
         measured = self.measured[figure][0]
         if ratio is None or measured is None:
             return math.inf
-        return max((ratio if low is None else low) - measured, measured - (ratio if high is None else high), 0.0)
+        below, above = (ratio if low is None else low) - measured, measured - (ratio if high is None else high)
+        return -below if below > 0 else max(above, 0.0)
 
 
-def needed(outside: Sequence[float]) -> float:
-    """The widening, to both sides, with which the goal is met."""
-    return sorted(outside)[math.ceil(GOAL * len(outside)) - 1]
+def needed(outside: Sequence[float]) -> Ends:
+    """The widening downwards and upwards with which the goal is met: as many cases may lie beyond each."""
+    beyond = math.floor((1 - GOAL) / 2 * len(outside) + 1e-9)
+    return max(-sorted(outside)[beyond], 0.0), max(sorted(outside, reverse=True)[beyond], 0.0)
 
 
-def without_one(outside: Sequence[float]) -> list[float]:
+def without_one(outside: Sequence[float]) -> list[Ends]:
     """For each case the widening that the others need: it has not seen the case which it judges."""
-    return [needed([*outside[:k], *outside[k + 1 :]]) if len(outside) > 1 else 0.0 for k in range(len(outside))]
+    return [needed([*outside[:k], *outside[k + 1 :]]) if len(outside) > 1 else (0.0, 0.0) for k in range(len(outside))]
 
 
 @dataclass(frozen=True)
@@ -67,31 +77,40 @@ class Judged:
     found: Sequence[Validated]
     hits: dict[str, list[bool]]
     near: dict[str, list[bool]]
-    error: dict[str, float]
+    error: dict[str, Ends]
 
     @classmethod
     def of(cls, cpu: str, found: Sequence[Validated]) -> Judged:
-        outside = {name: [one.outside(cpu, name) for one in found] for name in FIGURES}
-        return cls(
-            cpu,
-            found,
-            {name: [far == 0 for far in outside[name]] for name in FIGURES},
-            {name: [a <= b for a, b in zip(far, without_one(far), strict=True)] for name, far in outside.items()},
-            {name: needed(outside[name]) for name in FIGURES},
-        )
+        hits, near, error = {}, {}, {}
+        for name in FIGURES:
+            decided = [one.is_decided(name) for one in found]
+            far = [one.outside(cpu, name) for one, counts in zip(found, decided, strict=True) if counts]
+            widened = iter(without_one(far))
+            hits[name] = [counts and one.outside(cpu, name) == 0 for one, counts in zip(found, decided, strict=True)]
+            near[name] = [
+                counts and _within(one.outside(cpu, name), next(widened))
+                for one, counts in zip(found, decided, strict=True)
+            ]
+            error[name] = needed(far) if far else (0.0, 0.0)
+        return cls(cpu, found, hits, near, error)
 
     def counts(self) -> list[str]:
         """A row for each figure, and one for the cases of which all that is judged is a hit."""
         lines = head(f"waits for a CPU {self.cpu}", "hits", "hits, widened", "model error")
         for name in FIGURES:
-            lines.append(row(name, _of(self.hits[name]), _of(self.near[name]), f"{self.error[name]:.3f}"))
-        return [*lines, row(" and ".join(JUDGED), _of(self.all_of(self.hits)), _of(self.all_of(self.near)), "")]
+            below, above = self.error[name]
+            error = f"-{below:.3f}, +{above:.3f}"
+            count = sum(one.is_decided(name) for one in self.found)
+            lines.append(row(name, f"{sum(self.hits[name])} of {count}", f"{sum(self.near[name])} of {count}", error))
+        return lines
 
     def all_of(self, by_figure: Mapping[str, list[bool]]) -> list[bool]:
         return [all(by_figure[name][k] for name in JUDGED) for k in range(len(self.found))]
 
     def cells(self, name: str, k: int) -> tuple[str, str]:
         """What was predicted of a case, and what came of that."""
+        if not self.found[k].is_decided(name):
+            return _ratio(self.found[k].predicted(self.cpu)[name]), "not decided"
         said = "yes" if self.hits[name][k] else "widened" if self.near[name][k] else "**no**"
         return _ratio(self.found[k].predicted(self.cpu)[name]), said
 
@@ -104,11 +123,20 @@ def table(found: Sequence[Validated], failed: Mapping[str, str]) -> str:
     parts = [_figure(name, judged, found) for name in FIGURES]
     parts += ["\n".join(_conditions(found)), *("\n".join(one.counts()) for one in judged), _how(found)]
     missed = [
-        f"- {one.case}: {failed.get(one.case) or 'nobody has looked yet which assumption failed'}"
+        _wrapped(f"- {one.case}: {failed.get(one.case) or 'nobody has looked yet which assumption failed'}")
         for one, is_near in zip(found, judged[0].all_of(judged[0].near), strict=True)
         if not is_near
     ]
-    return "\n\n".join([*parts, *([f"Misses (waits for a CPU {judged[0].cpu}):", "\n".join(missed)] if missed else [])])
+    return "\n\n".join(
+        [
+            *parts,
+            *(
+                [f"Misses, and what is not decided (waits for a CPU {judged[0].cpu}):", "\n".join(missed)]
+                if missed
+                else []
+            ),
+        ]
+    )
 
 
 def _figure(name: str, judged: Sequence[Judged], found: Sequence[Validated]) -> str:
@@ -130,14 +158,21 @@ def _conditions(found: Sequence[Validated]) -> list[str]:
 
 def _how(found: Sequence[Validated]) -> str:
     runs = " or ".join(map(str, sorted({one.runs for one in found})))
-    return f"""Ratios are then / now (95 % interval): predicted from {runs} runs without the change, measured by as many
-of each side. A hit: the measured ratio lies in the predicted interval. Widened: in that interval made wider to both
-sides by what {100 * GOAL:.0f} % of the *other* cases need (leave one out). Model error: what {100 * GOAL:.0f} % of all
-cases need; 0.1 is a tenth of what the figure is without the change."""
+    return _wrapped(
+        f"""Ratios are then / now (95 % interval): predicted from {runs} runs without the change, measured by as many
+of each side. A hit: the measured ratio lies in the predicted interval. Widened: in that interval made wider, downwards
+and upwards, by what {100 * GOAL:.0f} % of the *other* cases need (leave one out; as many may lie beyond each side).
+Not decided: the measured interval ends beyond four times its begin; such a case counts nowhere.
+Model error: what {100 * GOAL:.0f} % of all cases need; 0.1 is a tenth of what the figure is without the change."""
+    )
 
 
-def _of(hits: Sequence[bool]) -> str:
-    return f"{sum(hits)} of {len(hits)}"
+def _wrapped(text: str) -> str:
+    return textwrap.fill(" ".join(text.split()), 100, subsequent_indent="  " * text.startswith("-"))
+
+
+def _within(outside: float, widened: Ends) -> bool:
+    return -widened[0] <= outside <= widened[1]
 
 
 def _ratio(values: Sequence[float | None]) -> str:

@@ -90,6 +90,9 @@ def planted(pathology: str, *functions: str, failed: tuple[str, str] = ("", ""))
     return Group(f"minidb {pathology}", "minidb", tuple(afters), load, is_seeded=True)
 
 
+BUSY = "waits for a CPU do not stay: the program's own work takes the CPUs from it, and there is less of that then"
+STALLS = """it is not known what was gained: some runs of both sides, and not others, have a stall of half a second (a
+  thread of the purge that a timer wakes), which makes the variance, and has no end that is known"""
 TPCB, ROWS = ("-R", "150"), ("--rate=150",)
 WALK, WRITES = ("-s", "../install/workload/planted.lua", "-c", "2"), ("--num=40000",)
 GROUPS = [
@@ -97,18 +100,22 @@ GROUPS = [
     planted("wal", "wal_compress_block"),
     planted("lru", "lru_evict_scan"),
     planted("workers", "history_scan"),
-    planted("rare", "leaf_sort"),
-    planted("pair", "row_encode", "row_digest"),
-    planted("types", "history_scan"),
+    planted("rare", "leaf_sort", failed=("not decided: few such calls hold the variance", BUSY)),
+    planted("pair", "row_encode", "row_digest", failed=("", BUSY)),
+    planted("types", "history_scan", failed=("", BUSY)),
     Group(
-        "postgres TPC-B", "postgres", (After("fsync=off", ("fdatasync=0",), TPCB, "-c fsync=off"),), TPCB, is_open=True
+        "postgres TPC-B",
+        "postgres",
+        (After("fsync=off", ("fdatasync=0",), TPCB, "-c fsync=off", "not decided: few stalls hold the variance"),),
+        TPCB,
+        is_open=True,
     ),
     Group(
         "mysql 4 tables",
         "mysql",
         (
-            After("flush at commit 2", ("fdatasync=0",), ROWS, "--innodb-flush-log-at-trx-commit=2"),
-            After("flush at commit 0", ("fdatasync=0",), ROWS, "--innodb-flush-log-at-trx-commit=0"),
+            After("flush at commit 2", ("fdatasync=0",), ROWS, "--innodb-flush-log-at-trx-commit=2", STALLS),
+            After("flush at commit 0", ("fdatasync=0",), ROWS, "--innodb-flush-log-at-trx-commit=0", STALLS),
         ),
         ROWS,
         is_open=True,
@@ -116,7 +123,15 @@ GROUPS = [
     Group(
         "mysql pool of 16 MB",
         "mysql",
-        (After("pool of 512 MB", ("pread=0",), ROWS),),
+        (
+            After(
+                "pool of 512 MB",
+                ("pread=0",),
+                ROWS,
+                failed="""what was changed is more than what was predicted: reading has 0.7 % of the variance; 98 % are
+  chains of waits that end at a timer (`[sleep]`), which a large pool spares as well""",
+            ),
+        ),
         ROWS,
         "--innodb-buffer-pool-size=16M",
         is_open=True,
@@ -132,6 +147,8 @@ GROUPS = [
                 "buffer of 256 MB",
                 ("leveldb::DBImpl::BackgroundCall=0", "leveldb::DBImpl::MakeRoomForWrite=0"),
                 (*WRITES, f"--write_buffer_size={256 << 20}"),
+                failed="""own times do not stay: without pauses the writers wait for a CPU three times as long (15.9 to
+  45.2 us a write), and `Write` itself takes six times as long""",
             ),
         ),
         WRITES,

@@ -92,11 +92,11 @@ def judge(predicted: Predicted, result: Diff) -> Judged:
     return Judged(predicted, came)
 
 
-def _came(name: str, ratio: float | None, ci95: Ends | None, measured: Change, error: float) -> Came:
+def _came(name: str, ratio: float | None, ci95: Ends | None, measured: Change, error: Ends) -> Came:
     if ratio is None:
         return Came(name, None, None, None, measured, "")
     low, high = ci95 or (ratio, ratio)
-    widened = max(low - error, 0.0), high + error
+    widened = max(low - error[0], 0.0), high + error[1]
     return Came(name, ratio, ci95, widened, measured, _found(widened, measured))
 
 
