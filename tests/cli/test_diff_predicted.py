@@ -41,7 +41,8 @@ def write(path: Path, work_ns: Any, rest_ns: Any) -> Path:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
-    """Runs before; after, with half of the work; and with no work, which is more than was predicted."""
+    """Runs before; after, with half of the work, and a little less, as most changes gain more than was predicted; with
+    no work; and with twice as much."""
     folder = tmp_path_factory.mktemp("runs")
 
     def side(name: str, factor: float) -> list[Path]:
@@ -53,7 +54,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
             found.append(write(folder / f"{name}{i}.json", work.astype(int), rest.astype(int)))
         return found
 
-    return {name: side(name, factor) for name, factor in (("before", 1), ("half", 0.5), ("none", 0), ("twice", 2))}
+    return {name: side(name, factor) for name, factor in (("before", 1), ("half", 0.48), ("none", 0), ("twice", 2))}
 
 
 @pytest.fixture(scope="module")
