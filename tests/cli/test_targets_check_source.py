@@ -67,6 +67,21 @@ static void queue_put(thread_group_t *group, native_event *ev, int cnt) {
 }
 void tp_callback(TP_connection *c) { process(c); }
 """
+MARIADB_LOCKS = """
+dberr_t lock_wait(que_thr_t *thr) { return DB_SUCCESS; }
+bool row_mysql_handle_errors(dberr_t *new_err, trx_t *trx, que_thr_t *thr, trx_savept_t *savept) { lock_wait(thr); }
+void group_commit_lock::acquire(lsn_t num, const completion_callback *callback) { thread_local_waiter.m_sema.wait(); }
+class binary_semaphore { public: void wait() { cond.wait(); } };
+static dberr_t lock_rec_lock(bool impl, unsigned mode, const buf_block_t *block, ulint heap_no, dict_index_t *index)
+{ return DB_SUCCESS; }
+dberr_t lock_clust_rec_modify_check_and_lock(const buf_block_t *block) { return lock_rec_lock(true, LOCK_X, block); }
+dberr_t lock_clust_rec_read_check_and_lock(const buf_block_t *block) { return lock_rec_lock(false, LOCK_S, block); }
+dberr_t lock_sec_rec_read_check_and_lock(const buf_block_t *block) { return lock_rec_lock(false, LOCK_S, block); }
+dberr_t lock_table_low(dict_table_t *table, lock_mode mode, que_thr_t *thr, trx_t *trx) { return DB_SUCCESS; }
+dberr_t lock_table(dict_table_t *table, lock_mode mode, que_thr_t *thr) { return lock_table_low(table, mode, thr); }
+static void lock_grant(lock_t *lock) { lock_reset_lock_and_trx_wait(lock); }
+void lock_release(trx_t *trx) { lock_release_try(trx); }
+"""
 MYSQL = """
 bool do_command(THD *thd) {
   bool return_value;
@@ -148,18 +163,23 @@ def test_a_tree_without_source_is_an_error(tmp_path: Path) -> None:
 
 
 def test_entries_of_mysql_for_mariadb(tmp_path: Path) -> None:
-    files = {"sql/sql_parse.cc": MARIADB, "sql/threadpool_generic.cc": MARIADB_POOL}
+    files = {"sql/sql_parse.cc": MARIADB, "sql/threadpool_generic.cc": MARIADB_POOL, "lock0lock.cc": MARIADB_LOCKS}
     got = said(check("mysql", tree(tmp_path, files), "--source-version", "10.11.18", "--format", "json"))
     assert {row["why"] for row in got["left_out"]} == {"not for 10.11.18: versions <10", "with --interval statement"}
-    assert {row["function"] for row in got["entries"]} == {"do_command", "queue_put", "tp_callback", "dispatch_command"}
+    assert {row["function"] for row in got["entries"]} >= {"do_command", "queue_put", "tp_callback", "dispatch_command"}
+    assert {row["function"] for row in got["entries"] if row["entry"].startswith(("lock", "sync"))} == {
+        *("row_mysql_handle_errors", "group_commit_lock::acquire", "lock_rec_lock", "lock_table", "lock_grant"),
+        *("lock_clust_rec_modify_check_and_lock", "lock_clust_rec_read_check_and_lock"),
+        *("lock_sec_rec_read_check_and_lock", "lock_release"),
+    }
 
 
 @pytest.mark.parametrize("version", ["5.7.44", "8.0.36", "8.4.0", "9.7.2"])
 def test_entries_of_mysql_for_mysql(tmp_path: Path, version: str) -> None:
     mine = tree(tmp_path, {"sql/sql_parse.cc": MYSQL})
     got = said(check("mysql", mine, "--source-version", version, "--format", "json"))
-    other = f"not for {version}: versions >=10"
-    assert {row["why"] for row in got["left_out"]} == {other, "with --interval statement"}
+    others = {f"not for {version}: versions {versions}" for versions in (">=10", ">=10.6", ">=10.11,<10.12")}
+    assert {row["why"] for row in got["left_out"]} == {*others, "with --interval statement"}
     begin = [row for row in got["entries"] if row["entry"] == "interval begin"]
     assert begin == [
         {
