@@ -38,6 +38,7 @@ def recorded(folder: Path, kind: str, *flags: str) -> Trace:
     return load_binary(folder / "run.trace")
 
 
+@pytest.mark.quiet_cpus
 @pytest.mark.parametrize("flags", [[], ["-static"]], ids=" ".join)
 @pytest.mark.parametrize("kind", ["map", "send"])
 def test_waits_for_the_memory_map_have_a_name(tmp_path: Path, kind: str, flags: list[str]) -> None:
@@ -48,6 +49,7 @@ def test_waits_for_the_memory_map_have_a_name(tmp_path: Path, kind: str, flags: 
     assert causes.get("unknown", 0) <= 0.02 * sum(causes.values())
 
 
+@pytest.mark.quiet_cpus
 @pytest.mark.parametrize("kind", ["map", "send"])
 def test_the_call_stack_tells_which_function_called_the_library(tmp_path: Path, kind: str) -> None:
     trace = recorded(tmp_path, kind)
