@@ -99,7 +99,7 @@ def _measured(warm: Path, trace: Path, written: int, locking: bool, runs: int, v
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     cpu, wall, rss, base, intervals, nodes = map(float, output.split())
     return (
-        f"{verb:<8}{written:>11,} {'yes' if locking else 'no':>7} "
+        f"{verb:<9}{written:>11,} {'yes' if locking else 'no':>7} "
         f"{written / cpu / 1e6:>9.2f} {written / wall / 1e6:>9.2f} "
         f"{rss:>7.0f} {base:>7.0f} {intervals:>10,.0f} {nodes:>7,.0f} {cpu:>8.2f}"
     )
@@ -113,7 +113,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where the traces are written (16 bytes a record; default: /tmp)")
     options = parser.parse_args()
     print(f"load average {os.getloadavg()[0]:.1f}, best of {options.runs}")
-    print("            records locking M/s (CPU) M/s (wall)  MB RSS MB warm  intervals   nodes    CPU s")
+    print("             records locking M/s (CPU) M/s (wall)  MB RSS MB warm  intervals   nodes    CPU s")
     with tempfile.TemporaryDirectory(prefix="vprof-bench-", dir=options.folder) as folder:
         for records in options.records:
             for locking in (False, True):
