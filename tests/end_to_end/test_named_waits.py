@@ -1,53 +1,37 @@
 """minidb says what its waits are for: the planted hot row, the log's latch and the pool's list, each by its name."""
 
-import json
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from patience import PATIENCE_SECONDS
-
-
-def vprof(cwd: Path, *arguments: object) -> str:
-    command = [sys.executable, "-c", "from vprof.cli import main; main()", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, cwd=cwd)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+from verbs import printed, report
 
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("minidb")
-    vprof(folder, "instrument", "--target", "minidb")
+    printed(folder, "instrument", "--target", "minidb")
     return folder
 
 
 def recorded(work: Path, pathology: str, seed: int) -> Path:
     trace = work / f"{pathology}.trace"
     command = ["record", "--target", "minidb", "--seconds", 2, "--sites", "all", "-o", trace]
-    vprof(work, *command, "--", "--pathology", pathology, "--seed", seed)
+    printed(work, *command, "--", "--pathology", pathology, "--seed", seed)
     return trace
-
-
-def analyzed(work: Path, trace: Path, *options: object) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(vprof(work, "analyze", trace, *options, "--format", "json"))
-    return found
 
 
 def test_the_hot_row_comes_first(work: Path) -> None:
     """70 % of the transactions want row 0. Each sleeps on a condition variable of its own."""
     trace = recorded(work, "lock", 11)
-    objects = analyzed(work, trace)["waited_for"]["objects"]
+    objects = report(work, "analyze", trace)["waited_for"]["objects"]
     hot = objects[0]
     assert (hot["title"], hot["id"]) == ("row 0 (condition variable)", "")
     assert hot["waits"] > 10
     assert hot["queue_max"] > 1, "several waiters are one queue"
-    waits = vprof(work, "analyze", trace, "--waits").splitlines()
+    waits = printed(work, "analyze", trace, "--waits").splitlines()
     header = next(i for i, line in enumerate(waits) if "variance" in line)
     assert waits[header + 1].startswith("row 0 (condition variable)  ")
-    [side] = analyzed(work, trace, "--explain", "lock_wait")["sides"]
+    [side] = report(work, "analyze", trace, "--explain", "lock_wait")["sides"]
     assert side["objects"][0]["name"] == "row 0"
 
 
@@ -56,5 +40,5 @@ def test_the_hot_row_comes_first(work: Path) -> None:
     [("wal", 23, "flush latch"), ("lru", 47, "LRU list (mutex)")],
 )
 def test_so_does_what_another_pathology_holds(work: Path, pathology: str, seed: int, title: str) -> None:
-    objects = analyzed(work, recorded(work, pathology, seed))["waited_for"]["objects"]
+    objects = report(work, "analyze", recorded(work, pathology, seed))["waited_for"]["objects"]
     assert title in [one["title"] for one in objects[:2]]

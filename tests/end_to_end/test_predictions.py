@@ -1,15 +1,11 @@
 """Predictions from recorded runs of minidb: nothing moves without a change, and what is planted is what would be
 gained."""
 
-import json
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from patience import PATIENCE_SECONDS
+from verbs import printed, report
 
 from vprof.trace.loading import load_trace
 from vprof.trace.sources import Loaded, open_sources
@@ -25,21 +21,14 @@ from vprof.whatif.windows import Replay
 PLANTED = {"wal": "wal_compress_block", "lock": "audit_checksum", "lru": "lru_evict_scan", "workers": "history_scan"}
 
 
-def vprof(cwd: Path, *arguments: object) -> str:
-    command = [sys.executable, "-c", "from vprof.cli import main; main()", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, cwd=cwd)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """With a trace for each pathology."""
     folder = tmp_path_factory.mktemp("minidb")
-    vprof(folder, "instrument", "--target", "minidb")
+    printed(folder, "instrument", "--target", "minidb")
     for name in PLANTED:
         record = ["record", "--target", "minidb", "--sites", "all", "--seconds", 2, "-o", f"{name}.trace"]
-        vprof(folder, *record, "--", "--pathology", name, "--seed", 7)
+        printed(folder, *record, "--", "--pathology", name, "--seed", 7)
     return folder
 
 
@@ -78,8 +67,7 @@ def test_windows_change_nothing(runs: Path, name: str, records: int, model: Mode
 
 @pytest.mark.parametrize("name", PLANTED)
 def test_without_what_is_planted_latencies_are_shorter(runs: Path, name: str) -> None:
-    words = ["whatif", f"{name}.trace", "--change", f"{PLANTED[name]}=0", "--no-factors", "--format", "json"]
-    found: dict[str, Any] = json.loads(vprof(runs, *words))
+    found = report(runs, "whatif", f"{name}.trace", "--change", f"{PLANTED[name]}=0", "--no-factors")
     assert found["figures"]["mean"]["ratio"] < 0.9
     assert found["figures"]["throughput"]["ratio"] > 1
 
@@ -88,7 +76,7 @@ def test_without_what_is_planted_latencies_are_shorter(runs: Path, name: str) ->
 @pytest.mark.parametrize("name", ["wal", "lock", "lru"])
 def test_what_is_planted_is_what_would_be_gained(runs: Path, name: str) -> None:
     """Its callers would gain as much, by it."""
-    found = json.loads(vprof(runs, "whatif", f"{name}.trace", "--rank", "--format", "json"))
+    found = report(runs, "whatif", f"{name}.trace", "--rank")
     ratios = {tuple(one["changes"]): one["figures"]["variance"]["ratio"] for one in found["tried"] if one["figures"]}
     planted = min(ratios[f"{PLANTED[name]}={change}",] for change in ("constant", "0.5"))
     assert planted < 0.7

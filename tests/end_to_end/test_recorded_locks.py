@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from patience import PATIENCE_SECONDS
+from verbs import printed, report, vprof
 
 from vprof.trace.locks import GRANT, RELEASE_ALL, REQUEST, read_locks
 
@@ -19,26 +15,12 @@ MODES = {"transfer": [2, 2], "deposit": [2], "statement": [2, 1, 1]}
 LOAD = ("--pathology", "lock", "--clients", 12, "--workers", 12, "--seed", 3)
 
 
-def vprof(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from vprof.cli import main; main()", *map(str, arguments)]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
-
-
-def report(folder: Path, *arguments: object) -> dict[str, Any]:
-    done = vprof(folder, *arguments, "--format", "json")
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """With run.trace."""
     folder = tmp_path_factory.mktemp("locks")
-    done = vprof(folder, "instrument", "--target", "minidb")
-    assert done.returncode == 0, done.stderr
-    done = vprof(folder, "record", "--target", "minidb", "--locks", "--seconds", 3, "-o", "run.trace", "--", *LOAD)
-    assert done.returncode == 0, done.stderr
+    printed(folder, "instrument", "--target", "minidb")
+    printed(folder, "record", "--target", "minidb", "--locks", "--seconds", 3, "-o", "run.trace", "--", *LOAD)
     return folder
 
 
@@ -75,13 +57,12 @@ def test_what_was_waited_for_and_whether_age_tells_what_is_left(folder: Path) ->
     assert found["objects"][0]["object"] == "1", "row 0 is hot"
     assert found["objects"][0]["waits"] > 50
     assert {one["type"] for one in found["ages"]} >= {"", "transfer", "deposit"}
-    text = vprof(folder, "analyze", "run.trace", "--locks").stdout
+    text = printed(folder, "analyze", "run.trace", "--locks")
     assert "Age of a transaction against its remaining time" in text
 
 
 def test_a_recording_without_the_option_has_no_steps(folder: Path) -> None:
-    done = vprof(folder, "record", "--target", "minidb", "--seconds", 1, "-o", "plain.trace", "--", *LOAD)
-    assert done.returncode == 0, done.stderr
+    printed(folder, "record", "--target", "minidb", "--seconds", 1, "-o", "plain.trace", "--", *LOAD)
     done = vprof(folder, "whatif", "plain.trace", "--locks")
     assert done.returncode == 2
     assert "plain.trace: no lock events: record it with vprof record --locks" in done.stderr
