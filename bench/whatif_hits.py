@@ -116,9 +116,7 @@ class Judged:
 
 
 def table(found: Sequence[Validated], failed: Mapping[str, str]) -> str:
-    """`failed`: by case which assumption did not hold."""
-    if not found:
-        return "no results yet"
+    """`failed`: by case which assumption did not hold. REQUIRES: there are results."""
     judged = [Judged.of(cpu, found) for cpu in CPU]
     parts = [_figure(name, judged, found) for name in FIGURES]
     parts += ["\n".join(_conditions(found)), *("\n".join(one.counts()) for one in judged), _how(found)]

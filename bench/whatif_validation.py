@@ -271,7 +271,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3, help="of each side (3)")
     parser.add_argument("--seconds", type=int, default=SECONDS, help=f"of each run ({SECONDS})")
     parser.add_argument("--only", default="", help="groups whose names contain this")
-    parser.add_argument("--plan", action="store_true", help="print the plan and the table of what is there")
+    parser.add_argument("--plan", action="store_true", help="print the plan, and the table of what is there")
     given = parser.parse_args()
     study = Study(given.results, given.runs, given.seconds)
     have = kept_results(given.results, Validated)
@@ -282,7 +282,8 @@ def main() -> None:
             print(f"{one.case}: variance {one.kept['variance']}, measured {one.measured['variance']}", flush=True)
             have.append(one)
             keep(given.results, one)
-    show(given.results, table(have, {g.case(a): a.failed for g in GROUPS for a in g.afters}))
+    if have:
+        show(given.results, table(have, {g.case(a): a.failed for g in GROUPS for a in g.afters}))
 
 
 if __name__ == "__main__":
