@@ -50,6 +50,14 @@ def test_text_says_what_comes_out_and_on_what_it_rests() -> None:
     assert "Factors afterwards" in done.output
 
 
+@pytest.mark.parametrize("cpu", ["kept", "scaled"])
+def test_how_far_real_changes_came_from_predictions_is_said(cpu: str) -> None:
+    text = " ".join(run(REPLAY, "--change", "f=0.5", "--cpu", cpu).output.split())
+    error = report(REPLAY, "--change", "f=0.5", "--cpu", cpu)["model_error"]
+    below = [f"{error[name][0]:.2f} ({name})" for name in ("mean", "variance", "p99")]
+    assert f"80 % of real changes came to ratios at most {below[0]}, {below[1]} and {below[2]} lower" in text
+
+
 def test_every_interval_and_the_figures() -> None:
     found = report(REPLAY, "--change", "f=0.5", "--intervals")
     assert found["per_interval"] == {

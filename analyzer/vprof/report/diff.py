@@ -20,8 +20,8 @@ from vprof.report.units import duration, percent, square
 SCHEMA = "vprof-diff/1"
 MOST_FACTORS = 15
 PERHAPS_MEANS = (
-    "predicted: its 95 % interval, wider by what 80 % of 20 changes that were made needed, as most gained more than "
-    "was predicted; perhaps: only the measured interval reaches it"
+    "predicted: its 95 % interval, wider by what 80 % of real changes needed, as most gained more than was "
+    "predicted; perhaps: only the measured interval reaches it"
 )
 
 

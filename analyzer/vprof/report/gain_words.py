@@ -68,10 +68,10 @@ def _called(figure: Figure) -> str:
 
 
 def _to(figure: Figure) -> str:
-    """Of the variance, of which nobody knows the figure, the ratio."""
+    """Of the variance, of which nobody knows the figure, the ratio. Without its interval, which is narrow beside the
+    model's error (whatif/model.py)."""
     if figure.name == "variance":
-        ci95 = f" ({_ratio(figure.ci95[0])} to {_ratio(figure.ci95[1])})" if figure.ci95 else ""
-        return f"the variance to {_ratio(figure.ratio or 0.0)}{ci95} of what it is"
+        return f"the variance to {_ratio(figure.ratio or 0.0)} of what it is"
     assert figure.now is not None and figure.then is not None
     return f"{_called(figure)} from {_span(figure.now, figure.then)}"
 

@@ -17,7 +17,7 @@ from vprof.terminal import one_line
 from vprof.variance.analysis import MUCH_APART, Analysis
 from vprof.variance.cpu_share import cpu_share
 from vprof.variance.factors import Factor
-from vprof.whatif.model import Model
+from vprof.whatif.model import MODEL_ERROR, Model
 from vprof.whatif.outcome import Figure, Outcome
 from vprof.whatif.prediction import Prediction, Ranking, Tried
 
@@ -55,12 +55,24 @@ def _show(prediction: Prediction, console: Console) -> None:
     print_table(console, ("now", "then", "ratio", "95 % interval"), rows)
     if outcome.no_ci95:
         line(console, f"no 95 % intervals: {outcome.no_ci95}", "dim")
+    line(console, _error(prediction.model), "dim")
     if prediction.now:
         _factors(prediction, console)
     console.print()
     _model(len(prediction.ids), prediction.model, prediction.now, console)
     for warning in prediction.warnings:
         line(console, warning, "yellow")
+
+
+def _error(model: Model) -> str:
+    """How far real changes came from what was predicted."""
+    lower = " and ".join(
+        ", ".join(f"{below:.2f} ({name})" for name, (below, _) in MODEL_ERROR[model.cpu].items()).rsplit(", ", 1)
+    )
+    return (
+        "the intervals hold the chance in the trace alone: 80 % of real changes came to ratios at most "
+        f"{lower} lower, so they gained more"
+    )
 
 
 def _answer(text: str, console: Console) -> None:
@@ -167,6 +179,7 @@ def whatif_json(prediction: Prediction, intervals: bool = False) -> dict[str, An
         "model": str(prediction.model),
         "open": prediction.model.is_open,
         "cpu": prediction.model.cpu,
+        "model_error": {name: list(ends) for name, ends in MODEL_ERROR[prediction.model.cpu].items()},
         "intervals": len(prediction.ids),
         "figures": _figures(outcome),
         "no_ci95": outcome.no_ci95,
