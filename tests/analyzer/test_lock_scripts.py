@@ -126,7 +126,19 @@ def test_a_lock_given_back_early_is_left_out() -> None:
     trace = trace_of(steps, [0], [80])
     found = script_of(trace, taken(trace.steps), "fifo")
     assert plain(found.script) == [[(30, 6, "X"), (50, NONE, "S")]]
-    assert (found.early, found.waited_early) == (1, 0)
+    assert (found.early, found.waited_early, found.left_out) == (1, 0, 0)
+
+
+def test_waits_for_locks_given_back_early_are_told_by_time() -> None:
+    """Transaction 0 has 5 until 40, which 1 waits for and gives back before it takes 6, for which it waits, too."""
+    steps = [
+        *((0, REQUEST, 2, 5, 0), (0, GRANT, 0, 5, 0), (0, REQUEST, 2, 6, 0), (0, GRANT, 0, 6, 0)),
+        *((10, REQUEST, 2, 5, 1), (40, RELEASE, 0, 5, 0), (40, GRANT, 0, 5, 1), (45, RELEASE, 0, 5, 1)),
+        *((50, REQUEST, 2, 6, 1), (60, GRANT, 0, 6, 1)),
+    ]
+    trace = trace_of(steps, [0, 5], [60, 80])
+    found = script_of(trace, taken(trace.steps), "fifo")
+    assert (found.early, found.waited_early, found.left_out) == (1, 1, 0.75)
 
 
 def test_an_aborted_owner_frees_whoever_waits() -> None:

@@ -9,12 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from properties import seeds
 from test_real_runtime import build
 from writer import Writer
 
+from vprof.cli import root
 from vprof.errors import UsageError, VprofError
 from vprof.installed import native
+from vprof.scheduling.comparison import NotMetError
 from vprof.session.owned import Session
 from vprof.session.plan import Plan
 from vprof.trace.chunks import read_chunks
@@ -183,6 +186,28 @@ def test_a_trace_with_steps_is_analyzed_as_without(tmp_path: Path) -> None:
     trace = load_binary(written(tmp_path, (REQUEST, 20, 5, 2), (GRANT, 30, 5, 0), (RELEASE_ALL, 90)))
     assert not any("unknown" in note for note in trace.notes)
     assert (trace.intervals.begin.tolist(), trace.intervals.end.tolist()) == ([10], [100])
+
+
+def test_waits_for_what_is_given_back_at_once_are_no_ground_for_a_prediction(tmp_path: Path) -> None:
+    """As PostgreSQL waits for a row: by a lock on its owner's number, which goes when that one has ended."""
+    writer = Writer()
+    holder, waiter = writer.thread(1, ticks=0), writer.thread(2, ticks=0)
+    holder.begin(1, 10)
+    holder.lock(REQUEST, 20, 5, 2)
+    holder.lock(GRANT, 20, 5)
+    waiter.begin(2, 25)
+    waiter.lock(REQUEST, 30, 5, 1)
+    holder.lock(RELEASE_ALL, 90)
+    holder.end(1, 100)
+    waiter.lock(GRANT, 90, 5)
+    waiter.lock(RELEASE, 91, 5)
+    waiter.lock(REQUEST, 95, 6, 2)
+    waiter.lock(GRANT, 95, 6)
+    waiter.end(2, 120)
+    path = writer.save(tmp_path / "run.trace")
+    done = CliRunner().invoke(root, ["whatif", str(path), "--locks", "vats"])
+    assert isinstance(done.exception, NotMetError)
+    assert "gave back 1 lock that they had waited for before they took their last one, 100 % of" in str(done.exception)
 
 
 def test_a_step_without_an_interval_is_counted(tmp_path: Path) -> None:

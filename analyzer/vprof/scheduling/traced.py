@@ -23,11 +23,13 @@ from vprof.trace.locks import LockTrace
 
 @dataclass(frozen=True)
 class FromTrace:
-    """`early`: locks of the transactions that were left out, `waited_early`: those of them that were waited for."""
+    """`early`: locks of the transactions that were left out, `waited_early`: those of them that were waited for;
+    `left_out`: their part of the time that all locks were waited for."""
 
     script: Script
     early: int
     waited_early: int
+    left_out: float
 
 
 def script_of(trace: LockTrace, taken: Taken, policy: str) -> FromTrace:
@@ -40,7 +42,10 @@ def script_of(trace: LockTrace, taken: Taken, policy: str) -> FromTrace:
     kept = mine[~early]
     latency = (trace.end - trace.begin).astype(np.float64)
     traced = Traced(policy, float(latency.mean()), float(latency.var()))
-    return FromTrace(_script(trace, taken, kept, traced), int(early.sum()), int(taken.waited[mine[early]].sum()))
+    waited_ns = taken.free[mine] - taken.requested[mine]
+    left_out = float(waited_ns[early].sum() / waited_ns.sum()) if waited_ns.any() else 0.0
+    script = _script(trace, taken, kept, traced)
+    return FromTrace(script, int(early.sum()), int(taken.waited[mine[early]].sum()), left_out)
 
 
 def _given_back_early(taken: Taken, mine: Int64, count: int) -> Bool:
