@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from load_parts import head, row
 
-from vprof.whatif.model import CPU, CPU_SCALED
+from vprof.whatif.model import SIMULATION, WAYS
 
 FIGURES = ("mean", "variance", "p99")
 JUDGED = ("variance", "p99")
@@ -22,34 +22,37 @@ Ends = tuple[float, float]
 
 @dataclass(frozen=True)
 class Validated:
-    """A change as predicted, waits for a CPU `kept` or `scaled` (whatif/model.py), and as measured: by figure the ratio
-    (then / now) and the ends of its 95 % interval, None where they are not known. `intervals`: of all runs without it,
-    and with it. `waiting_for_cpu`: share of the variance without it. `load`: of the machine, mean."""
+    """A change as predicted by `replay` and by `simulation` (whatif/model.py), and as measured: by figure the ratio
+    (then / now) and the ends of its 95 % interval, None where they are not known. `auto`: which of both is the usual
+    one. `nearness`: by figure what the simulation without a change gives, by what was recorded. `intervals`: of all
+    runs without it, and with it. `waiting_for_cpu`: share of the variance without it. `load`: of the machine, mean."""
 
     case: str
     runs: int
     changes: list[str]
     intervals: list[int]
-    kept: dict[str, list[float | None]]
-    scaled: dict[str, list[float | None]]
+    replay: dict[str, list[float | None]]
+    simulation: dict[str, list[float | None]]
+    auto: str
+    nearness: dict[str, float]
     measured: dict[str, list[float | None]]
     waiting_for_cpu: float | None
     warnings: list[str]
     load: float | None
 
-    def predicted(self, cpu: str) -> dict[str, list[float | None]]:
-        return self.scaled if cpu == CPU_SCALED else self.kept
+    def predicted(self, way: str) -> dict[str, list[float | None]]:
+        return self.simulation if way == SIMULATION else self.replay
 
     def is_decided(self, figure: str) -> bool:
         """Whether the runs say what was gained: a ratio whose interval ends beyond four times its begin does not."""
         _, low, high = self.measured[figure]
         return low is not None and high is not None and high <= 4 * low
 
-    def outside(self, cpu: str, figure: str) -> float:
+    def outside(self, way: str, figure: str) -> float:
         """How far the measured ratio lies outside of the predicted interval: 0, it does not; 0.1: above it by a tenth
         of what the figure was without the change; -0.1: as far below, so more was gained than predicted. Without an
         interval the ratio itself counts; inf: it is not known."""
-        ratio, low, high = self.predicted(cpu)[figure]
+        ratio, low, high = self.predicted(way)[figure]
         measured = self.measured[figure][0]
         if ratio is None or measured is None:
             return math.inf
@@ -70,33 +73,33 @@ def without_one(outside: Sequence[float]) -> list[Ends]:
 
 @dataclass(frozen=True)
 class Judged:
-    """All cases with waits for a CPU `cpu`. By figure of each case: whether it is a hit, and one in the interval that
+    """All cases, predicted in one way. By figure of each case: whether it is a hit, and one in the interval that
     is widened by what the other cases need; `error`: what all need."""
 
-    cpu: str
+    way: str
     found: Sequence[Validated]
     hits: dict[str, list[bool]]
     near: dict[str, list[bool]]
     error: dict[str, Ends]
 
     @classmethod
-    def of(cls, cpu: str, found: Sequence[Validated]) -> Judged:
+    def of(cls, way: str, found: Sequence[Validated]) -> Judged:
         hits, near, error = {}, {}, {}
         for name in FIGURES:
             decided = [one.is_decided(name) for one in found]
-            far = [one.outside(cpu, name) for one, counts in zip(found, decided, strict=True) if counts]
+            far = [one.outside(way, name) for one, counts in zip(found, decided, strict=True) if counts]
             widened = iter(without_one(far))
-            hits[name] = [counts and one.outside(cpu, name) == 0 for one, counts in zip(found, decided, strict=True)]
+            hits[name] = [counts and one.outside(way, name) == 0 for one, counts in zip(found, decided, strict=True)]
             near[name] = [
-                counts and _within(one.outside(cpu, name), next(widened))
+                counts and _within(one.outside(way, name), next(widened))
                 for one, counts in zip(found, decided, strict=True)
             ]
             error[name] = needed(far) if far else (0.0, 0.0)
-        return cls(cpu, found, hits, near, error)
+        return cls(way, found, hits, near, error)
 
     def counts(self) -> list[str]:
         """A row for each figure, and one for the cases of which all that is judged is a hit."""
-        lines = head(f"waits for a CPU {self.cpu}", "hits", "hits, widened", "model error")
+        lines = head(self.way, "hits", "hits, widened", "model error")
         for name in FIGURES:
             below, above = self.error[name]
             error = f"-{below:.3f}, +{above:.3f}"
@@ -110,47 +113,53 @@ class Judged:
     def cells(self, name: str, k: int) -> tuple[str, str]:
         """What was predicted of a case, and what came of that."""
         if not self.found[k].is_decided(name):
-            return _ratio(self.found[k].predicted(self.cpu)[name]), "not decided"
+            return _ratio(self.found[k].predicted(self.way)[name]), "not decided"
         said = "yes" if self.hits[name][k] else "widened" if self.near[name][k] else "**no**"
-        return _ratio(self.found[k].predicted(self.cpu)[name]), said
+        return _ratio(self.found[k].predicted(self.way)[name]), said
 
 
 def table(found: Sequence[Validated], failed: Mapping[str, str]) -> str:
     """`failed`: by case which assumption did not hold. REQUIRES: there are results."""
-    judged = [Judged.of(cpu, found) for cpu in CPU]
+    judged = [Judged.of(way, found) for way in WAYS]
     parts = [_figure(name, judged, found) for name in FIGURES]
     parts += ["\n".join(_conditions(found)), *("\n".join(one.counts()) for one in judged), _how(found)]
     missed = [
         _wrapped(f"- {one.case}: {failed.get(one.case) or 'nobody has looked yet which assumption failed'}")
-        for one, is_near in zip(found, judged[0].all_of(judged[0].near), strict=True)
+        for one, is_near in zip(found, judged[-1].all_of(judged[-1].near), strict=True)
         if not is_near
     ]
     return "\n\n".join(
         [
             *parts,
-            *(
-                [f"Misses, and what is not decided (waits for a CPU {judged[0].cpu}):", "\n".join(missed)]
-                if missed
-                else []
-            ),
+            *([f"Misses, and what is not decided ({judged[-1].way}):", "\n".join(missed)] if missed else []),
         ]
     )
 
 
 def _figure(name: str, judged: Sequence[Judged], found: Sequence[Validated]) -> str:
-    lines = head(name, "measured", *(f"CPU {one.cpu}: {what}" for one in judged for what in ("predicted", "hit")))
+    lines = head(name, "measured", *(f"{one.way}: {what}" for one in judged for what in ("predicted", "hit")))
     for k, one in enumerate(found):
         lines.append(row(one.case, _ratio(one.measured[name]), *(cell for j in judged for cell in j.cells(name, k))))
     return "\n".join(lines)
 
 
 def _conditions(found: Sequence[Validated]) -> list[str]:
-    lines = head("change", "predicted as", "intervals without, with", "variance waiting for a CPU", "load average")
+    lines = head(
+        "change",
+        "predicted as",
+        "intervals without, with",
+        "variance waiting for a CPU",
+        "simulated / recorded",
+        "load",
+    )
     for one in found:
         changes = ", ".join(f"`{change}`" for change in one.changes)
         waiting = "-" if one.waiting_for_cpu is None else f"{100 * one.waiting_for_cpu:.0f} %"
         intervals = " / ".join(f"{n:,}" for n in one.intervals)
-        lines.append(row(one.case, changes, intervals, waiting, "-" if one.load is None else one.load))
+        near = ", ".join(f"{one.nearness[name]:.2f}" for name in FIGURES) if one.nearness else "-"
+        lines.append(
+            row(one.case, changes, intervals, waiting, f"{near} ({one.auto})", "-" if one.load is None else one.load)
+        )
     return lines
 
 
@@ -161,7 +170,9 @@ def _how(found: Sequence[Validated]) -> str:
 of each side. A hit: the measured ratio lies in the predicted interval. Widened: in that interval made wider, downwards
 and upwards, by what {100 * GOAL:.0f} % of the *other* cases need (leave one out; as many may lie beyond each side).
 Not decided: the measured interval ends beyond four times its begin; such a case counts nowhere.
-Model error: what {100 * GOAL:.0f} % of all cases need; 0.1 is a tenth of what the figure is without the change."""
+Model error: what {100 * GOAL:.0f} % of all cases need; 0.1 is a tenth of what the figure is without the change.
+Simulated / recorded: mean, variance and p99 of the simulation without a change, by what was recorded, and which way
+is the usual one then."""
     )
 
 

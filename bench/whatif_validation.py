@@ -210,9 +210,9 @@ def validated(study: Study, build: Built, group: Group, after: After) -> Validat
     without, with_it = study.traces(group, WITHOUT), study.traces(group, after.name)
     changes = [word for change in after.changes for word in ("--change", change)]
     words = [*without, *changes, *(["--open"] if group.is_open else [])]
-    kept, scaled = (
-        json.loads(vprof(build, "whatif", *words, "--cpu", cpu, *more, "--format", "json"))
-        for cpu, more in (("kept", ()), ("scaled", ("--no-factors",)))
+    replay, simulation, auto = (
+        json.loads(vprof(build, "whatif", *words, "--model", way, *more, "--format", "json"))
+        for way, more in (("replay", ()), ("simulation", ("--no-factors",)), ("auto", ("--no-factors",)))
     )
     measured = json.loads(vprof(build, "diff", "--no-factors", "--format", "json", *without, "--", *with_it))
     metrics = {one["metric"]: one for one in measured["metrics"]}
@@ -223,11 +223,13 @@ def validated(study: Study, build: Built, group: Group, after: After) -> Validat
         runs=study.runs,
         changes=list(after.changes),
         intervals=[sum(one["intervals"] for one in measured[side]) for side in ("before", "after")],
-        kept={name: ratio_of(kept["figures"][name]) for name in FIGURES},
-        scaled={name: ratio_of(scaled["figures"][name]) for name in FIGURES},
+        replay={name: ratio_of(replay["figures"][name]) for name in FIGURES},
+        simulation={name: ratio_of(simulation["figures"][name]) for name in FIGURES},
+        auto=auto["way"],
+        nearness=simulation["nearness"],
         measured={name: ratio_of(metrics[name]) for name in FIGURES},
-        waiting_for_cpu=kept["waiting_for_cpu"],
-        warnings=kept["warnings"],
+        waiting_for_cpu=replay["waiting_for_cpu"],
+        warnings=replay["warnings"],
         load=round(statistics.mean(loads), 1) if loads else None,
     )
 
@@ -279,7 +281,10 @@ def main() -> None:
     print(plan(study, groups, have), flush=True)
     for target in dict.fromkeys(group.target for group in groups if not given.plan):
         for one in made(study, [group for group in groups if group.target == target], have):
-            print(f"{one.case}: variance {one.kept['variance']}, measured {one.measured['variance']}", flush=True)
+            print(
+                f"{one.case}: variance {one.predicted(one.auto)['variance']}, measured {one.measured['variance']}",
+                flush=True,
+            )
             have.append(one)
             keep(given.results, one)
     if have:

@@ -1,7 +1,7 @@
 """Threads that follow scripts, run by a simulator that knows no trace: what a replay must come to.
 
     random_scripts(rng) -> {thread: steps}  -> Run(...)      what happened: .data, the trace as tuples; .latency
-    scaled(scripts, changes, cpu) -> {thread: steps} -> Run(...)  what would have happened
+    scaled(scripts, changes) -> {thread: steps} -> Run(...)  what would have happened
 
 Locks, semaphores and queues of tasks serve first who came first. A step is a tuple: ("work", ns), ("disk", ns),
 ("off", ns: another has the CPU), ("think", ns: nothing is recorded), ("enter", f[, ns of work]), ("leave",),
@@ -297,10 +297,9 @@ def _body(rng: random.Random, depth: int, owed: list[str], posts: bool) -> list[
     return steps
 
 
-def scaled(scripts: Scripts, changes: dict[str, Callable[[float, list[float]], float]], cpu: str = "kept") -> Scripts:
+def scaled(scripts: Scripts, changes: dict[str, Callable[[float, list[float]], float]]) -> Scripts:
     """The scripts as they would be: each change gives a call's new time from its own and those of all calls. What
-    a call took of its own counts, that of others in it too unless these are changed themselves. `cpu`: the time that a
-    thread was off the CPU in it is "kept", or "scaled" like its own."""
+    a call took of its own counts, that of others in it too unless these are changed themselves."""
     took: dict[tuple[int, int], float] = {}
     owner: dict[Key, tuple[int, int] | None] = {}
     function: dict[tuple[int, int], str] = {}
@@ -313,10 +312,10 @@ def scaled(scripts: Scripts, changes: dict[str, Callable[[float, list[float]], f
                     took[thread, i], function[thread, i] = 0.0, step[1]
             elif step[0] == "leave":
                 stack.pop()
-            elif step[0] in ("work", "disk", "off"):
+            elif step[0] in ("work", "disk"):
                 mine = [call for _, call in stack if call is not None]
-                owner[thread, i] = mine[-1] if mine and (step[0] != "off" or cpu == "scaled") else None
-                if mine and step[0] != "off":
+                owner[thread, i] = mine[-1] if mine else None
+                if mine:
                     took[mine[-1]] += step[1]
     of_all = {f: [ns for call, ns in took.items() if function[call] == f] for f in changes}
     new: Scripts = {}

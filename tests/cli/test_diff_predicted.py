@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 from vprof.cli import root
 from vprof.compare import predicted
 from vprof.errors import UsageError
-from vprof.whatif.model import CPU_KEPT, MODEL_ERROR
+from vprof.whatif.model import MODEL_ERROR, REPLAY
 
 
 def vprof(*words: object) -> str:
@@ -103,7 +103,7 @@ def test_only_the_measured_interval_reaches_it(runs: dict[str, list[Path]], file
     """What was predicted ends between what was measured and the low end of its interval."""
     [mean] = [one for one in report(runs, "half", file)["figures"] if one["metric"] == "mean"]
     shifted = {**json.loads(file.read_text())}
-    outside = (mean["measured_ci95"][0] + mean["measured"]) / 2 - MODEL_ERROR[CPU_KEPT]["mean"][1]
+    outside = (mean["measured_ci95"][0] + mean["measured"]) / 2 - MODEL_ERROR[REPLAY]["mean"][1]
     shifted["figures"]["mean"] = {"now": 1, "then": 1, "ratio": outside, "ci95": None}
     other = file.with_name("shifted.json")
     other.write_text(json.dumps(shifted))
@@ -159,7 +159,7 @@ def test_what_is_no_prediction(tmp_path: Path, text: str | None, said: str) -> N
         ({"figures": {}}, "`figures` lacks the key `mean`"),
         ({"figures": {"mean": {"ratio": "1", "ci95": None}}}, "`ratio` is not a number"),
         ({"model": 3}, "`model` is not a text"),
-        ({"cpu": []}, "`cpu` is not kept or scaled"),
+        ({"way": []}, "`way` is not replay or simulation"),
     ],
 )
 def test_what_a_prediction_lacks(file: Path, tmp_path: Path, keys: dict[str, Any], said: str) -> None:

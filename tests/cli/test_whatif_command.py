@@ -43,19 +43,27 @@ def test_text_says_what_comes_out_and_on_what_it_rests() -> None:
     assert done.exit_code == 0
     lines = done.output.splitlines()
     assert lines[0] == "Halving `f` would cut the variance to 0.02 of what it is and p99 from 37 to 21 ns."
-    model = " ".join(" ".join(lines[-2:]).split())
-    assert model.startswith("2 intervals replayed; model: hand-overs keep their order")
-    assert model.endswith("waits for a CPU stay as recorded (0.0 % of the variance now)")
+    said = " ".join(done.output.split())
+    assert "2 intervals replayed; model: hand-overs keep their order" in said
+    assert "waits for a CPU stay as recorded (0.0 % of the variance now)" in said
     assert next(line for line in lines if line.startswith("p99 ")).split()[1:6] == ["37", "ns", "21", "ns", "0.568"]
     assert "Factors afterwards" in done.output
 
 
-@pytest.mark.parametrize("cpu", ["kept", "scaled"])
-def test_how_far_real_changes_came_from_predictions_is_said(cpu: str) -> None:
-    text = " ".join(run(REPLAY, "--change", "f=0.5", "--cpu", cpu).output.split())
-    error = report(REPLAY, "--change", "f=0.5", "--cpu", cpu)["model_error"]
+def test_how_far_real_changes_came_from_predictions_is_said() -> None:
+    text = " ".join(run(REPLAY, "--change", "f=0.5").output.split())
+    error = report(REPLAY, "--change", "f=0.5")["model_error"]
     below = [f"{error[name][0]:.2f} ({name})" for name in ("mean", "variance", "p99")]
     assert f"80 % of real changes came to ratios at most {below[0]}, {below[1]} and {below[2]} lower" in text
+
+
+def test_a_trace_that_does_not_say_its_cpus_is_replayed() -> None:
+    found = report(REPLAY, "--change", "f=0.5")
+    assert found["way"] == "replay" and found["nearness"] is None
+    why = "the trace does not say how many CPUs there were, as traces of vprof record do"
+    assert found["why_replay"] == why
+    assert refusal(REPLAY, "--change", "f=0.5", "--model", "simulation") == (f"--model simulation: {why}", 2)
+    assert report(REPLAY, "--change", "f=0.5", "--model", "replay")["why_replay"] == ""
 
 
 def test_every_interval_and_the_figures() -> None:
@@ -114,36 +122,6 @@ def test_waits_for_a_cpu_stay_unless_they_are_changed(tmp_path: Path) -> None:
     trace = altered(tmp_path, REPLAY, segments=segments, wakeups=[], functions=[[1, "u", "f", "", 0, 30]])
     for change, expected in (("f=0", 15), ("[preempted]=0", 15), ("f=0.5", 22.5)):
         assert report(trace, "--change", change, "--intervals")["per_interval"]["u"]["predicted_ns"] == expected
-
-
-def test_waits_for_a_cpu_scale_with_what_they_interrupt(tmp_path: Path) -> None:
-    """f works from 0 to 10 and from 25 to 30; then the thread is off its CPU once more, and outside of f."""
-    segments = [
-        [1, "u", 0, 10, "exec"],
-        [1, "u", 10, 25, "preempted"],
-        [1, "u", 25, 30, "exec"],
-        [1, "u", 30, 38, "preempted"],
-        [1, "u", 38, 40, "exec"],
-        [2, "v", 5, 42, "exec"],
-    ]
-    [_, v] = json.loads(REPLAY.read_text())["intervals"]
-    u = {"sid": "u", "begin": {"tid": 1, "t": 0}, "end": {"tid": 1, "t": 40}}
-    keys = {"segments": segments, "wakeups": [], "intervals": [u, v]}
-    trace = altered(tmp_path, REPLAY, functions=[[1, "u", "f", "", 0, 30]], **keys)
-    for words, expected in (
-        (["f=0"], 10),
-        (["f=0.5"], 25),
-        (["f=constant"], 40),
-        (["f=-3ns"], 10 + 30 * 12 / 15),
-        (["f=0", "[preempted]=1"], 15 + 8 + 2),  # what is asked for by itself counts
-    ):
-        changes = [word for change in words for word in ("--change", change)]
-        found = report(trace, *changes, "--cpu", "scaled", "--intervals")
-        assert found["per_interval"]["u"]["predicted_ns"] == expected, words
-        assert found["cpu"] == "scaled"
-    assert report(trace, "--change", "f=0", "--intervals")["per_interval"]["u"]["predicted_ns"] == 25
-    said = run(trace, "--change", "f=0", "--cpu", "scaled").output
-    assert "waits for a CPU change with what is changed where they interrupt it" in " ".join(said.split())
 
 
 def test_the_delay_until_a_woken_thread_runs() -> None:

@@ -35,11 +35,12 @@ if TYPE_CHECKING:
 @root_option
 @click.option("--open", "is_open", is_flag=True, help="Requests arrive when they did, whatever became of those before.")
 @click.option(
-    "--cpu",
-    default="kept",
+    "--model",
+    "way",
+    default="auto",
     show_default=True,
-    type=click.Choice(("kept", "scaled")),
-    help="What becomes of waits for a CPU: all stay as recorded, or those in changed calls change with them.",
+    type=click.Choice(("auto", "replay", "simulation")),
+    help="How waits follow: as recorded (replay), or CPUs, locks and shared queues serve who comes first (simulation).",
 )
 @click.option("-k", default=3, show_default=True, type=click.IntRange(1), help="How many factors to show.")
 @click.option(
@@ -68,7 +69,7 @@ def command(
     ranks: bool,
     root: str | None,
     is_open: bool,
-    cpu: str,
+    way: str,
     k: int,
     min_share: float,
     no_factors: bool,
@@ -80,13 +81,15 @@ def command(
 ) -> None:
     """Predict what a change would gain, before anybody makes it.
 
-    vprof replays the trace with the times of some functions changed: who waited for whom stays, how long follows. The
-    program is not run. The report has the latencies now and then, and the factors that lead afterwards.
+    vprof goes through the trace with the times of some functions changed: how long threads wait follows. The program is
+    not run. The report has the latencies now and then, and the factors that lead afterwards.
 
     A change concerns a function's own time and that of what it calls, but not the waits that other threads end: those
     follow. F=constant gives each call the mean of all, F=median the median, F=-200us takes that much from each.
-    With --cpu scaled, a thread that another took the CPU from in a changed call stays without it as much shorter, too:
-    on a busy machine that is nearer to the truth.
+
+    Where the trace says how many CPUs there were, CPUs, locks and queues that threads share serve who comes first
+    (--model simulation), if without a change that gives nearly the recorded latencies. Otherwise who waited for whom
+    stays, and waits for a CPU stay as recorded (--model replay).
 
     Nodes that can be changed are [preempted], [fault], [disk], [off cpu], [sleep], [memory], [idle], [sched],
     [unknown] and [gap].
@@ -123,7 +126,7 @@ def command(
     changes = parse_all(texts)
     options = AnalysisOptions(k=k, min_share=min_share, force=force)
     sources = open_sources(traces, root)
-    model = Model(is_open, cpu)
+    model = Model(is_open, way)
     ranking = rank(sources, options, model) if ranks else None
     if ranking and fmt == "text":
         if output is None:

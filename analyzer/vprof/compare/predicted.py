@@ -16,14 +16,14 @@ from vprof.compare.diff import Diff
 from vprof.compare.judgement import Change
 from vprof.errors import UsageError
 from vprof.shapes import NUMBER, TEXT, Shape, list_of, optional, row_of, table_of
-from vprof.whatif.model import CPU, CPU_KEPT, JUDGED, MODEL_ERROR
+from vprof.whatif.model import JUDGED, MODEL_ERROR, REPLAY, WAYS
 
 AS_PREDICTED, PERHAPS, BETTER, WORSE = "as predicted", "perhaps", "better than predicted", "worse than predicted"
 _SCHEMA = "vprof-whatif/1"
 _FIGURE = table_of({"ratio": optional(NUMBER), "ci95": optional(row_of(NUMBER, NUMBER))})
-_CPU = Shape(lambda value: "" if value in CPU else f" is not {' or '.join(CPU)}")
+_WAY = Shape(lambda value: "" if value in WAYS else f" is not {' or '.join(WAYS)}")
 _SHAPE = table_of(
-    {"changes": list_of(TEXT), "model": TEXT, "figures": table_of(dict.fromkeys(JUDGED, _FIGURE))}, may={"cpu": _CPU}
+    {"changes": list_of(TEXT), "model": TEXT, "figures": table_of(dict.fromkeys(JUDGED, _FIGURE))}, may={"way": _WAY}
 )
 _MEND = "write one with vprof whatif BEFORE... --change F=0.5 --format json -o FILE"
 
@@ -32,13 +32,13 @@ Ends = tuple[float, float]
 
 @dataclass(frozen=True)
 class Predicted:
-    """Of each figure of JUDGED the ratio (then / now) and its 95 % interval, None where not known; `cpu`: what becomes
-    of waits for a CPU."""
+    """Of each figure of JUDGED the ratio (then / now) and its 95 % interval, None where not known; `way`: how it was
+    found."""
 
     file: Path
     changes: list[str]
     model: str
-    cpu: str
+    way: str
     figures: dict[str, tuple[float | None, Ends | None]]
 
 
@@ -82,12 +82,12 @@ def read(file: Path) -> Predicted:
     for name in JUDGED:
         one = found["figures"][name]
         figures[name] = one["ratio"], (one["ci95"][0], one["ci95"][1]) if one["ci95"] else None
-    return Predicted(file, found["changes"], found["model"], found.get("cpu", CPU_KEPT), figures)
+    return Predicted(file, found["changes"], found["model"], found.get("way", REPLAY), figures)
 
 
 def judge(predicted: Predicted, result: Diff) -> Judged:
     measured = {change.metric.name: change for change in (result.decides, *result.others)}
-    errors = MODEL_ERROR[predicted.cpu]
+    errors = MODEL_ERROR[predicted.way]
     came = [_came(name, *figure, measured[name], errors[name]) for name, figure in predicted.figures.items()]
     return Judged(predicted, came)
 

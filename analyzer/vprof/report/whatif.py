@@ -4,6 +4,7 @@ tried; or JSON, schema `vprof-whatif/1` (analyzer/SCHEMA.md)."""
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,9 +18,9 @@ from vprof.terminal import one_line
 from vprof.variance.analysis import MUCH_APART, Analysis
 from vprof.variance.cpu_share import cpu_share
 from vprof.variance.factors import Factor
-from vprof.whatif.model import MODEL_ERROR, Model
+from vprof.whatif.model import MODEL_ERROR, REPLAY, SIMULATION, Model
 from vprof.whatif.outcome import Figure, Outcome
-from vprof.whatif.prediction import Prediction, Ranking, Tried
+from vprof.whatif.prediction import Found, Prediction, Ranking, Tried
 
 SCHEMA = "vprof-whatif/1"
 _NEARLY_WHOLE = 1e-3
@@ -55,24 +56,26 @@ def _show(prediction: Prediction, console: Console) -> None:
     print_table(console, ("now", "then", "ratio", "95 % interval"), rows)
     if outcome.no_ci95:
         line(console, f"no 95 % intervals: {outcome.no_ci95}", "dim")
-    line(console, _error(prediction.model), "dim")
+    line(console, _error(prediction.found.way), "dim")
     if prediction.now:
         _factors(prediction, console)
     console.print()
-    _model(len(prediction.ids), prediction.model, prediction.now, console)
+    _model(len(prediction.ids), prediction.model, [prediction.found], prediction.now, console)
     for warning in prediction.warnings:
         line(console, warning, "yellow")
 
 
-def _error(model: Model) -> str:
+def _error(way: str) -> str:
     """How far real changes came from what was predicted."""
-    lower = " and ".join(
-        ", ".join(f"{below:.2f} ({name})" for name, (below, _) in MODEL_ERROR[model.cpu].items()).rsplit(", ", 1)
-    )
-    return (
-        "the intervals hold the chance in the trace alone: 80 % of real changes came to ratios at most "
-        f"{lower} lower, so they gained more"
-    )
+    errors = MODEL_ERROR[way]
+    lower = _listed(f"{below:.2f} ({name})" for name, (below, _) in errors.items())
+    higher = _listed(f"{above:.2f} ({name})" for name, (_, above) in errors.items() if above)
+    said = f"at most {lower} lower" + (f" or {higher} higher" if higher else ", so they gained more")
+    return f"the intervals hold the chance in the trace alone: 80 % of real changes came to ratios {said}"
+
+
+def _listed(parts: Iterable[str]) -> str:
+    return " and ".join(", ".join(parts).rsplit(", ", 1))
 
 
 def _answer(text: str, console: Console) -> None:
@@ -97,15 +100,22 @@ def _best(ranking: Ranking) -> str:
     return sentence(known[0].changes, known[0].outcome)
 
 
-def _model(count: int, model: Model, now: Analysis | None, console: Console) -> None:
-    """On what the prediction rests. `now`: None if nobody knows what waits for a CPU."""
+def _model(count: int, model: Model, found: Sequence[Found], now: Analysis | None, console: Console) -> None:
+    """On what the predictions rest. `now`: None if nobody knows what waits for a CPU."""
     waiting = sum(cpu_share(now.tree).values()) if now else 0.0
-    share = f" ({percent(waiting)} of the variance now)" if now else ""
-    line(console, f"{count} interval{'s' if count > 1 else ''} replayed; model: {model}{share}", "dim")
-    if waiting >= MUCH_APART and not model.scales_cpu:
-        line(
-            console, "a program that works less waits less for a CPU, too: more may be gained (--cpu scaled)", "yellow"
-        )
+    ways = list(dict.fromkeys(one.way for one in found)) or [REPLAY]
+    intervals = f"{count} interval{'s' if count > 1 else ''}"
+    done = {REPLAY: "replayed", SIMULATION: "simulated"}
+    for way in ways:
+        share = f" ({percent(waiting)} of the variance now)" if now and way == REPLAY else ""
+        line(console, f"{intervals} {done[way]}; model: {model.of(way)}{share}", "dim")
+    if near := next((one.nearness for one in found if one.nearness), None):
+        said = _listed(f"{ratio:.2f} times the {name}" for name, ratio in near.items())
+        line(console, f"without a change the simulation gives {said} that was recorded", "dim")
+    if why := next((one.why_replay for one in found if one.why_replay), ""):
+        line(console, f"not simulated, since {why}", "dim")
+    if REPLAY in ways and waiting >= MUCH_APART:
+        line(console, "a program that works less waits less for a CPU, too: more may be gained", "yellow")
 
 
 def _value(name: str, value: float | None) -> str:
@@ -148,7 +158,8 @@ def _show_ranking(ranking: Ranking, console: Console) -> None:
     for reason in dict.fromkeys(one.why_not for one in ranking.tried if one.why_not):
         line(console, reason, "dim")
     console.print()
-    _model(ranking.analysis.summary.count, ranking.model, ranking.analysis, console)
+    found = [one.found for one in ranking.tried if one.found]
+    _model(ranking.analysis.summary.count, ranking.model, found, ranking.analysis, console)
 
 
 def _text(one: Tried) -> str:
@@ -176,10 +187,12 @@ def whatif_json(prediction: Prediction, intervals: bool = False) -> dict[str, An
         "schema": SCHEMA,
         "changes": [change.text for change in prediction.changes],
         "sentence": _sentence(prediction),
-        "model": str(prediction.model),
+        "model": prediction.model.of(prediction.found.way),
         "open": prediction.model.is_open,
-        "cpu": prediction.model.cpu,
-        "model_error": {name: list(ends) for name, ends in MODEL_ERROR[prediction.model.cpu].items()},
+        "way": prediction.found.way,
+        "why_replay": prediction.found.why_replay,
+        "nearness": prediction.found.nearness,
+        "model_error": {name: list(ends) for name, ends in MODEL_ERROR[prediction.found.way].items()},
         "intervals": len(prediction.ids),
         "figures": _figures(outcome),
         "no_ci95": outcome.no_ci95,

@@ -8,7 +8,7 @@ section 5). The interval says how much chance there is in the intervals that wer
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -67,6 +67,17 @@ def outcome(now: Latencies, then: Latencies, blocks: Blocks | NoBlocks | None) -
         figures.append(Figure(name, a, b, ratio, ci95 if ratio is not None else None))
     reason = blocks.reason if isinstance(blocks, NoBlocks) else "" if blocks else "the latencies do not vary"
     return Outcome(figures, reason)
+
+
+def as_measured(ratios: Outcome, now: Latencies) -> Outcome:
+    """With the ratios of an outcome, and what the figures are now."""
+    known = _figures(now)
+    figures = [replace(one, now=known[one.name], then=_times(known[one.name], one.ratio)) for one in ratios.figures]
+    return Outcome(figures, ratios.no_ci95)
+
+
+def _times(now: float | None, ratio: float | None) -> float | None:
+    return None if now is None or ratio is None else now * ratio
 
 
 def _figures(latencies: Latencies) -> dict[str, float | None]:

@@ -1,11 +1,12 @@
 """What some traces' latencies would be under changes, from files to everything a report shows.
 
     sources -> [windows.py, one window after the other] -> new begins and ends -> Outcome (outcome.py)
+    where that says more: traces as a whole -> [simulated.py] -> new begins and ends -> Outcome
     for factors: traces as a whole -> [windows.py] -> new times -> trace again -> Analysis: factors afterwards
 
 The replay without a change is made on every run, and has to give the recorded moments to the nanosecond. The traces are
-read once; twice where a change makes calls alike, or takes a time from each (`needs_totals`). For factors the traces
-are in memory as a whole, some 100 bytes a record.
+read once; twice where a change makes calls alike, or takes a time from each (`needs_totals`). For factors and for a
+simulation the traces are in memory as a whole, some 100 bytes a record.
 """
 
 from __future__ import annotations
@@ -28,11 +29,12 @@ from vprof.variance.analysis import Analysis, AnalysisOptions, analyze_sources, 
 from vprof.variance.factors import Factor
 from vprof.whatif.changes import Change, parse, resolve
 from vprof.whatif.graph import Built
-from vprof.whatif.model import USUAL, Model
-from vprof.whatif.outcome import Latencies, Outcome, outcome
+from vprof.whatif.model import REPLAY, SIMULATION, USUAL, Model
+from vprof.whatif.outcome import Latencies, Outcome, as_measured, outcome
 from vprof.whatif.replay import Times
 from vprof.whatif.retimed import Clock, retimed
 from vprof.whatif.scales import Totals
+from vprof.whatif.simulated import Simulated, refused, simulated
 from vprof.whatif.windows import Looks, Replay, look, needs_totals
 
 TRIED = ("constant", "0.5")
@@ -80,31 +82,54 @@ class Loads:
         return merge([source.conclude(source.bare()) for source in self.sources])
 
 
+@dataclass(frozen=True)
+class Found:
+    """What became of the intervals that count: `rows` of all that are analyzed. `way`: one of WAYS; where the model
+    leaves it open and it is the replay, `why_replay`. `nearness`: of the simulation (simulated.py)."""
+
+    rows: Int64
+    predicted_ns: Float
+    outcome: Outcome
+    way: str = REPLAY
+    why_replay: str = ""
+    nearness: dict[str, float] | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Prediction:
-    """`factors_now`, `factors_then`: of the analyses before and after, None if they were not asked for."""
+    """`ids`, `latency_ns`, `predicted_ns`: of the intervals that count. `now`, `then`: the analyses before and after,
+    None if they were not asked for; the latter is of the replay in any case."""
 
     changes: list[Change]
     model: Model
+    found: Found
     ids: list[str]
     latency_ns: Float
-    predicted_ns: Float
-    outcome: Outcome
     warnings: list[str]
     now: Analysis | None = None
     then: Analysis | None = None
 
+    @property
+    def outcome(self) -> Outcome:
+        return self.found.outcome
+
+    @property
+    def predicted_ns(self) -> Float:
+        return self.found.predicted_ns
+
 
 @dataclass(frozen=True)
 class Tried:
-    """What was tried for a factor, whose functions are changed together, or why it could not be. `predicted_ns`: by
-    interval."""
+    """What was tried for a factor, whose functions are changed together, or why it could not be."""
 
     factor: Factor
     changes: list[Change]
-    outcome: Outcome | None = None
-    predicted_ns: Float | None = None
+    found: Found | None = None
     why_not: str = ""
+
+    @property
+    def outcome(self) -> Outcome | None:
+        return self.found.outcome if self.found else None
 
     @property
     def gain(self) -> float:
@@ -138,9 +163,6 @@ class Replays:
 
     def __init__(self, loads: Loads, model: Model = USUAL) -> None:
         self.loads, self.model = loads, model
-        iv = loads.known.intervals
-        begin, latency = iv.begin[loads.rows], iv.end[loads.rows] - iv.begin[loads.rows]
-        self._blocks = statistics.blocks_of(begin, latency)
 
     def predict(self, changes: Sequence[Change], factors: bool = True) -> Prediction:
         """With `factors`, the traces are loaded whole, and analyzed before and after. Raises UsageError if a change
@@ -160,22 +182,21 @@ class Replays:
         totals.check(loads.concluded())
         if changes:
             self._check(runs)
-        then = self._latencies(runs, 0)
+        found = self._found(runs, [totals], whole)[0]
         return Prediction(
             changes=list(changes),
             model=self.model,
-            ids=loads.ids,
-            latency_ns=loads.now.ns,
-            predicted_ns=then.ns,
-            outcome=outcome(loads.now, then, self._blocks),
+            found=found,
+            ids=[loads.ids[row] for row in found.rows],
+            latency_ns=loads.now.ns[found.rows],
             warnings=_warnings(loads.known, sum(run.unknown_ns for run in runs)),
             now=analyze_sources(sources, loads.options) if factors else None,
             then=analyze_sources(changed, loads.options) if factors else None,
         )
 
-    def outcomes(self, variants: Sequence[Sequence[Change]]) -> list[tuple[Outcome, Float] | str]:
-        """Of each set of changes the outcome, and what the intervals would take; or why it makes no sense here. The
-        traces are read once or twice for all."""
+    def outcomes(self, variants: Sequence[Sequence[Change]]) -> list[Found | str]:
+        """Of each set of changes what is found, or why it makes no sense here. The traces are read two or three times
+        for all."""
         loads = self.loads
         reasons: dict[int, str] = {}
         totals: dict[int, Totals] = {}
@@ -191,23 +212,73 @@ class Replays:
                 run.add(source.trace(window), window)
         self._check(runs)
         trace = loads.concluded()
-        found: list[tuple[Outcome, Float] | str] = []
-        for k in range(len(variants)):
+        for k, one in totals.items():
             try:
-                if k in totals:
-                    totals[k].check(trace)
+                one.check(trace)
             except UsageError as error:
                 reasons[k] = str(error)
-            if k in reasons:
-                found.append(reasons[k])
+        found = dict(zip(totals, self._found(runs, list(totals.values())), strict=True)) if totals else {}
+        return [reasons.get(k) or found[k] for k in range(len(variants))]
+
+    def _found(self, runs: Sequence[Replay], variants: Sequence[Totals], whole: Sequence[Trace] = ()) -> list[Found]:
+        """What becomes of the intervals under each set of changes. `whole`: the traces, if they are loaded."""
+        now, rows = self.loads.now, np.arange(len(self.loads.rows))
+        reasons = [self._why_replay(one) for one in variants]
+        those = [one for one, reason in zip(variants, reasons, strict=True) if reason == ""]
+        sim = self._simulated(those, whole) if those else None
+        why_not = sim.why_not(self._recorded_ns()) if sim and self.model.way != SIMULATION else ""
+        found = []
+        for k, (one, reason) in enumerate(zip(variants, reasons, strict=True)):
+            if sim and reason == "" and not why_not:
+                found.append(self._of_simulation(sim, those.index(one), runs))
                 continue
-            then = self._latencies(runs, list(totals).index(k))
-            found.append((outcome(loads.now, then, self._blocks), then.ns))
+            then = self._latencies(runs, k)
+            figures = outcome(now, then, _blocks(now))
+            found.append(Found(rows, then.ns, figures, why_replay=reason or why_not))
         return found
+
+    def _why_replay(self, one: Totals) -> str | None:
+        """Why a set of changes is not simulated, None if nobody asks for it, "" if it is. Raises UsageError where it is
+        asked for and cannot be."""
+        if self.model.way == REPLAY or not one.changes:
+            return None
+        sources = self.loads.sources
+        reason = refused([source.bare() for source in sources], sum(source.size for source in sources), [one])
+        if reason and self.model.way == SIMULATION:
+            raise UsageError(f"--model simulation: {reason}")
+        return reason
+
+    def _simulated(self, variants: Sequence[Totals], whole: Sequence[Trace]) -> Simulated:
+        sources = self.loads.sources
+        return simulated(whole or [one.conclude(one.trace(WHOLE)) for one in sources], variants, self.model)
+
+    def _of_simulation(self, sim: Simulated, k: int, runs: Sequence[Replay]) -> Found:
+        order, recorded = self._order(), self._recorded_ns()
+        then = np.full(len(recorded), np.nan)
+        then[sim.used] = sim.then(k, recorded)
+        rows = np.flatnonzero(sim.used[order])
+        mine = order[rows]
+        now = Latencies(*(column[rows] for column in self.loads.now))
+        origin = np.repeat([run.origin for run in runs], [len(run.begin[0]) for run in runs])
+        since = origin[mine] - min(run.origin for run in runs)
+        base = Latencies(floats(sim.base_begin[mine] + since), floats(sim.base_ns[mine]))
+        changed = Latencies(floats(sim.begin[k][mine] + since), floats(sim.ns[k][mine]))
+        figures = as_measured(outcome(base, changed, _blocks(now)), now)
+        return Found(i64(rows), floats(then[mine]), figures, SIMULATION, nearness=sim.nearness(recorded))
+
+    def _order(self) -> Int64:
+        """The analyzed intervals, in the order of their begins, among those of one trace after the other."""
+        recorded = np.concatenate([source.bare().intervals.begin for source in self.loads.sources])
+        return i64(np.argsort(recorded, kind="stable")[self.loads.rows])
+
+    def _recorded_ns(self) -> Float:
+        """By interval, of one trace after the other."""
+        all_ = [source.bare().intervals for source in self.loads.sources]
+        return floats(np.concatenate([iv.end - iv.begin for iv in all_]))
 
     def _add_totals(self, sources: Sequence[Source], variants: Sequence[Totals]) -> None:
         """What has to be known of all windows before the first one is replayed."""
-        unknown = [one for one in variants if needs_totals(one.changes, self.model)]
+        unknown = [one for one in variants if needs_totals(one.changes)]
         if not unknown:
             return
         for number, source in enumerate(sources):
@@ -216,7 +287,7 @@ class Replays:
                 look(number, looks, unknown, source.trace(window), window)
 
     def _runs(self, sources: Sequence[Source], variants: Sequence[Totals]) -> list[Replay]:
-        counts = [not needs_totals(one.changes, self.model) for one in variants]
+        counts = [not needs_totals(one.changes) for one in variants]
         return [Replay(number, source, variants, counts, self.model) for number, source in enumerate(sources)]
 
     def _latencies(self, runs: Sequence[Replay], k: int) -> Latencies:
@@ -225,8 +296,7 @@ class Replays:
         begin = np.concatenate([run.begin[k] + shift for run, shift in zip(runs, shifts, strict=True)])
         ns = np.concatenate([run.end[k] - run.begin[k] for run in runs])
         ns = np.maximum(ns, 0.0)  # less only where nothing links the two threads
-        recorded = np.concatenate([source.bare().intervals.begin for source in self.loads.sources])
-        order = np.argsort(recorded, kind="stable")[self.loads.rows]
+        order = self._order()
         return Latencies(floats(begin[order]), floats(ns[order]))
 
     def _check(self, runs: Sequence[Replay]) -> None:
@@ -274,9 +344,13 @@ def try_all(
     tried = [(factor, _changes(factor, value)) for factor in factors for value in values]
     found = Replays(load(sources, options), model).outcomes([changes for _, changes in tried])
     return [
-        Tried(factor, changes, why_not=one) if isinstance(one, str) else Tried(factor, changes, *one)
+        Tried(factor, changes, why_not=one) if isinstance(one, str) else Tried(factor, changes, one)
         for (factor, changes), one in zip(tried, found, strict=True)
     ]
+
+
+def _blocks(now: Latencies) -> statistics.Blocks | statistics.NoBlocks | None:
+    return statistics.blocks_of(i64(now.begin), i64(now.ns))
 
 
 def _changes(factor: Factor, value: str) -> list[Change]:

@@ -5,8 +5,7 @@
 
 A function's own time is what its thread executed in it, and what it waited in it for nobody of the program (disks,
 sleep, waits of which nobody is known to have ended them); callees count unless they are changed themselves. Waits that
-other threads ended follow from what those do. Waits for a CPU stay, or, if they are to scale, a thread that was taken
-off its CPU in a changed call stays off it as much shorter or longer as the call's own time gets.
+other threads ended follow from what those do. Waits for a CPU stay, or scale with the changed calls they interrupt.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ from vprof.tables.kinds import BLOCKED, DISK, EXEC, FAULT, MEMORY, OFF_CPU, PREE
 from vprof.tables.model import NONE, Bool, Float, Int64, Trace
 from vprof.whatif.changes import GAP, SCHED, STATES, UNKNOWN, Change, Resolved, not_called
 from vprof.whatif.graph import Built, Graph
-from vprof.whatif.model import USUAL, Model
 from vprof.whatif.replay import Lengths, as_recorded
 from vprof.whatif.stretch import Rows, Stretch
 
@@ -66,8 +64,11 @@ def numbers_of(changes: Sequence[Resolved], trace: Trace) -> Int64:
     return found
 
 
-def prepare(part: Stretch, built: Built, changes: Sequence[Resolved], number: Int64, model: Model = USUAL) -> Prepared:
-    """With the moments of what is changed. `number`: of `numbers_of`."""
+def prepare(
+    part: Stretch, built: Built, changes: Sequence[Resolved], number: Int64, scales_cpu: bool = False
+) -> Prepared:
+    """With the moments of what is changed. `number`: of `numbers_of`. `scales_cpu`: a thread that was taken off its CPU
+    in a changed call stays off it as much shorter or longer as the call's own time gets."""
     graph, calls = built.graph, built.calls
     mine = np.flatnonzero(number[calls.function] != NONE)
     thread, depth, change = calls.thread[mine], calls.depth[mine], i64(number[calls.function[mine]])
@@ -75,7 +76,7 @@ def prepare(part: Stretch, built: Built, changes: Sequence[Resolved], number: In
     of, outermost = _innermost(_Calls(thread, enter, built.leave[mine], depth, change), graph)
     is_new = _is_new(graph)
     took = np.where(_is_of_a_function(graph, part.rows) & is_new, of, NONE)
-    scaled = np.where(_had_no_cpu(graph, part.rows) & is_new & model.scales_cpu, of, NONE)
+    scaled = np.where(_had_no_cpu(graph, part.rows) & is_new & scales_cpu, of, NONE)
     began, goes_on = calls.fs[mine] >= part.begin, calls.fe[mine] >= built.until
     started = [np.where(began, enter, NONE)]
     numbers = [np.where(outermost, change, NONE)]

@@ -85,7 +85,7 @@ class Replay:
         begins = part.intervals.begin[part.begins] < built.until
         ends = part.intervals.end[part.ends] < built.until
         for k, totals in enumerate(self._variants):
-            one = prepare(part, built, totals.changes, self._looks.of_function[k], self._model)
+            one = prepare(part, built, totals.changes, self._looks.of_function[k])
             if self._counts[k]:
                 totals.add(self._number, one)
             times = replay(graph, lengths(self._number, one, totals, self._model.is_open), self._known(built, k))
@@ -121,7 +121,6 @@ def _unknown_ns(part: Stretch, built: Built) -> int:
     return int(length[blocked].sum())
 
 
-def needs_totals(changes: Sequence[Resolved], model: Model) -> bool:
-    """What a change makes of a call depends on other calls, or on what that takes in other windows: where waits for a
-    CPU scale, whether it takes anything."""
-    return any(resolved.change.rule != "times" or model.scales_cpu for resolved in changes)
+def needs_totals(changes: Sequence[Resolved]) -> bool:
+    """What a change makes of a call depends on other calls, or on what that takes in other windows."""
+    return any(resolved.change.rule != "times" for resolved in changes)

@@ -39,7 +39,7 @@ def _row(one: Tried, factor: int) -> dict[str, Any]:
         "factor": factor,
         "changes": [change.text for change in one.changes],
         "ratios": {name: one.outcome[name].ratio for name in _FIGURES} if one.outcome else {},
-        "then_ns": [] if one.predicted_ns is None else _curve(one.predicted_ns),
+        "then_ns": _curve(one.found.predicted_ns) if one.found else [],
         "why_not": one.why_not,
     }
 

@@ -1,0 +1,123 @@
+"""What threads compete for in a trace: CPUs, locks, tasks of shared queues; and how long all takes beside that.
+
+    Graph + Segments  ->  Resources;  + Lengths (under a change)  ->  Plan, to be simulated
+
+A wait for a CPU comes about anew as far as the program's own threads had all CPUs meanwhile. The rest of it is other
+programs' doing, and stays: a thread that was taken off its CPU, or was woken, needs that long again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vprof.errors import InvariantError
+from vprof.tables.columns import i64
+from vprof.tables.kinds import EXEC, PREEMPTED
+from vprof.tables.model import NONE, Bool, Float, Int64, Segments
+from vprof.whatif.graph import Graph
+from vprof.whatif.held import Held, find_held, is_mutex, locks
+from vprof.whatif.overlap import Overlap
+from vprof.whatif.pools import Pools, find_pools
+from vprof.whatif.replay import Lengths
+from vprof.whatif.simulation import EXECUTES, NOTHING, PASSES, Plan
+from vprof.whatif.stretch import Rows
+
+_LEAST_NS = 1000
+"""A wait for a CPU that is this short beside the program's own part counts as that."""
+
+
+@dataclass(frozen=True)
+class Resources:
+    """By moment as in `Plan`, but for lengths: `stays`, the part of the time that ends there which is no wait for the
+    program's own threads; `executes`, whether a thread executed then, for itself or a round that begins with it. By
+    wait: `delay`."""
+
+    graph: Graph
+    does: Int64
+    wait: Int64
+    stays: Float
+    executes: Bool
+    delay: Float
+    held: Held
+    pools: Pools
+
+
+def resources(graph: Graph, rows: Rows, seg: Segments, cpus: int) -> Resources:
+    """REQUIRES: a graph of a whole trace, whose segments these are."""
+    if len(rows.ts) != len(seg.ts):
+        raise InvariantError("the segments of a whole trace are not those of its graph: please report this trace")
+    state = np.r_[rows.state, -1][graph.segment]
+    own = graph.wait == NONE
+    executes = (state == EXEC) & own
+    before = _before(graph)
+    executes[before == NONE] = False
+    works = np.r_[rows.label, NONE][graph.segment] != NONE
+    ends = graph.first[1:][graph.first[1:] > graph.first[:-1]] - 1
+    executes[ends[~works[ends]]] = False  # what it did from its last record to the end is not known
+    busy = Overlap(graph.time[before[executes]], graph.time[executes], cpus)  # the program has all CPUs
+    delay = np.maximum(graph.waits.delay - busy.between(graph.waits.woken, graph.time[graph.waits.end]), 0.0)
+    usual = float(np.median(delay)) if len(delay) else 0.0
+    preempted = (state == PREEMPTED) & own & (before != NONE)
+    stays = np.ones(len(state))
+    length = graph.time[preempted] - graph.time[before[preempted]]
+    taken = busy.between(graph.time[before[preempted]], graph.time[preempted])
+    stays[preempted] = 1 - np.divide(taken, length, out=np.zeros(len(length)), where=length > 0)
+    does = np.where(executes, EXECUTES, PASSES)
+    does[np.flatnonzero(preempted)[length - taken < _LEAST_NS]] = NOTHING
+    wait = graph.wait.copy()
+    object_, class_ = _waited_for(graph, seg)
+    pools = find_pools(graph, works, object_[wait], is_mutex(class_)[wait], delay, usual)
+    for first, last in zip(pools.entry, pools.taken, strict=True):
+        wait[first : last + 1] = NONE
+        does[first:last] = NOTHING
+    does[pools.taken] = EXECUTES
+    candidates = np.flatnonzero(
+        (object_[:-1] != NONE) & (graph.waits.start != NONE) & ~graph.waits.by_task & (wait[graph.waits.end] != NONE)
+    )
+    together = _together(graph, pools)
+    lock = locks(graph, i64(candidates), object_[:-1], class_[:-1], together)
+    rounds = i64(np.cumsum(np.r_[0, pools.at[:-1] != NONE]))
+    held = find_held(graph, lock, rounds, delay, usual)
+    _without(graph, np.flatnonzero(lock != NONE), wait, does, NOTHING)
+    waiter, waker = together[graph.thread[graph.waits.end]], together[graph.thread[graph.waits.ended_by]]
+    unknown = (lock == NONE) & (waiter == waker) & (wait[graph.waits.end] != NONE) & (graph.waits.start != NONE)
+    _without(graph, np.flatnonzero(unknown), wait, does, PASSES)
+    return Resources(graph, i64(does), wait, stays, executes, delay, held, pools)
+
+
+def plan(of: Resources, lengths: Lengths) -> Plan:
+    """`lengths`: of what executes, and of what waits for nobody of the program."""
+    length = lengths.length * of.stays
+    done = np.r_[0.0, np.cumsum(np.where(of.executes, length, 0.0))]
+    length[of.pools.taken] = done[of.pools.taken + 1] - done[of.pools.entry]
+    return Plan(of.does, of.wait, length, lengths.arrives, lengths.more, of.delay, of.held, of.pools)
+
+
+def _before(graph: Graph) -> Int64:
+    """By moment the one before it, NONE if it is its thread's first."""
+    before = np.arange(len(graph.time)) - 1
+    before[graph.first[:-1][graph.first[:-1] < len(before)]] = NONE
+    return i64(before)
+
+
+def _waited_for(graph: Graph, seg: Segments) -> tuple[Int64, Int64]:
+    """By wait what it was for: the object, NONE if that is not known, and its class. The last row is of no wait."""
+    of = graph.segment[np.minimum(graph.waits.end, len(graph.segment) - 1)]
+    object_, class_ = np.r_[i64(seg.object), NONE][of], np.r_[i64(seg.object_class), 0][of]
+    return i64(np.r_[object_, NONE]), i64(np.r_[class_, 0])
+
+
+def _together(graph: Graph, pools: Pools) -> Int64:
+    """By thread a number: the same one for those of a pool."""
+    threads = len(graph.first) - 1
+    found = np.arange(threads)
+    found[graph.thread[pools.taken]] = threads + pools.of
+    return i64(found)
+
+
+def _without(graph: Graph, waits: Int64, wait: Int64, does: Int64, instead: int) -> None:
+    for w in waits:
+        of = slice(graph.waits.start[w] + 1, graph.waits.end[w] + 1)
+        wait[of], does[of] = NONE, instead

@@ -1,0 +1,175 @@
+"""The simulation of a trace: the replay where nobody competes; what an independent simulation of the program gives,
+where threads compete for CPUs, locks and tasks."""
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from properties import LOT, lots, named
+from rivals import LOOK, Rivals
+from schedules import Schedule
+
+from vprof.errors import UsageError
+from vprof.tables.kinds import EXEC
+from vprof.tables.model import Float, Trace
+from vprof.trace.json_trace import trace_from_dict
+from vprof.trace.sources import Loaded
+from vprof.trace.window import WHOLE
+from vprof.whatif.changes import parse, resolve
+from vprof.whatif.held import nothing_held
+from vprof.whatif.model import Model
+from vprof.whatif.pools import no_pools
+from vprof.whatif.replay import as_recorded, replay
+from vprof.whatif.resources import plan, resources
+from vprof.whatif.scales import Totals, lengths, prepare
+from vprof.whatif.simulated import by_rank
+from vprof.whatif.simulation import EXECUTES, PASSES, Plan, simulate
+from vprof.whatif.windows import Looks
+
+MODEL = Model()
+
+
+@lots(2000)
+def test_where_nobody_competes_it_is_the_replay(first: int) -> None:
+    """With CPUs for all, and all waits ended as they were; also where everything takes another time."""
+    for seed in range(first, first + LOT):
+        with named(seed):
+            trace = trace_from_dict(Schedule(seed).data)
+            part, built = Looks(Loaded(trace), [], MODEL).next(trace, WHOLE)
+            graph, rng = built.graph, np.random.default_rng(seed)
+            executes = (np.r_[part.rows.state, -1][graph.segment] == EXEC) & (graph.wait == -1)
+            for factor in (np.ones(len(graph.time)), rng.integers(0, 4, len(graph.time))):
+                same = as_recorded(graph)
+                same = same._replace(length=same.length * factor)
+                does = np.where(executes, EXECUTES, PASSES)
+                given = (same.length, same.arrives, same.more, same.delay, nothing_held(graph), no_pools(graph))
+                found = simulate(graph, Plan(does, graph.wait, *given), len(trace.threads) + 1)
+                assert np.array_equal(found.at, replay(graph, same).at)
+
+
+def simulated(trace: Trace, cpus: int, *changes: str) -> dict[str, float]:
+    """By interval its latency."""
+    called = np.ones(len(trace.program.functions), np.bool_)
+    totals = Totals(resolve([parse(change) for change in changes], trace, lambda: called))
+    looks = Looks(Loaded(trace), [totals.changes], MODEL)
+    part, built = looks.next(trace, WHOLE)
+    one = prepare(part, built, totals.changes, looks.of_function[0], scales_cpu=True)
+    totals.add(0, one)
+    of = resources(built.graph, part.rows, trace.segments, cpus)
+    times = simulate(built.graph, plan(of, lengths(0, one, totals, False)), cpus)
+    begin, end = np.full((2, len(trace.interval_ids)), np.nan)
+    begin[part.begins], end[part.ends] = times.at[built.begin], times.at[built.end]
+    return dict(zip(trace.interval_ids, (end - begin).tolist(), strict=True))
+
+
+def work(rng: random.Random, function: str, most: int) -> tuple[str, str, int]:
+    return "work", function, 8 * rng.randint(1, most // 8)
+
+
+def clients(rng: random.Random, count: int, rounds: int, inside: Any, most_sleep: int) -> list[list[tuple[Any, ...]]]:
+    """Threads that sleep, and then work for an interval. `inside`: of its number, the steps of that."""
+    scripts = []
+    for k in range(count):
+        script: list[tuple[Any, ...]] = []
+        for i in range(rounds):
+            script += [("sleep", rng.randint(1, most_sleep)), ("begin", f"{k}.{i}"), *inside(rng), ("end", f"{k}.{i}")]
+        scripts.append(script)
+    return scripts
+
+
+@lots(200)
+def test_threads_that_compete_for_cpus(first: int) -> None:
+    """Comes out to the nanosecond, with a function made faster, too."""
+    waited = 0
+    for seed in range(first, first + LOT):
+        with named(seed):
+            rng = random.Random(seed)
+            cpus = rng.randint(1, 3)
+            scripts = clients(
+                rng, rng.randint(2, 6), 6, lambda rng: [work(rng, rng.choice("fg"), 5_000_000) for _ in "12"], 6_000_000
+            )
+            trace = trace_from_dict(Rivals(scripts, 0, cpus).trace)
+            waited += bool((trace.segments.state != EXEC).sum() > len(trace.intervals.begin))
+            assert simulated(trace, cpus) == Rivals(scripts, 0, cpus).latency
+            for change, factors in (("f=0.125", {"f": 0.125}), ("g=0.5", {"g": 0.5}), ("f=0", {"f": 0})):
+                try:
+                    found = simulated(trace, cpus, change)
+                except UsageError:
+                    continue  # it never ran
+                assert found == pytest.approx(Rivals(scripts, 0, cpus, factors).latency, abs=2), change
+    assert waited > LOT / 2
+
+
+@lots(200)
+def test_a_free_thread_takes_the_next_task(first: int) -> None:
+    """Whichever thread took it before: comes out but for the looks for tasks, of some ns, where all have CPUs."""
+    for seed in range(first, first + LOT):
+        with named(seed):
+            rng = random.Random(seed)
+            makers = [
+                [
+                    step
+                    for i in range(60)
+                    for step in (
+                        ("work", "m", 8 * rng.randint(1, 300_000)),
+                        ("put", f"{k}.{i}", [work(rng, rng.choice("fg"), 4_000_000)]),
+                    )
+                ]
+                for k in range(2)
+            ]
+            trace = trace_from_dict(Rivals(makers, 3, 9).trace)
+            assert simulated(trace, 9) == pytest.approx(Rivals(makers, 3, 9).latency, abs=60 * LOOK)
+            for factor in (0.125, 0.5):
+                found = simulated(trace, 9, f"f={factor}")
+                assert found == pytest.approx(Rivals(makers, 3, 9, {"f": factor}).latency, abs=60 * LOOK)
+
+
+def mean_ratio(found: dict[str, float], before: dict[str, float]) -> float:
+    return float(np.mean(list(found.values())) / np.mean(list(before.values())))
+
+
+@pytest.mark.parametrize("cpus", [2, 8])
+@lots(100)
+def test_threads_that_compete_for_a_lock(first: int, cpus: int) -> None:
+    """Who had a lock that nobody waited for is not recorded, so the mean of many runs counts."""
+
+    def inside(rng: random.Random) -> list[tuple[Any, ...]]:
+        return [work(rng, "g", 300_000), ("lock", "L"), work(rng, "f", 2_000_000), ("unlock", "L")]
+
+    base, off = [], []
+    for seed in range(first, first + LOT):
+        rng = random.Random(seed)
+        scripts = clients(rng, 6, 12, inside, 8_000_000)
+        before = Rivals(scripts, 0, cpus)
+        trace = trace_from_dict(before.trace)
+        now = simulated(trace, cpus)
+        base.append(mean_ratio(now, before.latency))
+        for factor in (0.5, 0.125):
+            after = Rivals(scripts, 0, cpus, {"f": factor}).latency
+            off.append(mean_ratio(simulated(trace, cpus, f"f={factor}"), now) - mean_ratio(after, before.latency))
+    assert np.mean(base) == pytest.approx(1, abs=0.1)
+    assert np.mean(off) == pytest.approx(0, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"), [(["f=0"], 10), (["f=0.5"], 25), (["f=constant"], 40), (["f=-300us"], 10 + 30 * 12 / 15)]
+)
+def test_waits_for_other_programs_scale_with_what_they_interrupt(changes: list[str], expected: float) -> None:
+    """f works from 0 to 10 and from 25 to 30; then the thread is off its CPU once more, and outside of f."""
+    pieces = [(0, 10, "exec"), (10, 25, "preempted"), (25, 30, "exec"), (30, 38, "preempted"), (38, 40, "exec")]
+    unit = 100_000
+    data = {
+        "intervals": [{"sid": "u", "begin": {"tid": 1, "t": 0}, "end": {"tid": 1, "t": 40 * unit}}],
+        "segments": [[1, "u", begin * unit, end * unit, state] for begin, end, state in pieces],
+        "functions": [[1, "u", "f", "", 0, 30 * unit]],
+    }
+    assert simulated(trace_from_dict(data), 2, *changes) == {"u": pytest.approx(expected * unit)}
+
+
+def test_latencies_come_out_as_recorded_without_a_change() -> None:
+    """And with one, in proportion to those of the same rank."""
+    base, recorded = np.array([10.0, 30.0, 20.0]), np.array([11.0, 22.0, 40.0])
+    assert by_rank(base, base, recorded).tolist() == [11, 40, 22]
+    found: Float = by_rank(np.array([60.0, 5.0, 10.0]), base, recorded)
+    assert found.tolist() == [80, 5.5, 11]
