@@ -182,12 +182,12 @@ class Replays:
         totals.check(loads.concluded())
         if changes:
             self._check(runs)
-        found = self._found(runs, [totals], whole)[0]
+        found, ids = self._found(runs, [totals], whole)[0], loads.ids
         return Prediction(
             changes=list(changes),
             model=self.model,
             found=found,
-            ids=[loads.ids[row] for row in found.rows],
+            ids=[ids[row] for row in found.rows],
             latency_ns=loads.now.ns[found.rows],
             warnings=_warnings(loads.known, sum(run.unknown_ns for run in runs)),
             now=analyze_sources(sources, loads.options) if factors else None,
