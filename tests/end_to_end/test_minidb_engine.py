@@ -110,6 +110,10 @@ def test_any_number_of_workers_serves_any_number_of_clients(minidb: Path, worker
         (["--workers", "0"], "minidb: --workers 0: must be a whole number from 1 to 64\n"),
         (["--rows", "3"], "minidb: --rows 3: must be a whole number from 100 to 10000000\n"),
         (["--pathology", "disk"], f"minidb: --pathology disk: must be none, {', '.join(NAMES[:-1])} or {NAMES[-1]}\n"),
+        (
+            ["--lock-policy", "hldsf"],
+            "minidb: --lock-policy hldsf: must be fcfs, fifo, rs, vats, vats-theory, ldsf, bldsf, mlf, mblf or ddf\n",
+        ),
         (["--fast"], "minidb: unrecognized option '--fast'\n"),
         (["--seed"], "minidb: option '--seed' requires an argument\n"),
         (["fast"], "minidb: 'fast' is not an option, see minidb --help\n"),

@@ -47,14 +47,14 @@ static void *checkpoint_main(void *argument) {
   return NULL;
 }
 
-void engine_start(struct engine *engine, size_t workers, size_t rows, uint64_t seed) {
-  *engine = (struct engine){.worker_count = workers, .seed = seed};
-  table_init(&engine->database.table, rows);
-  lock_manager_init(&engine->database.locks, rows);
+void engine_start(struct engine *engine, const struct engine_options *options) {
+  *engine = (struct engine){.worker_count = options->workers, .seed = options->seed};
+  table_init(&engine->database.table, options->rows);
+  lock_manager_init(&engine->database.locks, options->rows, options->lock_policy, options->seed);
   wal_init(&engine->database.wal);
   queue_init(&engine->queue);
-  engine->workers = allocate(workers, sizeof *engine->workers);
-  for (size_t i = 0; i < workers; i++) engine->workers[i] = thread_start(worker_main, engine);
+  engine->workers = allocate(options->workers, sizeof *engine->workers);
+  for (size_t i = 0; i < options->workers; i++) engine->workers[i] = thread_start(worker_main, engine);
   engine->checkpointer = thread_start(checkpoint_main, engine);
 }
 

@@ -7,8 +7,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lock_policy.h"
 #include "queue.h"
 #include "txn.h"
+
+/* How the engine is built; `seed` is of what the engine itself leaves to chance. */
+struct engine_options {
+  size_t workers;
+  size_t rows;
+  uint64_t seed;
+  const struct lock_policy *lock_policy;
+};
 
 struct engine {
   struct database database;
@@ -21,7 +30,7 @@ struct engine {
 };
 
 /* Starts all threads. The engine must stay where it is until engine_stop. */
-void engine_start(struct engine *engine, size_t workers, size_t rows, uint64_t seed);
+void engine_start(struct engine *engine, const struct engine_options *options);
 
 /* Serves what is queued, then ends all threads. REQUIRES: nobody submits any more. */
 void engine_stop(struct engine *engine);

@@ -1,38 +1,26 @@
-/* lock_manager.h: row locks for strict two-phase locking, shared or exclusive, granted first come, first served.
+/* lock_manager.h: row locks for strict two-phase locking, shared or exclusive. All functions are thread-safe.
  *
- * A transaction collects locks in its lock_owner and gives all of them back after its commit is durable. There is no
- * deadlock detection: owners must lock rows in ascending order, and each row once. */
+ * A transaction collects locks in its lock_owner and gives all of them back after its commit is durable. A request is
+ * granted at once if nobody holds the row, or if it shares, the holders do, and nobody waits. Else it waits until
+ * nobody holds the row; then the policy (lock_policy.h) decides. There is no deadlock detection: owners must lock rows
+ * in ascending order, and each row once. */
 #ifndef MINIDB_LOCK_MANAGER_H
 #define MINIDB_LOCK_MANAGER_H
 
-#include <pthread.h>
-#include <stdbool.h>
-#include <stddef.h>
-
-enum { MAX_LOCKS = 4 };
-
-enum lock_mode { LOCK_SHARED, LOCK_EXCLUSIVE };
-
-struct lock_request {
-  struct lock_owner *owner;
-  struct lock_request *next; /* later request for the same row */
-  size_t row;
-  enum lock_mode mode;
-  bool granted;
-};
-
-struct lock_owner {
-  pthread_cond_t granted;
-  struct lock_request requests[MAX_LOCKS];
-  size_t count;
-};
+#include "lock_policy.h"
+#include "lock_table.h"
 
 struct lock_manager {
-  pthread_mutex_t mutex;        /* protects all queues */
-  struct lock_request **queues; /* per row, oldest first; the granted ones are in front */
+  pthread_mutex_t mutex; /* protects the rest, and all owners' requests */
+  struct lock_table table;
+  const struct lock_policy *policy;
+  struct rng random;                 /* of the policy `rs` */
+  struct lock_candidate *candidates; /* room for a decision */
+  size_t room;
 };
 
-void lock_manager_init(struct lock_manager *manager, size_t rows);
+/* `seed`: of what is random in the policy, which draws as vprof.scheduling's does for the same seed. */
+void lock_manager_init(struct lock_manager *manager, size_t rows, const struct lock_policy *policy, uint64_t seed);
 void lock_manager_destroy(struct lock_manager *manager);
 
 void lock_owner_init(struct lock_owner *owner);

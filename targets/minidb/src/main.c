@@ -32,12 +32,12 @@ int main(int argc, char **argv) {
   struct options options = options_parse(argc, argv);
   sigset_t signals = block_end_signals();
   struct engine engine;
-  engine_start(&engine, options.workers, options.rows, options.seed);
+  engine_start(&engine, &options.engine);
   struct load load = {.engine = &engine,
                       .pathology = options.pathology,
                       .amount = options.amount,
-                      .seed = options.seed,
-                      .rows = options.rows,
+                      .seed = options.engine.seed,
+                      .rows = options.engine.rows,
                       .client_count = options.clients};
   int64_t begin_ns = now_ns();
   load_start(&load);

@@ -19,18 +19,16 @@ static const char usage[] =
     "  --amount PERCENT  of the planted work (100)\n"
     "  --seed N          of the requests and the planted work (1)\n"
     "  --rows N          accounts in the table (20000)\n"
+    "  --lock-policy NAME  who gets a row that comes free: " LOCK_POLICY_NAMES
+    " (fifo)\n"
     "example: minidb --seconds 2 --pathology wal --seed 7\n";
 
 static const struct option long_options[] = {
-    {"seconds", required_argument, NULL, 's'},
-    {"clients", required_argument, NULL, 'c'},
-    {"workers", required_argument, NULL, 'w'},
-    {"rows", required_argument, NULL, 'r'},
-    {"seed", required_argument, NULL, 'e'},
-    {"pathology", required_argument, NULL, 'p'},
-    {"amount", required_argument, NULL, 'a'},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
+    {"seconds", required_argument, NULL, 's'}, {"clients", required_argument, NULL, 'c'},
+    {"workers", required_argument, NULL, 'w'}, {"rows", required_argument, NULL, 'r'},
+    {"seed", required_argument, NULL, 'e'},    {"pathology", required_argument, NULL, 'p'},
+    {"amount", required_argument, NULL, 'a'},  {"lock-policy", required_argument, NULL, 'k'},
+    {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
 };
 
 _Noreturn static void fail(const char *option, const char *text, const char *wanted) {
@@ -64,6 +62,12 @@ static const struct pathology *parse_pathology(const char *text) {
   return pathology;
 }
 
+static const struct lock_policy *parse_lock_policy(const char *text) {
+  const struct lock_policy *policy = lock_policy_find(text);
+  if (!policy) fail("lock-policy", text, LOCK_POLICY_NAMES);
+  return policy;
+}
+
 static void parse_one(struct options *options, int option) {
   switch (option) {
     case 's':
@@ -73,19 +77,22 @@ static void parse_one(struct options *options, int option) {
       options->clients = parse_number("clients", optarg, 1, 64);
       break;
     case 'w':
-      options->workers = parse_number("workers", optarg, 1, 64);
+      options->engine.workers = parse_number("workers", optarg, 1, 64);
       break;
     case 'r':
-      options->rows = parse_number("rows", optarg, 100, 10000000);
+      options->engine.rows = parse_number("rows", optarg, 100, 10000000);
       break;
     case 'e':
-      options->seed = parse_number("seed", optarg, 0, UINT64_MAX);
+      options->engine.seed = parse_number("seed", optarg, 0, UINT64_MAX);
       break;
     case 'p':
       options->pathology = parse_pathology(optarg);
       break;
     case 'a':
       options->amount = parse_number("amount", optarg, 0, 1000);
+      break;
+    case 'k':
+      options->engine.lock_policy = parse_lock_policy(optarg);
       break;
     case 'h':
       fputs(usage, stdout);
@@ -96,8 +103,11 @@ static void parse_one(struct options *options, int option) {
 }
 
 struct options options_parse(int argc, char **argv) {
-  struct options options = {
-      .seconds = 5, .clients = 4, .rows = 20000, .seed = 1, .amount = 100, .pathology = pathology_find("none")};
+  struct options options = {.seconds = 5,
+                            .clients = 4,
+                            .engine = {.rows = 20000, .seed = 1, .lock_policy = lock_policy_find("fifo")},
+                            .amount = 100,
+                            .pathology = pathology_find("none")};
   static char name[] = "minidb";
   argv[0] = name; /* getopt's messages begin with it */
   int option;
@@ -106,6 +116,8 @@ struct options options_parse(int argc, char **argv) {
     fprintf(stderr, "minidb: '%s' is not an option, see minidb --help\n", argv[optind]);
     exit(2);
   }
-  if (!options.workers) options.workers = options.pathology->workers ? options.pathology->workers : USUAL_WORKERS;
+  if (!options.engine.workers) {
+    options.engine.workers = options.pathology->workers ? options.pathology->workers : USUAL_WORKERS;
+  }
   return options;
 }

@@ -5,14 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine.h"
 #include "pathology.h"
 
 struct options {
   double seconds;
   size_t clients;
-  size_t workers;
-  size_t rows;
-  uint64_t seed;
+  struct engine_options engine;
   const struct pathology *pathology;
   unsigned amount; /* of planted work, in percent */
 };

@@ -38,7 +38,7 @@ void txn_destroy(struct txn *txn) {
 
 void txn_begin(struct txn *txn) {
   txn->replied = false;
-  txn->begin_ns = now_ns();
+  txn->begin_ns = txn->locks.born_ns = now_ns();
 }
 
 void txn_end(struct txn *txn) {
