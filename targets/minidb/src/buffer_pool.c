@@ -1,9 +1,10 @@
 #include "buffer_pool.h"
 
+#include "lru_backlog.h"
 #include "memory.h"
 #include "spin.h"
 
-enum { PAGE_READ_UNITS = 5 };
+enum { PAGE_READ_UNITS = 5, SPIN_NS = 10000 };
 
 static void lru_unlink(struct buffer_pool *pool, struct frame *frame) {
   if (frame->hotter) {
@@ -67,14 +68,50 @@ static struct frame *frame_of(struct buffer_pool *pool, size_t page, unsigned *s
   return frame ? frame : page_read(pool, page, sweeps);
 }
 
-void page_fetch(struct buffer_pool *pool, size_t page, unsigned *sweeps) {
+/* Whether it got the mutex, within SPIN_NS. */
+static bool lru_spin(struct buffer_pool *pool) {
+  if (!pthread_mutex_trylock(&pool->lru_mutex)) return true;
+  int64_t until = now_ns() + SPIN_NS;
+  do {
+    if (!pthread_mutex_trylock(&pool->lru_mutex)) return true;
+  } while (now_ns() < until);
+  return false;
+}
+
+/* True: it has the mutex. False: the page is resident, and its touch has been put off. */
+static bool lru_enter(struct buffer_pool *pool, size_t page) {
+  if (pool->lazy && atomic_load(&pool->resident[page])) {
+    if (lru_spin(pool)) return true;
+    if (lru_backlog_add(lru_backlog_mine(), page)) return false;
+  }
   pthread_mutex_lock(&pool->lru_mutex);
+  return true;
+}
+
+/* In the order in which they were put off. */
+static void lru_work_off(struct buffer_pool *pool, struct lru_backlog *backlog) {
+  for (size_t i = 0; i < backlog->count; i++) {
+    struct frame *frame = pool->resident[backlog->pages[i]];
+    if (frame) lru_touch(pool, frame);
+  }
+  backlog->count = 0;
+}
+
+void page_fetch(struct buffer_pool *pool, size_t page, unsigned *sweeps) {
+  if (!lru_enter(pool, page)) return;
+  lru_work_off(pool, lru_backlog_mine());
   lru_touch(pool, frame_of(pool, page, sweeps));
   pthread_mutex_unlock(&pool->lru_mutex);
 }
 
-void buffer_pool_init(struct buffer_pool *pool, size_t pages) {
-  *pool = (struct buffer_pool){.frame_count = pages / 2 + 1};
+void buffer_pool_thread_end(struct buffer_pool *pool) {
+  pthread_mutex_lock(&pool->lru_mutex);
+  lru_work_off(pool, lru_backlog_mine());
+  pthread_mutex_unlock(&pool->lru_mutex);
+}
+
+void buffer_pool_init(struct buffer_pool *pool, size_t pages, bool lazy) {
+  *pool = (struct buffer_pool){.lazy = lazy, .frame_count = pages / 2 + 1};
   pthread_mutex_init(&pool->lru_mutex, NULL);
   pool->frames = allocate(pool->frame_count, sizeof *pool->frames);
   pool->resident = allocate(pages, sizeof *pool->resident);

@@ -1,6 +1,7 @@
 #include "engine.h"
 
 #include "memory.h"
+#include "recovery.h"
 #include "spin.h"
 #include "thread.h"
 
@@ -29,6 +30,7 @@ static void *worker_main(void *argument) {
   struct engine *engine = argument;
   struct txn *txn;
   while ((txn = queue_pop(&engine->queue))) serve_txn(engine, txn);
+  buffer_pool_thread_end(&engine->database.table.pool);
   return NULL;
 }
 
@@ -49,9 +51,11 @@ static void *checkpoint_main(void *argument) {
 
 void engine_start(struct engine *engine, const struct engine_options *options) {
   *engine = (struct engine){.worker_count = options->workers, .seed = options->seed};
-  table_init(&engine->database.table, options->rows);
+  table_init(&engine->database.table, options->rows, options->lazy_lru);
   lock_manager_init(&engine->database.locks, options->rows, options->lock_policy, options->seed);
-  wal_init(&engine->database.wal);
+  uint64_t last_lsn = 0;
+  if (options->log_folder) last_lsn = recover(options->log_folder, &engine->database.table).last_lsn;
+  parallel_log_init(&engine->database.log, options->logs, options->workers, options->log_folder, last_lsn);
   queue_init(&engine->queue);
   engine->workers = allocate(options->workers, sizeof *engine->workers);
   for (size_t i = 0; i < options->workers; i++) engine->workers[i] = thread_start(worker_main, engine);
@@ -69,7 +73,7 @@ void engine_stop(struct engine *engine) {
   pthread_join(engine->checkpointer, NULL);
   release(engine->workers);
   queue_destroy(&engine->queue);
-  wal_destroy(&engine->database.wal);
+  parallel_log_destroy(&engine->database.log);
   lock_manager_destroy(&engine->database.locks);
   table_destroy(&engine->database.table);
 }

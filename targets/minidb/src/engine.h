@@ -17,6 +17,9 @@ struct engine_options {
   size_t rows;
   uint64_t seed;
   const struct lock_policy *lock_policy;
+  size_t logs;
+  bool lazy_lru;
+  const char *log_folder; /* NULL: the log is in memory, and there is nothing to recover */
 };
 
 struct engine {
@@ -29,7 +32,7 @@ struct engine {
   atomic_bool stopping;
 };
 
-/* Starts all threads. The engine must stay where it is until engine_stop. */
+/* Recovers what the log has, and starts all threads. The engine must stay where it is until engine_stop. */
 void engine_start(struct engine *engine, const struct engine_options *options);
 
 /* Serves what is queued, then ends all threads. REQUIRES: nobody submits any more. */

@@ -1,6 +1,9 @@
 #include "load.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "memory.h"
 #include "spin.h"
@@ -17,33 +20,6 @@ struct client {
   size_t capacity;
 };
 
-static struct rng client_rng(const struct load *load, uint64_t number) {
-  return rng_make(load->seed, number);
-}
-
-static enum txn_type draw_type(struct rng *rng) {
-  unsigned roll = rng_between(rng, 1, 100);
-  return roll <= 45 ? TXN_TRANSFER : roll <= 90 ? TXN_DEPOSIT : TXN_STATEMENT;
-}
-
-/* One row from each of equal slices of the table, so that all transactions lock rows in the same order, each once. */
-static void draw_accounts(struct txn *txn, const struct load *load, struct rng *rng) {
-  size_t slice = load->rows / txn->account_count;
-  for (size_t i = 0; i < txn->account_count; i++) {
-    txn->accounts[i] = table_account(i * slice + rng_between(rng, 0, (unsigned)slice - 1));
-  }
-  if (rng_percent(rng, load->pathology->hot_row_percent)) txn->accounts[0] = table_account(0);
-}
-
-static void draw_request(struct txn *txn, const struct load *load, struct rng *rng) {
-  txn->type = draw_type(rng);
-  txn->type_name = txn_type_name(txn->type);
-  txn->account_count = txn_type_accounts(txn->type);
-  draw_accounts(txn, load, rng);
-  txn->amount = rng_between(rng, 1, 1000);
-  txn->work = pathology_deal(load->pathology, txn->type, load->amount, rng);
-}
-
 static void note_latency(struct client *client, int64_t latency_ns) {
   if (client->count == client->capacity) {
     client->capacity = client->capacity ? 2 * client->capacity : 1024;
@@ -52,29 +28,59 @@ static void note_latency(struct client *client, int64_t latency_ns) {
   client->latencies_ns[client->count++] = latency_ns;
 }
 
-static void client_request(struct client *client, struct txn *txn, struct rng *rng) {
-  draw_request(txn, client->load, rng);
+/* What a client was told must survive the program, whichever way that ends: it is out of it when this returns. */
+static void note_reply(int replies, uint64_t lsn) {
+  if (replies < 0 || !lsn || write(replies, &lsn, sizeof lsn) == sizeof lsn) return;
+  perror("minidb: cannot write replies");
+  exit(1);
+}
+
+static void client_request(struct client *client, struct txn *txn, int64_t begin_ns) {
   txn->id = client->number << 40 | (client->count + 1);
-  txn_begin(txn);
+  txn_begin(txn, begin_ns);
   engine_submit(client->load->engine, txn);
   txn_await_reply(txn);
+  note_reply(client->load->replies, txn->lsn);
   note_latency(client, txn->end_ns - txn->begin_ns);
+}
+
+/* Each client has a stream of requests. */
+static void closed_loop(struct client *client, struct txn *txn) {
+  struct load *load = client->load;
+  struct rng rng = rng_make(load->seed, client->number);
+  while (!atomic_load(&load->stopping)) {
+    requests_draw(&load->requests, txn, &rng);
+    client_request(client, txn, now_ns());
+    sleep_us(rng_between(&rng, THINK_LOW_US, THINK_HIGH_US));
+  }
+}
+
+/* Each arrival has its request, whichever client takes it. */
+static void open_loop(struct client *client, struct txn *txn) {
+  struct load *load = client->load;
+  struct arrival arrival;
+  while (arrivals_await(&load->arrivals, &arrival)) {
+    struct rng rng = rng_make(load->seed, arrival.number);
+    requests_draw(&load->requests, txn, &rng);
+    client_request(client, txn, arrival.time_ns);
+  }
 }
 
 static void *client_main(void *argument) {
   struct client *client = argument;
-  struct rng rng = client_rng(client->load, client->number);
   struct txn txn;
   txn_init(&txn);
-  while (!atomic_load(&client->load->stopping)) {
-    client_request(client, &txn, &rng);
-    sleep_us(rng_between(&rng, THINK_LOW_US, THINK_HIGH_US));
+  if (client->load->rate > 0) {
+    open_loop(client, &txn);
+  } else {
+    closed_loop(client, &txn);
   }
   txn_destroy(&txn);
   return NULL;
 }
 
 void load_start(struct load *load) {
+  if (load->rate > 0) arrivals_init(&load->arrivals, load->rate, load->seed, now_ns());
   load->clients = allocate(load->client_count, sizeof *load->clients);
   for (size_t i = 0; i < load->client_count; i++) {
     struct client *client = &load->clients[i];
@@ -88,6 +94,7 @@ int64_t *load_stop(struct load *load, size_t *count) {
   int64_t *all = NULL;
   *count = 0;
   atomic_store(&load->stopping, true);
+  if (load->rate > 0) arrivals_stop(&load->arrivals);
   for (size_t i = 0; i < load->client_count; i++) {
     struct client *client = &load->clients[i];
     pthread_join(client->thread, NULL);
@@ -96,22 +103,36 @@ int64_t *load_stop(struct load *load, size_t *count) {
     *count += client->count;
     release(client->latencies_ns);
   }
+  if (load->rate > 0) arrivals_destroy(&load->arrivals);
   release(load->clients);
   return all;
 }
 
-uint64_t load_checksum(const struct load *load) {
+static uint64_t checksum_of_clients(const struct load *load) {
   uint64_t sum = 0;
   for (size_t client = 1; client <= load->client_count; client++) {
-    struct rng rng = client_rng(load, client);
+    struct rng rng = rng_make(load->seed, client);
     for (unsigned i = 0; i < CHECKED_REQUESTS; i++) {
       struct txn txn;
-      draw_request(&txn, load, &rng);
-      sum = (sum ^ txn.accounts[0] ^ (uint64_t)txn.amount ^ txn.work.audit_rounds) * 1099511628211u;
-      sum ^= (uint64_t)txn.work.compress_passes << 32 ^ txn.work.evict_sweeps;
-      sum = (sum ^ txn.work.version_rounds ^ txn.work.scan_rounds) * 1099511628211u ^ txn.work.sort_passes;
+      requests_draw(&load->requests, &txn, &rng);
+      sum = requests_checksum(sum, &txn);
       rng_between(&rng, THINK_LOW_US, THINK_HIGH_US);
     }
   }
   return sum;
+}
+
+static uint64_t checksum_of_arrivals(const struct load *load) {
+  uint64_t sum = 0;
+  for (uint64_t number = 1; number <= CHECKED_REQUESTS; number++) {
+    struct rng rng = rng_make(load->seed, number);
+    struct txn txn;
+    requests_draw(&load->requests, &txn, &rng);
+    sum = requests_checksum(sum, &txn);
+  }
+  return sum;
+}
+
+uint64_t load_checksum(const struct load *load) {
+  return load->rate > 0 ? checksum_of_arrivals(load) : checksum_of_clients(load);
 }

@@ -1,4 +1,5 @@
-/* load.h: the load: clients in a closed loop. Each one submits a transaction, waits for its end, and thinks. */
+/* load.h: the load: clients, each of which submits a transaction and waits for its end. In a closed loop it thinks
+ * before the next one; in an open loop it takes the next arrival (arrivals.h). */
 #ifndef MINIDB_LOAD_H
 #define MINIDB_LOAD_H
 
@@ -6,21 +7,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arrivals.h"
 #include "engine.h"
-#include "pathology.h"
+#include "requests.h"
 
 struct load {
   struct engine *engine;
-  const struct pathology *pathology;
-  unsigned amount; /* of planted work, in percent */
+  struct requests requests;
   uint64_t seed;
-  size_t rows;
+  double rate; /* arrivals a second in an open loop; 0: a closed one */
   size_t client_count;
+  int replies; /* descriptor of the file for the LSNs that clients are told of; -1: none */
   struct client *clients;
+  struct arrivals arrivals;
   atomic_bool stopping;
 };
 
-/* Starts the clients. `load->engine` to `load->client_count` are set; the load must stay where it is until load_stop.
+/* Starts the clients. `load->engine` to `load->replies` are set; the load must stay where it is until load_stop.
  */
 void load_start(struct load *load);
 
@@ -28,8 +31,8 @@ void load_start(struct load *load);
  * given to release(); `*count` is their number. */
 int64_t *load_stop(struct load *load, size_t *count);
 
-/* A checksum of the first requests of every client: the same for the same seed, clients, rows, pathology and amount.
- */
+/* A checksum of the first requests, of every client or of those that arrive: the same for the same seed, clients, kind
+ * of loop and requests. */
 uint64_t load_checksum(const struct load *load);
 
 #endif

@@ -1,14 +1,18 @@
 /* minidb: runs the engine and its load for a while, then prints how long the transactions took. */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "engine.h"
 #include "load.h"
 #include "memory.h"
 #include "options.h"
+#include "recovery.h"
 #include "report.h"
 #include "spin.h"
 
@@ -28,17 +32,43 @@ static void wait_for_end(const sigset_t *signals, double seconds) {
   sigtimedwait(signals, NULL, &timeout);
 }
 
+static void print_recovered(const struct engine_options *options) {
+  struct table table;
+  table_init(&table, options->rows, false);
+  struct recovery found = recover(options->log_folder, &table);
+  report_recovery(&found, &table);
+  table_destroy(&table);
+}
+
+static int open_replies(const char *name) {
+  int descriptor = name ? open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
+  if (name && descriptor < 0) {
+    perror("minidb: cannot open the file of replies");
+    exit(1);
+  }
+  return descriptor;
+}
+
 int main(int argc, char **argv) {
   struct options options = options_parse(argc, argv);
+  if (options.recover) {
+    print_recovered(&options.engine);
+    return 0;
+  }
   sigset_t signals = block_end_signals();
   struct engine engine;
   engine_start(&engine, &options.engine);
+  struct contention contention;
+  if (options.contention) contention_init(&contention, options.contention, options.engine.rows);
   struct load load = {.engine = &engine,
-                      .pathology = options.pathology,
-                      .amount = options.amount,
+                      .requests = {.pathology = options.pathology,
+                                   .amount = options.amount,
+                                   .rows = options.engine.rows,
+                                   .contention = options.contention ? &contention : NULL},
                       .seed = options.engine.seed,
-                      .rows = options.engine.rows,
-                      .client_count = options.clients};
+                      .rate = options.rate,
+                      .client_count = options.clients,
+                      .replies = open_replies(options.replies)};
   int64_t begin_ns = now_ns();
   load_start(&load);
   wait_for_end(&signals, options.seconds);
@@ -50,5 +80,7 @@ int main(int argc, char **argv) {
   printf("%-12s %10" PRIx64 "\n", "requests", load_checksum(&load));
   report_latencies(latencies_ns, count, seconds);
   release(latencies_ns);
+  if (load.replies >= 0) close(load.replies);
+  if (options.contention) contention_destroy(&contention);
   return 0;
 }

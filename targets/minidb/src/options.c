@@ -7,29 +7,50 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { USUAL_WORKERS = 4 };
+enum { USUAL_WORKERS = 4, USUAL_CLIENTS = 4, CONTENDING_CLIENTS = 400, MOST_THREADS = 1000 };
 
 static const char usage[] =
     "usage: minidb [options]\n"
     "A small transaction engine under its own load, with variance planted on request.\n"
     "  --seconds S       how long to run (5); SIGINT and SIGTERM end the run early\n"
-    "  --clients N       client threads in a closed loop (4)\n"
-    "  --workers N       worker threads (4; with --pathology workers 1)\n"
+    "  --clients N       client threads (4; with --contention 400)\n"
+    "  --workers N       worker threads (4; with --pathology workers 1; with --contention as many as clients)\n"
+    "  --rate R          an open loop: R transactions a second arrive, by chance\n"
+    "  --contention LEVEL  low, medium or high: statements lock hot rows, and sleep\n"
     "  --pathology NAME  none, lock, wal, lru, workers, rare, pair or types (none)\n"
     "  --amount PERCENT  of the planted work (100)\n"
     "  --seed N          of the requests and the planted work (1)\n"
     "  --rows N          accounts in the table (20000)\n"
     "  --lock-policy NAME  who gets a row that comes free: " LOCK_POLICY_NAMES
     " (fifo)\n"
+    "  --logs N          the log in N files, so that a commit finds one that nobody writes to (1)\n"
+    "  --log-dir DIR     where these files are; what they have is recovered first (memory: no files)\n"
+    "  --replies FILE    append the LSN, 8 bytes, of each commit that a client was told of\n"
+    "  --recover         recover the log of --log-dir, say what it has, and end\n"
+    "  --lru KIND        strict, or lazy: a thread that finds the LRU list busy touches its page later (strict)\n"
     "example: minidb --seconds 2 --pathology wal --seed 7\n";
 
+/* clang-format off */
 static const struct option long_options[] = {
-    {"seconds", required_argument, NULL, 's'}, {"clients", required_argument, NULL, 'c'},
-    {"workers", required_argument, NULL, 'w'}, {"rows", required_argument, NULL, 'r'},
-    {"seed", required_argument, NULL, 'e'},    {"pathology", required_argument, NULL, 'p'},
-    {"amount", required_argument, NULL, 'a'},  {"lock-policy", required_argument, NULL, 'k'},
-    {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+    {"seconds", required_argument, NULL, 's'},
+    {"clients", required_argument, NULL, 'c'},
+    {"workers", required_argument, NULL, 'w'},
+    {"rows", required_argument, NULL, 'r'},
+    {"seed", required_argument, NULL, 'e'},
+    {"pathology", required_argument, NULL, 'p'},
+    {"amount", required_argument, NULL, 'a'},
+    {"rate", required_argument, NULL, 'o'},
+    {"contention", required_argument, NULL, 't'},
+    {"lock-policy", required_argument, NULL, 'k'},
+    {"logs", required_argument, NULL, 'l'},
+    {"log-dir", required_argument, NULL, 'd'},
+    {"replies", required_argument, NULL, 'i'},
+    {"recover", no_argument, NULL, 'v'},
+    {"lru", required_argument, NULL, 'u'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
 };
+/* clang-format on */
 
 _Noreturn static void fail(const char *option, const char *text, const char *wanted) {
   fprintf(stderr, "minidb: --%s %s: must be %s\n", option, text, wanted);
@@ -49,11 +70,21 @@ static uint64_t parse_number(const char *option, const char *text, uint64_t low,
   return value;
 }
 
-static double parse_seconds(const char *text) {
+static double parse_above_0(const char *option, const char *text, unsigned most) {
   char *end;
   double value = strtod(text, &end);
-  if (end == text || *end || !(value > 0 && value <= 86400)) fail("seconds", text, "above 0 and at most 86400");
+  if (end == text || *end || !(value > 0 && value <= most)) {
+    char wanted[80];
+    snprintf(wanted, sizeof wanted, "above 0 and at most %u", most);
+    fail(option, text, wanted);
+  }
   return value;
+}
+
+static const struct contention_level *parse_contention(const char *text) {
+  const struct contention_level *level = contention_find(text);
+  if (!level) fail("contention", text, "low, medium or high");
+  return level;
 }
 
 static const struct pathology *parse_pathology(const char *text) {
@@ -68,16 +99,22 @@ static const struct lock_policy *parse_lock_policy(const char *text) {
   return policy;
 }
 
+static bool parse_lazy(const char *text) {
+  bool lazy = strcmp(text, "lazy") == 0;
+  if (!lazy && strcmp(text, "strict") != 0) fail("lru", text, "strict or lazy");
+  return lazy;
+}
+
 static void parse_one(struct options *options, int option) {
   switch (option) {
     case 's':
-      options->seconds = parse_seconds(optarg);
+      options->seconds = parse_above_0("seconds", optarg, 86400);
       break;
     case 'c':
-      options->clients = parse_number("clients", optarg, 1, 64);
+      options->clients = parse_number("clients", optarg, 1, MOST_THREADS);
       break;
     case 'w':
-      options->engine.workers = parse_number("workers", optarg, 1, 64);
+      options->engine.workers = parse_number("workers", optarg, 1, MOST_THREADS);
       break;
     case 'r':
       options->engine.rows = parse_number("rows", optarg, 100, 10000000);
@@ -91,8 +128,29 @@ static void parse_one(struct options *options, int option) {
     case 'a':
       options->amount = parse_number("amount", optarg, 0, 1000);
       break;
+    case 'o':
+      options->rate = parse_above_0("rate", optarg, 1000000);
+      break;
+    case 't':
+      options->contention = parse_contention(optarg);
+      break;
     case 'k':
       options->engine.lock_policy = parse_lock_policy(optarg);
+      break;
+    case 'l':
+      options->engine.logs = parse_number("logs", optarg, 1, MAX_LOGS);
+      break;
+    case 'd':
+      options->engine.log_folder = optarg;
+      break;
+    case 'i':
+      options->replies = optarg;
+      break;
+    case 'v':
+      options->recover = true;
+      break;
+    case 'u':
+      options->engine.lazy_lru = parse_lazy(optarg);
       break;
     case 'h':
       fputs(usage, stdout);
@@ -102,10 +160,14 @@ static void parse_one(struct options *options, int option) {
   }
 }
 
+static size_t usual_workers(const struct options *options) {
+  if (options->pathology->workers) return options->pathology->workers;
+  return options->contention ? options->clients : USUAL_WORKERS;
+}
+
 struct options options_parse(int argc, char **argv) {
   struct options options = {.seconds = 5,
-                            .clients = 4,
-                            .engine = {.rows = 20000, .seed = 1, .lock_policy = lock_policy_find("fifo")},
+                            .engine = {.rows = 20000, .seed = 1, .lock_policy = lock_policy_find("fifo"), .logs = 1},
                             .amount = 100,
                             .pathology = pathology_find("none")};
   static char name[] = "minidb";
@@ -116,8 +178,11 @@ struct options options_parse(int argc, char **argv) {
     fprintf(stderr, "minidb: '%s' is not an option, see minidb --help\n", argv[optind]);
     exit(2);
   }
-  if (!options.engine.workers) {
-    options.engine.workers = options.pathology->workers ? options.pathology->workers : USUAL_WORKERS;
+  if (options.recover && !options.engine.log_folder) {
+    fputs("minidb: --recover needs --log-dir\n", stderr);
+    exit(2);
   }
+  if (!options.clients) options.clients = options.contention ? CONTENDING_CLIENTS : USUAL_CLIENTS;
+  if (!options.engine.workers) options.engine.workers = usual_workers(&options);
   return options;
 }

@@ -2,9 +2,11 @@
 #ifndef MINIDB_OPTIONS_H
 #define MINIDB_OPTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "contention.h"
 #include "engine.h"
 #include "pathology.h"
 
@@ -12,8 +14,12 @@ struct options {
   double seconds;
   size_t clients;
   struct engine_options engine;
+  double rate;                               /* arrivals a second; 0: a closed loop */
+  const struct contention_level *contention; /* NULL: none */
   const struct pathology *pathology;
-  unsigned amount; /* of planted work, in percent */
+  bool recover;        /* only say what the log has */
+  const char *replies; /* file of the LSNs that clients were told of; NULL: none */
+  unsigned amount;     /* of planted work, in percent */
 };
 
 /* The options, or the defaults. A mistake ends the program: one line on standard error, exit code 2. */

@@ -1,5 +1,6 @@
 #include "report.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,4 +42,16 @@ void report_latencies(int64_t *latencies_ns, size_t count, double seconds) {
   print_us("p50", quantile(latencies_ns, count, 0.5));
   print_us("p99", quantile(latencies_ns, count, 0.99));
   print_us("max", (double)latencies_ns[count - 1]);
+}
+
+void report_recovery(const struct recovery *found, const struct table *table) {
+  int64_t sum = 0;
+  uint64_t checksum = 0;
+  for (size_t i = 0; i < table->row_count; i++) {
+    sum += table->rows[i].balance;
+    checksum = (checksum ^ (uint64_t)table->rows[i].balance) * 1099511628211u;
+  }
+  printf("%-12s %10zu\n%-12s %10zu\n", "transactions", found->transactions, "changes", found->changes);
+  printf("%-12s %10" PRIu64 "\n", "lsn", found->last_lsn);
+  printf("%-12s %10" PRId64 "\n%-12s %10" PRIx64 "\n", "balances", sum, "checksum", checksum);
 }

@@ -1,5 +1,7 @@
 #include "rng.h"
 
+#include <math.h>
+
 static uint64_t mix(uint64_t value) {
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
   value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
@@ -17,6 +19,14 @@ uint64_t rng_next(struct rng *rng) {
 
 unsigned rng_between(struct rng *rng, unsigned low, unsigned high) {
   return low + (unsigned)(rng_next(rng) % ((uint64_t)high - low + 1));
+}
+
+double rng_unit(struct rng *rng) {
+  return (double)(rng_next(rng) >> 11) * 0x1p-53;
+}
+
+double rng_exponential(struct rng *rng, double mean) {
+  return -mean * log1p(-rng_unit(rng));
 }
 
 int rng_percent(struct rng *rng, unsigned percent) {

@@ -17,6 +17,12 @@ uint64_t rng_next(struct rng *rng);
 /* Uniform in [low, high]. REQUIRES: low <= high. */
 unsigned rng_between(struct rng *rng, unsigned low, unsigned high);
 
+/* Uniform in [0, 1). */
+double rng_unit(struct rng *rng);
+
+/* Memoryless with that mean, above or equal to 0. */
+double rng_exponential(struct rng *rng, double mean);
+
 /* True in `percent` of 100 calls. */
 int rng_percent(struct rng *rng, unsigned percent);
 

@@ -15,7 +15,11 @@ uint64_t table_account(size_t row) {
   return 1000 + 7 * (uint64_t)row;
 }
 
-void table_init(struct table *table, size_t rows) {
+size_t table_row(uint64_t account) {
+  return (account - 1000) / 7;
+}
+
+void table_init(struct table *table, size_t rows, bool lazy_lru) {
   *table = (struct table){.row_count = rows, .leaf_count = (rows + LEAF_ACCOUNTS - 1) / LEAF_ACCOUNTS};
   table->rows = allocate(rows, sizeof *table->rows);
   table->accounts = allocate(rows, sizeof *table->accounts);
@@ -24,7 +28,7 @@ void table_init(struct table *table, size_t rows) {
     table->accounts[i] = table->rows[i].account = table_account(i);
     if (i % LEAF_ACCOUNTS == 0) table->leaf_first[i / LEAF_ACCOUNTS] = table->accounts[i];
   }
-  buffer_pool_init(&table->pool, FIRST_LEAF_PAGE + table->leaf_count + rows / PAGE_ROWS + 1);
+  buffer_pool_init(&table->pool, FIRST_LEAF_PAGE + table->leaf_count + rows / PAGE_ROWS + 1, lazy_lru);
 }
 
 void table_destroy(struct table *table) {

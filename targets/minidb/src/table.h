@@ -5,6 +5,7 @@
 #ifndef MINIDB_TABLE_H
 #define MINIDB_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,11 +31,14 @@ struct table {
 };
 
 /* REQUIRES: rows >= 1. */
-void table_init(struct table *table, size_t rows);
+void table_init(struct table *table, size_t rows, bool lazy_lru);
 void table_destroy(struct table *table);
 
 /* The account number of row number `row`. */
 uint64_t table_account(size_t row);
+
+/* The row number that an account of that number has; it may be beyond the table. */
+size_t table_row(uint64_t account);
 
 /* The row number of `account`. REQUIRES: the account exists. `work`: what of it is done here is 1 or 0 afterwards. */
 size_t index_search(struct table *table, uint64_t account, struct work *work);

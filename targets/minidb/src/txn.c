@@ -13,6 +13,7 @@ static const struct {
     [TXN_TRANSFER] = {"transfer", 2},
     [TXN_DEPOSIT] = {"deposit", 1},
     [TXN_STATEMENT] = {"statement", 3},
+    [TXN_BATCH] = {"batch", 5},
 };
 
 const char *txn_type_name(enum txn_type type) {
@@ -36,9 +37,9 @@ void txn_destroy(struct txn *txn) {
   pthread_cond_destroy(&txn->reply_arrived);
 }
 
-void txn_begin(struct txn *txn) {
+void txn_begin(struct txn *txn, int64_t begin_ns) {
   txn->replied = false;
-  txn->begin_ns = txn->locks.born_ns = now_ns();
+  txn->begin_ns = txn->locks.born_ns = begin_ns;
 }
 
 void txn_end(struct txn *txn) {
@@ -96,9 +97,9 @@ static uint64_t row_digest(const struct row *row, unsigned rounds) {
 }
 
 static void log_change(struct database *database, struct txn *txn, const struct row *row, int64_t before) {
-  struct wal_record record = {.txn_id = txn->id, .row = row->account, .before = before, .after = row->balance};
+  struct log_record record = {.txn_id = txn->id, .account = row->account, .before = before, .after = row->balance};
   memcpy(record.kind, txn->type_name, strlen(txn->type_name));
-  txn->lsn = wal_append(&database->wal, &record);
+  log_add(&database->log, &txn->log, &record);
 }
 
 /* Locks the account's row until the end of the transaction and brings its page in. */
@@ -137,9 +138,25 @@ static void run_statement(struct database *database, struct txn *txn) {
   }
 }
 
+/* Stands for what a statement waits for outside of the engine: another server, or its client. */
+static void statement_pause(unsigned micros) {
+  sleep_us(micros);
+}
+
+static void run_batch(struct database *database, struct txn *txn) {
+  for (size_t i = 0; i < txn->account_count; i++) {
+    if (txn->batch.modes[i] == LOCK_EXCLUSIVE) {
+      account_update(database, txn, txn->accounts[i], txn->amount);
+    } else {
+      txn->fee ^= (uint64_t)account_open(database, txn, txn->accounts[i], LOCK_SHARED)->balance;
+    }
+    statement_pause(txn->batch.pauses_us[i]);
+  }
+}
+
 /* Strict two-phase locking: the locks go only when the log is durable. */
 static void txn_commit(struct database *database, struct txn *txn) {
-  wal_flush(&database->wal, txn->lsn, txn->work.compress_passes);
+  txn->lsn = log_commit(&database->log, &txn->log, txn->work.compress_passes);
   lock_release_all(&database->locks, &txn->locks);
 }
 
@@ -161,6 +178,9 @@ void txn_execute(struct database *database, struct txn *txn) {
       break;
     case TXN_DEPOSIT:
       run_deposit(database, txn);
+      break;
+    case TXN_BATCH:
+      run_batch(database, txn);
       break;
     default:
       run_statement(database, txn);

@@ -11,10 +11,16 @@
 #include <stdint.h>
 
 #include "lock_manager.h"
+#include "parallel_log.h"
 #include "pathology.h"
 #include "table.h"
 #include "txn_type.h"
-#include "wal.h"
+
+/* What the statements of a TXN_BATCH do with their accounts. */
+struct batch {
+  enum lock_mode modes[MAX_LOCKS];
+  unsigned pauses_us[MAX_LOCKS]; /* how long each sleeps when it has its row */
+};
 
 struct txn {
   uint64_t id; /* not 0; unique among the requests of a run */
@@ -25,9 +31,11 @@ struct txn {
   int64_t amount;
   uint64_t fee;
   struct work work;
+  struct batch batch;
 
   struct lock_owner locks;
-  uint64_t lsn; /* of its last log record */
+  struct log_batch log;
+  uint64_t lsn; /* of its commit; 0: it changed nothing */
   int64_t begin_ns;
   int64_t end_ns;
 
@@ -41,7 +49,7 @@ struct txn {
 struct database {
   struct table table;
   struct lock_manager locks;
-  struct wal wal;
+  struct parallel_log log;
 };
 
 const char *txn_type_name(enum txn_type type);
@@ -53,8 +61,9 @@ size_t txn_type_accounts(enum txn_type type);
 void txn_init(struct txn *txn);
 void txn_destroy(struct txn *txn);
 
-/* The request's latency runs from txn_begin, called by the client, to txn_end, called by the worker. */
-void txn_begin(struct txn *txn);
+/* The request's latency runs from `begin_ns`, now or not long ago when the client calls txn_begin, to txn_end, called
+ * by the worker. */
+void txn_begin(struct txn *txn, int64_t begin_ns);
 void txn_end(struct txn *txn);
 
 /* Runs and commits: returns when the changes are durable and the locks are released. */
