@@ -41,7 +41,7 @@ endef
 	$(VENV)/bin/pip install -q --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
-# PostgreSQL's server for tests/workloads, which unpacks it. Installed, it would start a cluster of its own.
+# PostgreSQL's server for tests/shared/real_servers.py, which unpacks it. Installed, it would start a cluster of its own.
 .stamps/postgresql: .stamps/packages
 	[ -x "$$(pg_config --bindir)/postgres" ] || \
 	  (cd .stamps && apt-get download -q "postgresql-$$(pg_config --version | sed 's/[^0-9]*\([0-9]*\).*/\1/')")
