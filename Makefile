@@ -11,8 +11,8 @@ PYTHON := /usr/bin/python3
 VENV := .venv
 BUILD := build
 BIN := $(CURDIR)/$(VENV)/bin
-# Golden rewrites and their inputs are as odd as users' code.
-FORMATTED = $(filter-out tests/instrumenter/rewrites/%,$(shell git ls-files '*.cpp' '*.h' '*.c'))
+# Golden rewrites, transactions and their inputs are as odd as users' code.
+FORMATTED = $(filter-out tests/instrumenter/rewrites/% tests/reorder/transactions/%,$(shell git ls-files '*.cpp' '*.h' '*.c'))
 
 .PHONY: setup native warm demo test test-quick test-browser corpus lint format sanitize fuzz fuzz-reader properties bench-runtime bench-analyzer clean
 

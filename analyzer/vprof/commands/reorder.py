@@ -2,21 +2,56 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, cast
 
 import click
 
+from vprof.errors import UsageError
 from vprof.terminal import write_report
+
+if TYPE_CHECKING:
+    from vprof.tables.model import Int64
+    from vprof.transaction.index import Index
+
+_BACKUP = ".orig"
 
 
 @click.command(name="reorder")
+@click.argument("file", required=False, metavar="[FILE]", type=click.Path(path_type=Path))
+@click.argument("options", nargs=-1, metavar="[-- COMPILER OPTIONS...]", type=click.UNPROCESSED)
+@click.option("--function", metavar="F", help="The function of FILE that runs the transaction.")
 @click.option(
-    "--problem",
-    "file",
-    required=True,
+    "--index",
     metavar="FILE.json",
     type=click.Path(path_type=Path),
-    help="Units, their conflict indices, and what must precede what.",
+    help="Conflict indices of queries: {line of the call: index}.",
+)
+@click.option(
+    "--trace",
+    metavar="TRACE",
+    type=click.Path(path_type=Path),
+    help="Instead of --index: a trace of the program that has F; the time of each query's call varies by its index.",
+)
+@click.option(
+    "--schema",
+    metavar="FILE.sql",
+    type=click.Path(path_type=Path),
+    help="The SQL that made the tables, for views, foreign keys and triggers.",
+)
+@click.option(
+    "--calls",
+    multiple=True,
+    metavar="FILE.toml",
+    type=click.Path(path_type=Path),
+    help="More calls, and what they do, as in annotations/clients. May be given several times.",
+)
+@click.option("--apply", is_flag=True, help=f"Write FILE, and keep the old one as FILE{_BACKUP}.")
+@click.option(
+    "--problem",
+    metavar="FILE.json",
+    type=click.Path(path_type=Path),
+    help="Instead of FILE: units, their conflict indices, and what must precede what.",
 )
 @click.option(
     "--format",
@@ -27,31 +62,123 @@ from vprof.terminal import write_report
     help="Form of the report.",
 )
 @click.option("-o", "--output", metavar="OUT", type=click.Path(path_type=Path), help="Write the report to a file.")
-def command(file: Path, fmt: str, output: Path | None) -> None:
+def command(
+    file: Path | None,
+    options: tuple[str, ...],
+    function: str | None,
+    index: Path | None,
+    trace: Path | None,
+    schema: Path | None,
+    calls: tuple[Path, ...],
+    apply: bool,
+    problem: Path | None,
+    fmt: str,
+    output: Path | None,
+) -> None:
     """Find the order of a transaction's statements that holds contended locks for the least time.
 
     A transaction keeps its locks until it ends, so the queries that others wait for most should come last. vprof finds
     the order with the largest sum of position times conflict index that keeps all constraints, and says why units moved
-    and why others could not. No source is read or changed: whether the constraints are complete is up to you.
+    and why others could not.
 
-    FILE.json has `units`, numbers or names in their old order; `conflict_index`, for example the standard deviation of
-    each query's time, where units without one count as 0; and `before`, a list of [first, then, reason].
+    FILE is C or C++ with a function that runs one transaction through libpq, libmariadb or ODBC. vprof finds the
+    constraints in it: what statements read and write, the tables of its queries, checks of errors. It prints a patch
+    for review, and changes FILE only with --apply. What it does not understand stays where it is. The conflict index of
+    a query is the standard deviation of its time, which a --trace has, or what --index says. Options of the compiler
+    come from compile_commands.json, or stand behind --.
+
+    With --problem, no source is read, and whether the constraints are complete is up to you. The file has `units`,
+    numbers or names in their old order; `conflict_index`, where units without one count as 0; and `before`, a list of
+    [first, then, reason].
 
     Up to 20 queries are solved by dynamic programming, more by an integer linear program.
 
     \b
     Examples:
-      vprof reorder --problem payment.json
+      vprof reorder payment.c --function payment --index index.json -- -I/usr/include/postgresql
+      vprof reorder payment.c --function payment --trace run.trace
+      vprof reorder payment.c --function payment --index index.json --schema schema.sql --apply
       vprof reorder --problem payment.json --format json
     """
+    if problem is not None:
+        if file is not None or apply:
+            raise UsageError("--problem has no source: leave out FILE and --apply")
+        _solve(problem, fmt, output)
+        return
+    if file is None:
+        raise UsageError("give the FILE with the transaction, or a --problem")
+    if function is None or (index is None) == (trace is None):
+        raise UsageError("give --function, the transaction in FILE, and the indices of its queries: --index or --trace")
+    from vprof.transaction.index import load
+
+    found = _measured(trace, file, function) if trace else load(cast(Path, index))
+    _reorder(file, function, found, schema, calls, options, apply, fmt, output)
+
+
+def _solve(problem: Path, fmt: str, output: Path | None) -> None:
     from vprof.reorder.ordering import solve
     from vprof.reorder.problem import load
     from vprof.report import reorder as report
 
-    solution = solve(load(file))
+    solution = solve(load(problem))
     if fmt == "json":
         write_report(report.render_json(solution), output)
     elif output is None:
         report.print_solution(solution)
     else:
         write_report(report.render(solution), output)
+
+
+def _reorder(
+    file: Path,
+    function: str,
+    index: Index,
+    schema: Path | None,
+    calls: tuple[Path, ...],
+    options: tuple[str, ...],
+    apply: bool,
+    fmt: str,
+    output: Path | None,
+) -> None:
+    from vprof.report import patch as report
+    from vprof.transaction.clients import known_calls
+    from vprof.transaction.reordering import reorder
+
+    found = reorder(file, function, index, known_calls(calls), schema, options)
+    if apply and found.before != found.after:
+        _write(file, found.before, found.after)
+    if fmt == "json":
+        write_report(report.render_json(found), output)
+    elif output is None:
+        report.print_reordering(found, schema is not None)
+    else:
+        write_report(report.render(found, schema is not None), output)
+
+
+def _measured(trace: Path, file: Path, function: str) -> Index:
+    """How much each call of the function varies, in its own intervals."""
+    from vprof.api import load_run
+    from vprof.transaction.index import Index
+
+    lines: dict[int, Int64] = {}
+    functions: dict[str, float] = {}
+    tree = load_run([trace], function, None).tree
+    for node in (child for one in tree.walk() if one.name == function for child in one.children):
+        _, at, place = node.name.rpartition("@")
+        name, _, line = place.rpartition(":")
+        if not at:
+            functions[node.name] = float(node.times.std())
+        elif PurePath(name).name == file.name:
+            lines[int(line)] = lines.get(int(line), 0) + node.times
+    return Index({line: float(times.std()) for line, times in lines.items()}, functions, all_are_queries=False)
+
+
+def _write(file: Path, before: bytes, after: bytes) -> None:
+    backup = file.with_name(file.name + _BACKUP)
+    if backup.exists():
+        raise UsageError(f"{backup} is there already: move it away, it may be the only copy of an older text")
+    try:
+        backup.write_bytes(before)
+        file.write_bytes(after)
+    except OSError as e:
+        raise UsageError(f"cannot write {e.filename}: {e.strerror}") from e

@@ -21,12 +21,12 @@ _NAMED = 4
 
 def print_solution(solution: Solution) -> None:
     """On standard output."""
-    to_terminal(partial(_show, solution))
+    to_terminal(partial(show_solution, solution))
 
 
 def render(solution: Solution, width: int = PLAIN_WIDTH) -> str:
     """As text without colour."""
-    return to_text(partial(_show, solution), width)
+    return to_text(partial(show_solution, solution), width)
 
 
 def render_json(solution: Solution) -> str:
@@ -34,7 +34,8 @@ def render_json(solution: Solution) -> str:
     return json.dumps(solution.as_json()) + "\n"
 
 
-def _show(solution: Solution, console: Console) -> None:
+def show_solution(solution: Solution, console: Console) -> None:
+    """The parts of the report that need no source."""
     problem, moves = solution.problem, Moves(solution)
     line(console, _sentence(solution), "bold")
     line(console, f"the sum of position times conflict index: {_number(solution.old)} -> {_number(solution.new)}")

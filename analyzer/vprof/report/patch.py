@@ -1,0 +1,72 @@
+"""The report of `vprof reorder FILE`: as for a problem alone, then what nothing may pass, what is taken for granted,
+and the patch. The program patch(1) passes over the words in front of it."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import sys
+from functools import partial
+from typing import Any
+
+from rich.console import Console
+
+from vprof.report.reorder import show_solution
+from vprof.report.tables import PLAIN_WIDTH, heading, line, to_terminal, to_text
+from vprof.transaction.reordering import Reordering
+
+_ISOLATION = (
+    "All transactions run serializable, or under strict two-phase locking: at weaker levels, what this one reads may"
+    " change between its queries, and the order says when it looks."
+)
+_ERRORS = "Where several queries would fail, another one may be the first: another error is reported, all is undone."
+_NO_SCHEMA = "No view, foreign key or trigger makes one table depend on another: give --schema to have vprof look."
+
+
+def print_reordering(found: Reordering, with_schema: bool) -> None:
+    """On standard output."""
+    to_terminal(partial(_show, found, with_schema))
+    sys.stdout.write(unified(found))
+
+
+def render(found: Reordering, with_schema: bool, width: int = PLAIN_WIDTH) -> str:
+    """As text without colour."""
+    return to_text(partial(_show, found, with_schema), width) + unified(found)
+
+
+def render_json(found: Reordering) -> str:
+    """{"order", "objective": as for a problem; "units": [{"unit", "line", "index", "fixed": why, or null}], "before":
+    [[first, then, why]], "patch": text}."""
+    return json.dumps(_document(found), indent=1) + "\n"
+
+
+def unified(found: Reordering) -> str:
+    """The difference between both texts; empty if there is none."""
+    before, after = (text.decode("utf-8", "surrogateescape").splitlines(True) for text in (found.before, found.after))
+    name = str(found.file).lstrip("/")
+    return "".join(difflib.unified_diff(before, after, f"a/{name}", f"b/{name}"))
+
+
+def _document(found: Reordering) -> dict[str, Any]:
+    problem = found.solution.problem
+    fixed = dict(found.fixed)
+    units = [
+        {"unit": name, "line": unit.line, "index": float(index), "fixed": fixed.get(str(name))}
+        for name, unit, index in zip(problem.units, found.units, problem.index, strict=True)
+    ]
+    before = [[problem.units[one.first], problem.units[one.then], one.reason] for one in problem.before]
+    return {**found.solution.as_json(), "units": units, "before": before, "patch": unified(found)}
+
+
+def _show(found: Reordering, with_schema: bool, console: Console) -> None:
+    show_solution(found.solution, console)
+    if found.fixed:
+        heading(console, "What nothing may pass")
+        for name, why in found.fixed:
+            line(console, f"{name}: {why}")
+    if found.before == found.after:
+        return
+    heading(console, "What this takes for granted")
+    for sentence in (_ISOLATION, _ERRORS, *(() if with_schema else (_NO_SCHEMA,))):
+        line(console, sentence)
+    heading(console, "The patch")

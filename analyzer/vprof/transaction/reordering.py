@@ -1,0 +1,178 @@
+"""The whole way from a function to its new text, and the check that reads this text again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+
+from vprof.errors import InvariantError, UsageError
+from vprof.reorder import Solution, solve
+from vprof.reorder.problem import Before, Problem
+from vprof.transaction.clients import Calls
+from vprof.transaction.dependences import Dependence, Dependences
+from vprof.transaction.effects import Facts
+from vprof.transaction.helpers import with_helpers
+from vprof.transaction.index import Index
+from vprof.transaction.layout import reordered
+from vprof.transaction.program import Program, Statement, read
+from vprof.transaction.schema import Schema, load
+from vprof.transaction.split import splits
+from vprof.transaction.units import Unit, block_of, effects_of, labels, units_of, webs_outside
+
+
+@dataclass(frozen=True)
+class Reordering:
+    """`before`, `after`: the texts of `file`; equal if nothing moves."""
+
+    file: Path
+    function: str
+    units: tuple[Unit, ...]
+    solution: Solution
+    before: bytes
+    after: bytes
+
+    @cached_property
+    def fixed(self) -> list[tuple[str, str]]:
+        """Units that nothing may pass, each with the reason."""
+        names = self.solution.problem.units
+        return [
+            (str(name), unit.effects.barrier)
+            for name, unit in zip(names, self.units, strict=True)
+            if unit.effects.barrier and not _is_a_border(unit)
+        ]
+
+
+def _is_a_border(unit: Unit) -> bool:
+    """Whether it is clear without words that nothing passes it."""
+    controls = {asked.query.control for asked in unit.effects.asked}
+    return unit.statements[-1].kind == "return" or bool(controls & {"begin", "commit"})
+
+
+@dataclass(frozen=True)
+class _Block:
+    """What is known of the block with the transaction."""
+
+    statement: Statement
+    units: list[Unit]
+    dependences: list[Dependence]
+
+
+def reorder(
+    file: Path, function: str, index: Index, calls: Calls, schema_file: Path | None, options: Sequence[str] = ()
+) -> Reordering:
+    """`options`: of the compiler. Raises UsageError if there is no such function, or it is none that can be reordered;
+    InvariantError if the new text breaks what must hold."""
+    whole = read(file, options)
+    function_of_it = whole.function(function)
+    calls = with_helpers(whole, calls, function)
+    facts = Facts(whole, function_of_it, calls)
+    block_of(facts)
+    schema = load(schema_file, facts.dialect) if schema_file else Schema()
+    way = _Way(file, function, calls, schema, options)
+    kept_whole: frozenset[int] = frozenset()
+    while True:
+        program = way.split(whole, kept_whole)
+        block = way.block(program)
+        solution = solve(_problem(block, index, function))
+        useless = _useless(block, solution)
+        if useless <= kept_whole:
+            break
+        kept_whole |= useless
+    after = reordered(program.text, block.statement, block.units, solution.places)
+    moved = list(solution.places) != sorted(solution.places)
+    if moved:
+        way.check(after, program, block, solution)
+    return Reordering(file, function, tuple(block.units), solution, whole.text, after if moved else whole.text)
+
+
+def _useless(block: _Block, solution: Solution) -> frozenset[int]:
+    """The lines of statements that were split, although their parts stand together as they did."""
+    places: dict[int, list[int]] = {}
+    for at, place in enumerate(solution.places):
+        places.setdefault(block.units[place].line, []).append(at)
+    together = [
+        line
+        for line, found in places.items()
+        if len(found) > 1
+        and found == list(range(found[0], found[0] + len(found)))
+        and [solution.places[at] for at in found] == sorted(solution.places[at] for at in found)
+    ]
+    return frozenset(together)
+
+
+class _Way:
+    """From one text of a function to the next one."""
+
+    def __init__(self, file: Path, function: str, calls: Calls, schema: Schema, options: Sequence[str]) -> None:
+        self._file, self._function, self._calls = file, function, calls
+        self._schema, self._options = schema, options
+
+    def block(self, program: Program, sizes: Sequence[int] | None = None) -> _Block:
+        """The block with the transaction. `sizes`: of the units of a new text, in statements; None: it is the old one,
+        and has those that units.py finds."""
+        facts = Facts(program, program.function(self._function), self._calls)
+        statement = block_of(facts)
+        units = units_of(facts, statement) if sizes is None else _units_of_sizes(facts, statement, sizes)
+        outside = webs_outside(facts, statement)
+        return _Block(statement, units, Dependences(facts, units, outside, self._schema, sizes is None).all())
+
+    def split(self, program: Program, kept_whole: frozenset[int]) -> Program:
+        """With all branches and loops in parts that may be, but for those of the block in these lines."""
+        while True:
+            facts = Facts(program, program.function(self._function), self._calls)
+            block = block_of(facts)
+            within = [one for one in block.inner if one.line not in kept_whole]
+            found = next(splits(facts, self._schema, within), None)
+            if found is None:
+                return program
+            old = program.text.split(b"\n")
+            new = [(line, program.line(at)) for at, line in enumerate(old)]
+            new[found.first : found.last] = found.lines
+            text = b"\n".join(line for line, _ in new)
+            program = self._read(text, [number for _, number in new])
+
+    def check(self, after: bytes, before: Program, old: _Block, solution: Solution) -> None:
+        """Reads the new text as if it came from elsewhere: it has the same statements, and no two of them changed
+        places that depend on each other, neither as the old text says nor as the new one does."""
+        program = self._read(after, None)
+        units = [old.units[place] for place in solution.places]
+        new = self.block(program, [len(unit.statements) for unit in units])
+        was = [_text(before, one) for one in chain.from_iterable(unit.statements for unit in units)]
+        if [_text(program, one) for one in new.statement.inner] != was:
+            raise InvariantError("the new text has not the statements of the old one, each once")
+        place = {old_place: at for at, old_place in enumerate(solution.places)}
+        for first, then, why in old.dependences:
+            if place[first] > place[then]:
+                raise InvariantError(f"the new text breaks a constraint of the old one: {why}")
+        for first, then, why in new.dependences:
+            if solution.places[first] > solution.places[then]:
+                raise InvariantError(f"the new text has a constraint that the old one breaks: {why}")
+
+    def _read(self, text: bytes, lines: Sequence[int] | None) -> Program:
+        try:
+            return read(self._file, self._options, text, lines)
+        except UsageError as e:
+            raise InvariantError(f"the new text: {e}") from e
+
+
+def _units_of_sizes(facts: Facts, block: Statement, sizes: Sequence[int]) -> list[Unit]:
+    units, at = [], 0
+    for size in sizes:
+        some = block.inner[at : at + size]
+        units.append(Unit(some, effects_of(facts, some)))
+        at += size
+    return units
+
+
+def _problem(block: _Block, index: Index, function: str) -> Problem:
+    largest = index.of(block.units, function)
+    before = tuple(Before(first, then, why) for first, then, why in block.dependences)
+    return Problem(tuple(labels(block.units)), tuple(Fraction(repr(float(one))) for one in largest), before)
+
+
+def _text(program: Program, one: Statement) -> bytes:
+    return program.text[one.begin : one.end]

@@ -1,0 +1,103 @@
+"""What `vprof reorder` refuses: one line each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from reordered import reorder
+
+from vprof.errors import UsageError
+
+HEAD = "#include <libpq-fe.h>\n"
+QUERIES = """  PQclear(PQexec(conn, "UPDATE a SET x = 1"));
+  PQclear(PQexec(conn, "UPDATE b SET x = 1"));
+"""
+GOOD = f"{HEAD}void f(PGconn *conn) {{\n{QUERIES}}}\n"
+
+
+def refused(folder: Path, text: str, *options: object, function: str = "f", index: str = '{"3": 2, "4": 1}') -> str:
+    (folder / "t.c").write_text(text)
+    (folder / "index.json").write_text(index)
+    done = reorder(folder / "t.c", "--function", function, "--index", folder / "index.json", *options)
+    assert isinstance(done.exception, UsageError), done.output
+    said = str(done.exception)
+    assert "\n" not in said
+    return said.replace(f"{folder}/", "")
+
+
+def test_no_such_function(tmp_path: Path) -> None:
+    assert refused(tmp_path, GOOD, function="g") == "the file defines no function g: it has f"
+
+
+def test_two_transactions(tmp_path: Path) -> None:
+    begin = '  PQclear(PQexec(conn, "BEGIN"));\n'
+    text = f"{HEAD}void f(PGconn *conn) {{\n{begin}{QUERIES}{begin}{QUERIES}}}\n"
+    assert refused(tmp_path, text) == "f begins 2 transactions (lines 3, 6): give one function to each"
+
+
+def test_no_query(tmp_path: Path) -> None:
+    said = refused(tmp_path, "void f(void) {}\n")
+    assert said == "f sends no query that vprof knows of: annotations/clients has the calls that do"
+
+
+def test_what_does_not_compile(tmp_path: Path) -> None:
+    said = refused(tmp_path, "void f(void) { g }\n")
+    assert said == "t.c does not compile: t.c:1: use of undeclared identifier 'g'"
+
+
+def test_no_such_file(tmp_path: Path) -> None:
+    done = reorder(tmp_path / "no.c", "--function", "f", "--index", tmp_path / "index.json")
+    assert isinstance(done.exception, UsageError)
+    assert "index.json: No such file" in str(done.exception)
+    (tmp_path / "index.json").write_text("{}")
+    done = reorder(tmp_path / "no.c", "--function", "f", "--index", tmp_path / "index.json")
+    assert str(done.exception) == f"cannot read {tmp_path}/no.c: No such file or directory"
+
+
+@pytest.mark.parametrize(
+    ("index", "says"),
+    [
+        ('{"9": 1}', "the index names line 9, where f has no query: it has some in lines 3, 4"),
+        ('{"3": -1}', "index.json: the index of line 3 must be a number of 0 or more"),
+        ('{"x": 1}', "index.json: invalid literal for int() with base 10: 'x'"),
+        ("[]", "index.json: an index is an object that gives lines of queries their index"),
+    ],
+)
+def test_an_index_that_is_none(tmp_path: Path, index: str, says: str) -> None:
+    assert refused(tmp_path, GOOD, index=index) == says
+
+
+def test_a_table_of_calls_with_an_unknown_word(tmp_path: Path) -> None:
+    (tmp_path / "calls.toml").write_text('[[call]]\nfunction = "g"\narguments = ["give"]\n')
+    assert refused(tmp_path, GOOD, "--calls", tmp_path / "calls.toml") == "calls.toml: g: no argument can be give"
+
+
+def test_a_view_that_is_not_understood(tmp_path: Path) -> None:
+    (tmp_path / "schema.sql").write_text("CREATE VIEW v AS SELECT FROM WHERE;\n")
+    said = refused(tmp_path, GOOD, "--schema", tmp_path / "schema.sql")
+    assert said == "a view of the schema is not understood: CREATE VIEW v AS SELECT FROM WHERE"
+
+
+def test_an_older_text_is_never_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "t.c.orig").write_text("older")
+    said = refused(tmp_path, GOOD, "--apply")
+    assert said == "t.c.orig is there already: move it away, it may be the only copy of an older text"
+    assert (tmp_path / "t.c").read_text() == GOOD
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ((), "give the FILE with the transaction, or a --problem"),
+        (("t.c",), "give --function, the transaction in FILE, and the indices of its queries: --index or --trace"),
+        (("--problem", "p.json", "--apply"), "--problem has no source: leave out FILE and --apply"),
+    ],
+)
+def test_options_that_do_not_go_together(words: tuple[str, ...], says: str) -> None:
+    from click.testing import CliRunner
+
+    from vprof.cli import root
+
+    done = CliRunner().invoke(root, ["reorder", *words])
+    assert str(done.exception) == says

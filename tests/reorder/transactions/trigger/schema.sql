@@ -1,0 +1,10 @@
+CREATE TABLE a (x int);
+CREATE TABLE log (x int);
+CREATE TABLE c (x int);
+CREATE FUNCTION write_log() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO log VALUES (1);
+  RETURN NEW;
+END
+$$;
+CREATE TRIGGER logged AFTER INSERT ON a FOR EACH ROW EXECUTE FUNCTION write_log();
