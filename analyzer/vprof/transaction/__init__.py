@@ -4,7 +4,7 @@
       -> [steps.py] what an expression does -> [flow.py] which definitions reach which uses
       -> [pointers.py] what pointers point to -> [effects.py] what a statement reads, writes, asks
       -> [helpers.py] the same of functions that it calls -> [split.py] branches and loops in parts
-      -> [units.py] reorder units -> [dependences.py] constraints -> [index.py] how contended each query is
+      -> [units.py, attach.py] reorder units -> [dependences.py] constraints -> [index.py] how contended each is
       -> vprof.reorder -> [layout.py] the text in the new order -> [reordering.py] read and checked again
 
 In: a file, the name of a function, an index of each query. Out: the new text with the reasons of what moved and what

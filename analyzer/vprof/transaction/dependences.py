@@ -44,16 +44,16 @@ class Dependences:
         for unit in (one, other):
             if unit.effects.barrier:
                 yield unit.effects.barrier
-        program = self._facts.program
-        for name in sorted(one.declares(program) & other.mentions(program)):
-            yield f"the declaration of {name}"
-        for name in sorted(other.declares(program) & one.mentions(program)):
-            yield f"the declaration of {name} hides another one"
         yield from self._of_exits(first, then)
         yield from self._of_memory(one, other, apart)
         for a in one.asked:
             for b in other.asked:
                 yield from self._schema.conflicts(a.query, b.query)
+        program = self._facts.program
+        for name in sorted(one.declares(program) & other.mentions(program)):
+            yield f"the declaration of {name}"
+        for name in sorted(other.declares(program) & one.mentions(program)):
+            yield f"the declaration of {name} hides another one"
 
     def _of_exits(self, first: int, then: int) -> Iterator[str]:
         one, other = self._units[first].effects, self._units[then].effects

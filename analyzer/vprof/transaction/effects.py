@@ -153,7 +153,10 @@ class Facts:
             if "value" in declared and not list(self._webs.touches(declared, self._way)):
                 found.writes.add(Place("variable", declared["v"]))
         for node in one.expressions:
+            exits = len(found.exits)
             self._expression(found, node)
+            if len(found.exits) > exits:
+                found.conditions |= self._examined(node)
         for inner in one.inner:
             found.add(self.of(inner))
         if one.kind in ("return", "goto", "break", "continue"):
@@ -205,7 +208,9 @@ class Facts:
     def _leave(self, found: Effects, one: Statement) -> None:
         found.exits.append(one.line)
         rest = self._endings.get(one.raw["name"], ()) if one.kind == "goto" else ()
-        found.aborts = any(self.rolls_back(before) for before in [*self._before(one), one, *rest])
+        # What goes on in the function may use what was done so far.
+        ends = one.kind == "return" or bool(rest)
+        found.aborts = ends and any(self.rolls_back(before) for before in [*self._before(one), one, *rest])
         if not rest:
             return
         self._way = self.pointers.way = way_of(one)

@@ -12,6 +12,7 @@ from pathlib import Path
 from vprof.errors import InvariantError, UsageError
 from vprof.reorder import Solution, solve
 from vprof.reorder.problem import Before, Problem
+from vprof.transaction.attach import attached
 from vprof.transaction.clients import Calls
 from vprof.transaction.dependences import Dependence, Dependences
 from vprof.transaction.effects import Facts
@@ -91,17 +92,14 @@ def reorder(
 
 def _useless(block: _Block, solution: Solution) -> frozenset[int]:
     """The lines of statements that were split, although their parts stand together as they did."""
-    places: dict[int, list[int]] = {}
-    for at, place in enumerate(solution.places):
-        places.setdefault(block.units[place].line, []).append(at)
-    together = [
-        line
-        for line, found in places.items()
-        if len(found) > 1
-        and found == list(range(found[0], found[0] + len(found)))
-        and [solution.places[at] for at in found] == sorted(solution.places[at] for at in found)
-    ]
-    return frozenset(together)
+    old = [one for unit in block.units for one in unit.statements]
+    new = [one for place in solution.places for one in block.units[place].statements]
+    at = {one: position for position, one in enumerate(new)}
+    parts: dict[int, list[int]] = {}
+    for one in old:
+        parts.setdefault(one.line, []).append(at[one])
+    together = {line for line, found in parts.items() if found == list(range(found[0], found[0] + len(found)))}
+    return frozenset(line for line in together if len(parts[line]) > 1)
 
 
 class _Way:
@@ -111,14 +109,18 @@ class _Way:
         self._file, self._function, self._calls = file, function, calls
         self._schema, self._options = schema, options
 
-    def block(self, program: Program, sizes: Sequence[int] | None = None) -> _Block:
-        """The block with the transaction. `sizes`: of the units of a new text, in statements; None: it is the old one,
-        and has those that units.py finds."""
+    def block(self, program: Program, sizes: Sequence[int] | None = None, checks: bool = True) -> _Block:
+        """The block with the transaction. `sizes`: of its units, in statements; None: those that units.py and attach.py
+        find."""
         facts = Facts(program, program.function(self._function), self._calls)
         statement = block_of(facts)
-        units = units_of(facts, statement) if sizes is None else _units_of_sizes(facts, statement, sizes)
         outside = webs_outside(facts, statement)
-        return _Block(statement, units, Dependences(facts, units, outside, self._schema, sizes is None).all())
+        if sizes is None:
+            units = units_of(facts, statement)
+            spans = attached(units, Dependences(facts, units, outside, self._schema).all())
+            sizes = [sum(len(unit.statements) for unit in units[begin:end]) for begin, end in spans]
+        units = _units_of_sizes(facts, statement, sizes)
+        return _Block(statement, units, Dependences(facts, units, outside, self._schema, checks).all())
 
     def split(self, program: Program, kept_whole: frozenset[int]) -> Program:
         """With all branches and loops in parts that may be, but for those of the block in these lines."""
@@ -140,7 +142,7 @@ class _Way:
         places that depend on each other, neither as the old text says nor as the new one does."""
         program = self._read(after, None)
         units = [old.units[place] for place in solution.places]
-        new = self.block(program, [len(unit.statements) for unit in units])
+        new = self.block(program, [len(unit.statements) for unit in units], checks=False)
         was = [_text(before, one) for one in chain.from_iterable(unit.statements for unit in units)]
         if [_text(program, one) for one in new.statement.inner] != was:
             raise InvariantError("the new text has not the statements of the old one, each once")

@@ -30,7 +30,8 @@ class Unit:
 
     @property
     def line(self) -> int:
-        return self.statements[0].line
+        """Of its first query, or else its own."""
+        return self.asked[0].line if self.asked else self.statements[0].line
 
     @property
     def asked(self) -> Sequence[Asked]:
@@ -109,7 +110,7 @@ def effects_of(facts: Facts, statements: Sequence[Statement]) -> Effects:
     if len(undone) > len(found.exits):
         found.stop(f"line {undone[0]} may undo the transaction and go on")
     if found.exits and not found.aborts:
-        found.stop(f"line {found.exits[0]} may leave without undoing the transaction")
+        found.stop(f"line {found.exits[0]} may leave other than by undoing the transaction and returning")
     for one in statements:
         if not one.placed or one.begin >= one.end:
             found.stop("its text is not in this file, or a macro's")
