@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from histories import lock_convoy, random_history, worker_pool
 from properties import LOT, lots, named
 from rivals import LOOK, Rivals
 from schedules import Schedule
@@ -150,6 +151,18 @@ def test_threads_that_compete_for_a_lock(first: int, cpus: int) -> None:
             off.append(mean_ratio(simulated(trace, cpus, f"f={factor}"), now) - mean_ratio(after, before.latency))
     assert np.mean(base) == pytest.approx(1, abs=0.1)
     assert np.mean(off) == pytest.approx(0, abs=0.05)
+
+
+@lots(300)
+def test_it_ends_whatever_the_trace_is(first: int) -> None:
+    """Also where waits end each other, which no program can do; and every interval takes a time."""
+    for seed in range(first, first + LOT):
+        with named(seed):
+            for data in (random_history(seed), lock_convoy(seed)[0], worker_pool(seed)[0], Schedule(seed).data):
+                trace = trace_from_dict(data)
+                for cpus in (1, 2):
+                    found = simulated(trace, cpus)
+                    assert all(ns == ns and ns > -np.inf for ns in found.values())
 
 
 @pytest.mark.parametrize(
