@@ -134,7 +134,8 @@ def _ratio(figure: Figure) -> tuple[str, str]:
 def _factors(prediction: Prediction, console: Console) -> None:
     now, then = prediction.now, prediction.then
     assert now and then
-    heading(console, "Factors afterwards (shares of the variance then, and of the variance now)")
+    by = ", by the replay" if prediction.found.way == SIMULATION else ""
+    heading(console, f"Factors afterwards{by} (shares of the variance then, and of the variance now)")
     rows: list[Row] = [
         (" with ".join(one["functions"]), percent(one["share_then"]), percent(one["share_now"]))
         for one in _factors_json(now, then)
