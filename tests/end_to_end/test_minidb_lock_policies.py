@@ -130,3 +130,14 @@ def test_requests_behind_the_barrier_wait_for_all_before_it(program: Path) -> No
     ]
     printed = answers(program, "ldsf", 0, steps="\n".join(steps))
     assert printed[-5:] == ["2: 4", "waits", "0: 7", "2: 5", "2: 6"]
+
+
+def test_who_waits_for_two_sharers_counts_once(program: Path) -> None:
+    """Behind 8 wait 1 and 2, who share, with 3 behind both of them: 3 in all; and 4, for itself, with 3 behind it."""
+    steps = [
+        *(f"begin {txn} {txn}" for txn in range(1, 9)),
+        *("lock 1 0 S", "lock 2 0 S", "lock 3 0 X"),
+        *("lock 4 1 X", "lock 5 1 X", "lock 6 1 X", "lock 7 1 X"),
+        *("lock 8 2 X", "lock 1 2 S", "lock 2 2 S", "lock 4 2 X", "end 8"),
+    ]
+    assert answers(program, "ldsf", 0, steps="\n".join(steps))[-1] == "2: 4"

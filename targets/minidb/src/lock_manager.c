@@ -87,17 +87,13 @@ void lock_acquire(struct lock_manager *manager, struct lock_owner *owner, size_t
   pthread_mutex_unlock(&manager->mutex);
 }
 
-/* All are given back before any is granted, so that no policy counts those as waiting for this owner who do so no more.
- */
 void lock_release_all(struct lock_manager *manager, struct lock_owner *owner) {
   pthread_mutex_lock(&manager->mutex);
   size_t count = owner->count;
-  owner->count = 0;
-  for (size_t i = 0; i < count; i++) {
-    lock_list_remove(&manager->table.rows[owner->requests[i].row].holders, &owner->requests[i]);
-  }
+  owner->count = 0; /* policies see it hold nothing any more */
   for (size_t i = 0; i < count; i++) {
     struct lock_row *row = &manager->table.rows[owner->requests[i].row];
+    lock_list_remove(&row->holders, &owner->requests[i]);
     if (!row->holders && row->waiters) lock_grant(manager, row);
   }
   pthread_mutex_unlock(&manager->mutex);

@@ -33,8 +33,22 @@ static void *ask(void *argument) {
   return NULL;
 }
 
+/* Of the transaction's last lock. */
+static bool is_granted(const struct transaction *transaction) {
+  pthread_mutex_lock(&manager.mutex);
+  bool granted = transaction->owner.requests[transaction->owner.count - 1].granted;
+  pthread_mutex_unlock(&manager.mutex);
+  return granted;
+}
+
+/* A schedule goes on only with transactions that wait no more: one that still does ends the program. */
 static void join(struct transaction *transaction) {
-  if (transaction->asks) pthread_join(transaction->thread, NULL);
+  if (!transaction->asks) return;
+  if (!is_granted(transaction)) {
+    puts("waits still");
+    exit(0);
+  }
+  pthread_join(transaction->thread, NULL);
   transaction->asks = false;
 }
 
