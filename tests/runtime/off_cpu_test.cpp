@@ -1,6 +1,9 @@
 // Time off the CPU inside calls: as long as the thread itself and the kernel say, of the right kind, told before the
 // event that comes next.
+#include <unistd.h>
+
 #include <cmath>
+#include <fstream>
 #include <sstream>
 
 #include "recording.h"
@@ -13,6 +16,7 @@ constexpr unsigned kPreempted = 1, kAsleep = 2, kFault = 4, kStorage = 16;
 
 struct Usage {
   double off_ns, run_delay_ns, sleeps, preemptions, faults, looks, unsure_ns;
+  double stolen_ns;  // what a hypervisor took of all CPUs at most, meanwhile
 };
 
 struct Found {
@@ -29,9 +33,18 @@ struct Found {
   }
 };
 
+double stolen_ticks() {
+  std::ifstream stat("/proc/stat");
+  std::string cpu;
+  double of[8] = {};  // user, nice, system, idle, iowait, irq, softirq, steal
+  stat >> cpu;
+  for (double &ticks : of) stat >> ticks;
+  return of[7];
+}
+
 // With rings that hold all of a run: a collector on a busy machine may come too late, and what is lost is not
 // off_cpu's.
-Found run(const std::string &scenario) {
+Found run_once(const std::string &scenario) {
   Recording recording({"--hold", "--slots", "4", "--ring-bytes", "33554432"});
   const std::string output = recording.run_with_probes_on({program("off_cpu"), scenario});
   std::istringstream words(output);
@@ -49,26 +62,41 @@ Found run(const std::string &scenario) {
   return result;
 }
 
-// Two readings of one thing, some microseconds apart at each of up to some thousand switches.
-double tolerance(double expected) {
-  return std::max(0.02 * expected, 1e6);
+// A run of which a hypervisor took nothing, or of some the one of which it took least. The kernel counts that in ticks,
+// of which one may not be over yet; where no hypervisor ever took any, none is missing.
+Found run(const std::string &scenario) {
+  const double tick = 1e9 / static_cast<double>(sysconf(_SC_CLK_TCK));
+  Found best = {};
+  for (int i = 0; i < 8 && (i == 0 || best.usage.stolen_ns > tick); ++i) {
+    const double before = stolen_ticks();
+    Found found = run_once(scenario);
+    const double after = stolen_ticks();
+    found.usage.stolen_ns = after > 0 ? (after - before + 1) * tick : 0;
+    if (i == 0 || found.usage.stolen_ns < best.usage.stolen_ns) best = std::move(found);
+  }
+  return best;
 }
 
-void expect_near(double found, double expected, const char *what) {
-  EXPECT_NEAR(found, expected, tolerance(expected)) << what;
+// Two readings of one thing, some microseconds apart at each of up to some thousand switches. What a hypervisor takes
+// is only in elapsed time less the CPU clock, and belongs to the switches around it or to none.
+double tolerance(double expected, const Usage &usage) {
+  return std::max(0.02 * expected, 1e6) + usage.stolen_ns;
 }
 
-// What a thread that is never blocked is off the CPU for is at least the time it waited for it. What a hypervisor or an
-// interrupt takes on top is only in elapsed time less the CPU clock, and belongs to the switches around it or to none.
+void expect_near(double found, const Usage &usage, const char *what) {
+  EXPECT_NEAR(found, usage.off_ns, tolerance(usage.off_ns, usage)) << what;
+}
+
+// What a thread that is never blocked is off the CPU for is at least the time it waited for it.
 void expect_run_delay(double found, const Usage &usage) {
-  EXPECT_GE(found, usage.run_delay_ns - tolerance(usage.run_delay_ns));
-  EXPECT_LE(found, usage.off_ns + tolerance(usage.off_ns));
+  EXPECT_GE(found, usage.run_delay_ns - tolerance(usage.run_delay_ns, usage));
+  EXPECT_LE(found, usage.off_ns + tolerance(usage.off_ns, usage));
 }
 
 TEST(OffCpu, PreemptionLastsAsLongAsTheKernelsRunDelay) {
   const Found r = run("preempted");
   ASSERT_GT(r.usage.preemptions, 3) << "the competitor had no effect";
-  expect_near(r.sum(0, 0), r.usage.off_ns, "all, against wall - cpu");
+  expect_near(r.sum(0, 0), r.usage, "all, against wall - cpu");
   expect_run_delay(r.sum(0, 0), r.usage);
   EXPECT_LT(r.sum(kAsleep, kPreempted), 0.1 * r.usage.off_ns) << "hardly ever it sleeps, in the kernel";
   EXPECT_LE(r.off.size(), r.usage.preemptions + r.usage.sleeps + 10);
@@ -77,7 +105,7 @@ TEST(OffCpu, PreemptionLastsAsLongAsTheKernelsRunDelay) {
 TEST(OffCpu, SleepInASystemCallIsBlockedTime) {
   const Found r = run("sleeping");
   EXPECT_GE(r.usage.sleeps, 40);
-  expect_near(r.sum(0, 0), r.usage.off_ns, "all, against wall - cpu");
+  expect_near(r.sum(0, 0), r.usage, "all, against wall - cpu");
   EXPECT_GE(r.sum(kAsleep, 0), 40 * 5e6) << "it slept so long at least";
   EXPECT_LE(r.sum(kPreempted, kAsleep), r.usage.run_delay_ns + 2e6);
 }
@@ -85,7 +113,7 @@ TEST(OffCpu, SleepInASystemCallIsBlockedTime) {
 TEST(OffCpu, BothKindsInOneRunStayApart) {
   const Found r = run("mixed");
   ASSERT_GT(r.usage.preemptions, 3) << "the competitor had no effect";
-  expect_near(r.sum(0, 0), r.usage.off_ns, "all, against wall - cpu");
+  expect_near(r.sum(0, 0), r.usage, "all, against wall - cpu");
   EXPECT_GE(r.sum(kAsleep, 0), 40 * 3e6);
   // The run delay holds also the time from wake-up to run, which belongs to the sleeps.
   EXPECT_LE(r.sum(kPreempted, kAsleep), 1.1 * r.usage.run_delay_ns + 2e6);
@@ -95,7 +123,7 @@ TEST(OffCpu, BothKindsInOneRunStayApart) {
 TEST(OffCpu, ACallOfTheCLibraryIsToldApartFromWhatWasBeforeIt) {
   const Found r = run("calling");
   ASSERT_GT(r.usage.preemptions, 3) << "the competitor had no effect";
-  expect_near(r.sum(0, 0), r.usage.off_ns, "all, against wall - cpu");
+  expect_near(r.sum(0, 0), r.usage, "all, against wall - cpu");
   EXPECT_GE(r.sum(kAsleep, kPreempted), 40 * 3e6 - r.sum(kAsleep | kPreempted, 0)) << "the sleeps";
   EXPECT_GT(r.sum(kPreempted, kAsleep), 0.5 * (r.usage.off_ns - r.sum(kAsleep, 0)));
   EXPECT_LT(r.sum(kPreempted | kAsleep, 0), 0.2 * r.usage.off_ns) << "a preemption within a sleep's call only";
@@ -103,15 +131,15 @@ TEST(OffCpu, ACallOfTheCLibraryIsToldApartFromWhatWasBeforeIt) {
 
 TEST(OffCpu, CallsForStorageAreNamed) {
   const Found r = run("storing");
-  expect_near(r.sum(0, 0), r.usage.off_ns, "all, against wall - cpu");
+  expect_near(r.sum(0, 0), r.usage, "all, against wall - cpu");
   EXPECT_GE(r.sum(kStorage, 0), 20 * 2.5e6) << "20 changes of a file, each waited 3 ms";
   EXPECT_GE(r.sum(kAsleep, kStorage), 20e6) << "another sleep is not named so";
-  expect_near(r.sum(kAsleep, kStorage) + r.sum(kStorage, 0) + r.sum(kPreempted, kAsleep), r.usage.off_ns, "the kinds");
+  expect_near(r.sum(kAsleep, kStorage) + r.sum(kStorage, 0) + r.sum(kPreempted, kAsleep), r.usage, "the kinds");
 }
 
 TEST(OffCpu, MajorFaultsAreTold) {
   const Found r = run("faulting");
-  expect_near(r.sum(0, 0), r.usage.off_ns, "all, against wall - cpu");
+  expect_near(r.sum(0, 0), r.usage, "all, against wall - cpu");
   if (r.usage.faults < 100 || r.usage.sleeps < 100) GTEST_SKIP() << "nobody had to sleep for a page of a disk here";
   EXPECT_GE(r.sum(kFault, 0), 0.8 * r.sum(kAsleep, 0));
 }
@@ -121,14 +149,14 @@ TEST(OffCpu, AWaitThatIsRecordedAsSuchIsNotToldTwice) {
   const std::vector<DecodedRecord> waits = r.trace.of_kind(kBlocked);
   ASSERT_GE(waits.size(), 1u) << "the wait for the lock";
   EXPECT_GE(r.sum(kAsleep, 0), 40e6) << "the sleeps before and after";
-  EXPECT_LE(r.sum(0, 0), r.usage.off_ns - 100e6) << "without the wait";
+  EXPECT_LE(r.sum(0, 0), r.usage.off_ns - 100e6 + r.usage.stolen_ns) << "without the wait";
 }
 
 constexpr double kAsked = 480, kSleeps = 30;  // programs/off_cpu.c
 
 void expect_all_outside_of_waits(const Found &r) {
-  EXPECT_GE(r.sum(0, 0), r.usage.off_ns - tolerance(r.usage.off_ns));
-  EXPECT_LE(r.sum(0, 0), r.usage.off_ns + r.usage.unsure_ns + tolerance(r.usage.off_ns));
+  EXPECT_GE(r.sum(0, 0), r.usage.off_ns - tolerance(r.usage.off_ns, r.usage));
+  EXPECT_LE(r.sum(0, 0), r.usage.off_ns + r.usage.unsure_ns + tolerance(r.usage.off_ns, r.usage));
 }
 
 TEST(OffCpu, MostRecordedWaitsTakeNoLook) {
