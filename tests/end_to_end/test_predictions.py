@@ -12,7 +12,7 @@ from vprof.trace.sources import Loaded, open_sources
 from vprof.trace.window import WHOLE
 from vprof.variance.analysis import AnalysisOptions
 from vprof.whatif.changes import parse
-from vprof.whatif.model import REPLAY, SIMULATION, USUAL, Model
+from vprof.whatif.model import MODEL_ERROR, REPLAY, SIMULATION, USUAL, Model
 from vprof.whatif.prediction import Replays, load
 from vprof.whatif.retimed import Clock, retimed
 from vprof.whatif.scales import Totals
@@ -86,9 +86,9 @@ def test_a_simulation_is_like_the_run(runs: Path, name: str) -> None:
 @pytest.mark.quiet_cpus  # else most of the variance may be waiting for a CPU, which stays
 @pytest.mark.parametrize("name", ["wal", "lock", "lru"])
 def test_what_is_planted_is_what_would_be_gained(runs: Path, name: str) -> None:
-    """Its callers would gain as much, by it."""
+    """Its callers would gain as much, by it: what is predicted of both may differ by the model's error."""
     found = report(runs, "whatif", f"{name}.trace", "--rank")
     ratios = {tuple(one["changes"]): one["figures"]["variance"]["ratio"] for one in found["tried"] if one["figures"]}
     planted = min(ratios[f"{PLANTED[name]}={change}",] for change in ("constant", "0.5"))
     assert planted < 0.7
-    assert planted < 1.1 * min(ratios.values())
+    assert planted < min(ratios.values()) + sum(MODEL_ERROR[found["way"]]["variance"])
