@@ -1,7 +1,8 @@
 """What changes of the factors would gain, for the page: figures of each, and latencies now and then as curves.
 
 traces + Analysis -> whatif/prediction.py  =  {`at`: parts of the intervals, `now_ns`: latencies that these do not
-exceed, `tried`: [{`factor`: which, `changes`, `ratios`: {figure: then / now}, `then_ns`, `why_not`}]}
+exceed, `model`: what the predictions rest on, `tried`: [{`factor`: which, `changes`, `ratios`: {figure: then / now},
+`then_ns`, `why_not`}]}
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 from vprof.tables.model import Float, Int64
 from vprof.variance.analysis import Analysis
 from vprof.whatif import prediction
+from vprof.whatif.model import USUAL
 from vprof.whatif.prediction import Tried
 
 _FIGURES = ("variance", "p99", "mean", "throughput")
@@ -31,7 +33,9 @@ def gains(analysis: Analysis) -> tuple[dict[str, Any] | None, str]:
         return None, tried[0].why_not
     number = {id(ranked.factor): i for i, ranked in enumerate(analysis.factors)}
     rows = [_row(one, number[id(one.factor)]) for one in tried]
-    return {"at": _AT.tolist(), "now_ns": _curve(analysis.tree.latency_ns), "tried": rows}, ""
+    ways = dict.fromkeys(one.found.way for one in tried if one.found)
+    model = "; ".join(USUAL.of(way) for way in ways)
+    return {"at": _AT.tolist(), "model": model, "now_ns": _curve(analysis.tree.latency_ns), "tried": rows}, ""
 
 
 def _row(one: Tried, factor: int) -> dict[str, Any]:
