@@ -2,6 +2,7 @@
 where threads compete for CPUs, locks and tasks."""
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,16 +12,18 @@ from properties import LOT, lots, named
 from rivals import LOOK, Rivals
 from schedules import Schedule
 
-from vprof.errors import UsageError
+from vprof.errors import UsageError, VprofError
 from vprof.tables.kinds import EXEC
-from vprof.tables.model import Float, Trace
+from vprof.tables.model import Float, Recorded, Trace
 from vprof.trace.json_trace import trace_from_dict
 from vprof.trace.sources import Loaded
 from vprof.trace.window import WHOLE
+from vprof.variance.analysis import AnalysisOptions
 from vprof.whatif.changes import parse, resolve
 from vprof.whatif.held import nothing_held
-from vprof.whatif.model import Model
+from vprof.whatif.model import REPLAY, SIMULATION, Model
 from vprof.whatif.pools import no_pools
+from vprof.whatif.prediction import Replays, load
 from vprof.whatif.replay import as_recorded, replay
 from vprof.whatif.resources import plan, resources
 from vprof.whatif.scales import Totals, lengths, prepare
@@ -178,6 +181,41 @@ def test_waits_for_other_programs_scale_with_what_they_interrupt(changes: list[s
         "functions": [[1, "u", "f", "", 0, 30 * unit]],
     }
     assert simulated(trace_from_dict(data), 2, *changes) == {"u": pytest.approx(expected * unit)}
+
+
+def recorded(scripts: list[list[tuple[Any, ...]]], cpus: int) -> Trace:
+    """As if `vprof record` had made it."""
+    return replace(trace_from_dict(Rivals(scripts, 0, cpus).trace), recorded=[Recorded(cpus=cpus)])
+
+
+def test_a_simulation_is_taken_where_it_says_more() -> None:
+    """Of several sets of changes for each. Together the intervals count that do so under each of them."""
+    rng = random.Random(1)
+    inside: Any = lambda rng: [work(rng, "f", 4_000_000), work(rng, "g", 2_000_000)]  # noqa: E731
+    trace = recorded(clients(rng, 6, 30, inside, 6_000_000), 2)
+    replays = Replays(load([Loaded(trace)], AnalysisOptions()))
+    sets = [[parse("f=0.5")], [parse("[preempted]=0.5")], [parse("g=constant")]]
+    ways = [(one.way, bool(one.why_replay)) for one in replays.outcomes(sets) if not isinstance(one, str)]
+    assert ways == [(SIMULATION, False), (REPLAY, True), (SIMULATION, False)]
+    for changes, one in zip(sets, replays.outcomes(sets), strict=True):
+        assert not isinstance(one, str)
+        alone = replays.predict(changes)
+        assert alone.found.way == one.way
+        assert alone.outcome["mean"].ratio == pytest.approx(one.outcome["mean"].ratio, rel=0.02)
+    now, then = replays.predict([parse("f=1")], factors=False), replays.predict(sets[0], factors=False)
+    assert now.found.nearness == {"mean": pytest.approx(1), "variance": pytest.approx(1), "p99": pytest.approx(1)}
+    assert np.array_equal(now.latency_ns, now.predicted_ns) and now.outcome["variance"].ratio == 1
+    assert then.outcome["mean"].ratio == pytest.approx(then.predicted_ns.mean() / then.latency_ns.mean(), rel=0.01)
+
+
+def test_intervals_of_which_each_has_a_thread_are_replayed() -> None:
+    """No thread begins two, so each of them ends when some thread has done all it did."""
+    scripts = clients(random.Random(2), 30, 1, lambda rng: [work(rng, "f", 4_000_000)], 90_000_000)
+    loads = load([Loaded(recorded(scripts, 2))], AnalysisOptions())
+    found = Replays(loads).predict([parse("f=0.5")], factors=False).found
+    assert found.way == REPLAY and found.why_replay.startswith("only 0 % of the intervals end before")
+    with pytest.raises(VprofError, match=r"^--model simulation: only 0 % of the intervals"):
+        Replays(loads, Model(way=SIMULATION)).predict([parse("f=0.5")], factors=False)
 
 
 def test_latencies_come_out_as_recorded_without_a_change() -> None:

@@ -160,6 +160,8 @@ def _show_ranking(ranking: Ranking, console: Console) -> None:
         line(console, reason, "dim")
     console.print()
     found = [one.found for one in ranking.tried if one.found]
+    for doubt in dict.fromkeys(one.doubt for one in found if one.doubt):
+        line(console, doubt, "yellow")
     _model(ranking.analysis.summary.count, ranking.model, found, ranking.analysis, console)
 
 

@@ -34,7 +34,7 @@ from vprof.whatif.outcome import Latencies, Outcome, as_measured, outcome
 from vprof.whatif.replay import Times
 from vprof.whatif.retimed import Clock, retimed
 from vprof.whatif.scales import Totals
-from vprof.whatif.simulated import Simulated, refused, simulated
+from vprof.whatif.simulated import Simulated, by_rank, changes_waits, refused, simulated
 from vprof.whatif.windows import Looks, Replay, look, needs_totals
 
 TRIED = ("constant", "0.5")
@@ -85,7 +85,8 @@ class Loads:
 @dataclass(frozen=True)
 class Found:
     """What became of the intervals that count: `rows` of all that are analyzed. `way`: one of WAYS; where the model
-    leaves it open and it is the replay, `why_replay`. `nearness`: of the simulation (simulated.py)."""
+    leaves it open and it is the replay, `why_replay`. Of a simulation: its `nearness` (simulated.py), and a `doubt`,
+    where it says too little and was asked for all the same."""
 
     rows: Int64
     predicted_ns: Float
@@ -93,6 +94,7 @@ class Found:
     way: str = REPLAY
     why_replay: str = ""
     nearness: dict[str, float] | None = None
+    doubt: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,7 +191,10 @@ class Replays:
             found=found,
             ids=[ids[row] for row in found.rows],
             latency_ns=loads.now.ns[found.rows],
-            warnings=_warnings(loads.known, sum(run.unknown_ns for run in runs)),
+            warnings=[
+                *([found.doubt] if found.doubt else []),
+                *_warnings(loads.known, sum(run.unknown_ns for run in runs)),
+            ],
             now=analyze_sources(sources, loads.options) if factors else None,
             then=analyze_sources(changed, loads.options) if factors else None,
         )
@@ -222,49 +227,67 @@ class Replays:
 
     def _found(self, runs: Sequence[Replay], variants: Sequence[Totals], whole: Sequence[Trace] = ()) -> list[Found]:
         """What becomes of the intervals under each set of changes. `whole`: the traces, if they are loaded."""
-        now, rows = self.loads.now, np.arange(len(self.loads.rows))
         reasons = [self._why_replay(one) for one in variants]
-        those = [one for one, reason in zip(variants, reasons, strict=True) if reason == ""]
-        sim = self._simulated(those, whole) if those else None
-        why_not = sim.why_not(self._recorded_ns()) if sim and self.model.way != SIMULATION else ""
-        found = []
-        for k, (one, reason) in enumerate(zip(variants, reasons, strict=True)):
-            if sim and reason == "" and not why_not:
-                found.append(self._of_simulation(sim, those.index(one), runs))
-                continue
-            then = self._latencies(runs, k)
-            figures = outcome(now, then, _blocks(now))
-            found.append(Found(rows, then.ns, figures, why_replay=reason or why_not))
-        return found
+        those = [k for k, reason in enumerate(reasons) if reason == ""]
+        why_not, simulations = self._simulations(runs, [variants[k] for k in those], whole) if those else ("", [])
+        by_simulation = dict(zip(those, simulations, strict=False))
+        return [
+            by_simulation[k] if k in by_simulation else self._of_replay(runs, k, reason or why_not)
+            for k, reason in enumerate(reasons)
+        ]
+
+    def _of_replay(self, runs: Sequence[Replay], k: int, why: str) -> Found:
+        now, then = self.loads.now, self._latencies(runs, k)
+        figures = outcome(now, then, self._blocks)
+        return Found(np.arange(len(self.loads.rows)), then.ns, figures, why_replay=why)
+
+    @cached_property
+    def _blocks(self) -> statistics.Blocks | statistics.NoBlocks | None:
+        return _blocks(self.loads.now)
 
     def _why_replay(self, one: Totals) -> str | None:
         """Why a set of changes is not simulated, None if nobody asks for it, "" if it is. Raises UsageError where it is
         asked for and cannot be."""
         if self.model.way == REPLAY or not one.changes:
             return None
-        sources = self.loads.sources
-        reason = refused([source.bare() for source in sources], sum(source.size for source in sources), [one])
+        reason = self._refused or changes_waits(one.changes)
         if reason and self.model.way == SIMULATION:
             raise UsageError(f"--model simulation: {reason}")
         return reason
 
-    def _simulated(self, variants: Sequence[Totals], whole: Sequence[Trace]) -> Simulated:
-        sources = self.loads.sources
-        return simulated(whole or [one.conclude(one.trace(WHOLE)) for one in sources], variants, self.model)
+    @cached_property
+    def _refused(self) -> str:
+        return refused(self.loads.known, sum(source.size for source in self.loads.sources))
 
-    def _of_simulation(self, sim: Simulated, k: int, runs: Sequence[Replay]) -> Found:
+    def _simulations(
+        self, runs: Sequence[Replay], variants: Sequence[Totals], whole: Sequence[Trace]
+    ) -> tuple[str, list[Found]]:
+        """Of each set of changes; or why the replay says more, and none. Raises VprofError if no interval counts, and a
+        simulation was asked for."""
+        traces = whole or [one.conclude(one.trace(WHOLE)) for one in self.loads.sources]
+        sim = simulated(traces, variants, self.model)
+        why_not = sim.why_not(self._recorded_ns())
+        if why_not and self.model.way != SIMULATION:
+            return why_not, []
+        if not sim.used[self._order()].any():
+            raise VprofError(f"--model simulation: {why_not}")
+        return "", self._of_simulation(sim, runs, why_not and f"this says little: {why_not}")
+
+    def _of_simulation(self, sim: Simulated, runs: Sequence[Replay], doubt: str) -> list[Found]:
         order, recorded = self._order(), self._recorded_ns()
-        then = np.full(len(recorded), np.nan)
-        then[sim.used] = sim.then(k, recorded)
         rows = np.flatnonzero(sim.used[order])
         mine = order[rows]
         now = Latencies(*(column[rows] for column in self.loads.now))
         origin = np.repeat([run.origin for run in runs], [len(run.begin[0]) for run in runs])
         since = origin[mine] - min(run.origin for run in runs)
         base = Latencies(floats(sim.base_begin[mine] + since), floats(sim.base_ns[mine]))
-        changed = Latencies(floats(sim.begin[k][mine] + since), floats(sim.ns[k][mine]))
-        figures = as_measured(outcome(base, changed, _blocks(now)), now)
-        return Found(i64(rows), floats(then[mine]), figures, SIMULATION, nearness=sim.nearness(recorded))
+        blocks, nearness, found = _blocks(now), sim.nearness(recorded), []
+        for k in range(len(sim.ns)):
+            changed = Latencies(floats(sim.begin[k][mine] + since), floats(sim.ns[k][mine]))
+            figures = as_measured(outcome(base, changed, blocks), now)
+            then = by_rank(changed.ns, base.ns, now.ns)
+            found.append(Found(i64(rows), then, figures, SIMULATION, nearness=nearness, doubt=doubt))
+        return found
 
     def _order(self) -> Int64:
         """The analyzed intervals, in the order of their begins, among those of one trace after the other."""

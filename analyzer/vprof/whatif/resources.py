@@ -49,42 +49,44 @@ def resources(graph: Graph, rows: Rows, seg: Segments, cpus: int) -> Resources:
     if len(rows.ts) != len(seg.ts):
         raise InvariantError("the segments of a whole trace are not those of its graph: please report this trace")
     state = np.r_[rows.state, -1][graph.segment]
-    own = graph.wait == NONE
-    executes = (state == EXEC) & own
-    before = _before(graph)
-    executes[before == NONE] = False
     works = np.r_[rows.label, NONE][graph.segment] != NONE
-    ends = graph.first[1:][graph.first[1:] > graph.first[:-1]] - 1
-    executes[ends[~works[ends]]] = False  # what it did from its last record to the end is not known
+    before = _before(graph)
+    own = (graph.wait == NONE) & (before != NONE)
+    executes = (state == EXEC) & own & ~_is_open(graph, works)
     busy = Overlap(graph.time[before[executes]], graph.time[executes], cpus)  # the program has all CPUs
     delay = np.maximum(graph.waits.delay - busy.between(graph.waits.woken, graph.time[graph.waits.end]), 0.0)
-    usual = float(np.median(delay)) if len(delay) else 0.0
-    preempted = (state == PREEMPTED) & own & (before != NONE)
-    stays = np.ones(len(state))
-    length = graph.time[preempted] - graph.time[before[preempted]]
-    taken = busy.between(graph.time[before[preempted]], graph.time[preempted])
-    stays[preempted] = 1 - np.divide(taken, length, out=np.zeros(len(length)), where=length > 0)
+    stays, length = np.ones(len(state)), graph.time - graph.time[before]
+    preempted = np.flatnonzero((state == PREEMPTED) & own)
+    others = length[preempted] - busy.between(graph.time[before[preempted]], graph.time[preempted])
+    stays[preempted] = others / length[preempted]
     does = np.where(executes, EXECUTES, PASSES)
-    does[np.flatnonzero(preempted)[length - taken < _LEAST_NS]] = NOTHING
-    wait = graph.wait.copy()
+    does[preempted[others < _LEAST_NS]] = NOTHING
+    return _with_rivals(graph, seg, works, i64(does), stays, executes, delay)
+
+
+def _with_rivals(
+    graph: Graph, seg: Segments, works: Bool, does: Int64, stays: Float, executes: Bool, delay: Float
+) -> Resources:
+    """With locks and queues, and without the waits for them. `works`: by moment, whether the time that ends there was
+    for an interval. Changes `does`."""
+    wait, waits = graph.wait.copy(), graph.waits
+    usual = float(np.median(delay)) if len(delay) else 0.0
     object_, class_ = _waited_for(graph, seg)
     pools = find_pools(graph, works, object_[wait], is_mutex(class_)[wait], delay, usual)
-    for first, last in zip(pools.entry, pools.taken, strict=True):
-        wait[first : last + 1] = NONE
-        does[first:last] = NOTHING
+    between = _covered(graph, pools.entry, pools.taken)
+    wait[between], does[between] = NONE, NOTHING
     does[pools.taken] = EXECUTES
-    candidates = np.flatnonzero(
-        (object_[:-1] != NONE) & (graph.waits.start != NONE) & ~graph.waits.by_task & (wait[graph.waits.end] != NONE)
-    )
     together = _together(graph, pools)
+    is_kept = (wait[waits.end] != NONE) & (waits.start != NONE)
+    candidates = np.flatnonzero((object_[:-1] != NONE) & ~waits.by_task & is_kept)
     lock = locks(graph, i64(candidates), object_[:-1], class_[:-1], together)
     rounds = i64(np.cumsum(np.r_[0, pools.at[:-1] != NONE]))
     held = find_held(graph, lock, rounds, delay, usual)
-    _without(graph, np.flatnonzero(lock != NONE), wait, does, NOTHING)
-    waiter, waker = together[graph.thread[graph.waits.end]], together[graph.thread[graph.waits.ended_by]]
-    unknown = (lock == NONE) & (waiter == waker) & (wait[graph.waits.end] != NONE) & (graph.waits.start != NONE)
-    _without(graph, np.flatnonzero(unknown), wait, does, PASSES)
-    return Resources(graph, i64(does), wait, stays, executes, delay, held, pools)
+    among = (lock == NONE) & is_kept & (together[graph.thread[waits.end]] == together[graph.thread[waits.ended_by]])
+    for those, instead in ((lock != NONE, NOTHING), (among, PASSES)):
+        of = _covered(graph, waits.start[those] + 1, waits.end[those])
+        wait[of], does[of] = NONE, instead
+    return Resources(graph, does, wait, stays, executes, delay, held, pools)
 
 
 def plan(of: Resources, lengths: Lengths) -> Plan:
@@ -117,7 +119,19 @@ def _together(graph: Graph, pools: Pools) -> Int64:
     return i64(found)
 
 
-def _without(graph: Graph, waits: Int64, wait: Int64, does: Int64, instead: int) -> None:
-    for w in waits:
-        of = slice(graph.waits.start[w] + 1, graph.waits.end[w] + 1)
-        wait[of], does[of] = NONE, instead
+def _is_open(graph: Graph, works: Bool) -> Bool:
+    """By moment, whether it is its thread's last one, and the thread worked for nobody: what it did from its last
+    record to the end is not known."""
+    found = np.zeros(len(works), np.bool_)
+    found[graph.first[1:][graph.first[1:] > graph.first[:-1]] - 1] = True
+    found &= ~works
+    return found
+
+
+def _covered(graph: Graph, first: Int64, last: Int64) -> Bool:
+    """The moments from each first to each last one."""
+    count = np.zeros(len(graph.time) + 1, np.int64)
+    np.add.at(count, first, 1)
+    np.add.at(count, last + 1, -1)
+    found: Bool = np.cumsum(count[:-1]) > 0
+    return found

@@ -23,7 +23,7 @@ from vprof.tables.kinds import PREEMPTED
 from vprof.tables.model import Bool, Float, Int64, Trace
 from vprof.trace.sources import Loaded
 from vprof.trace.window import WHOLE
-from vprof.whatif.changes import SCHED, STATES
+from vprof.whatif.changes import SCHED, STATES, Resolved
 from vprof.whatif.graph import Built
 from vprof.whatif.model import Model
 from vprof.whatif.replay import Times, as_recorded
@@ -46,9 +46,8 @@ _FEW = 0.1
 @dataclass(frozen=True)
 class Simulated:
     """Of some traces under some sets of changes. By interval: `used`, whether it counts. `begin`, `ns`: by set and
-    interval, in the simulation; `base_ns`: without a change. `cpus`: of the machines."""
+    interval, in the simulation; `base_begin`, `base_ns`: without a change."""
 
-    cpus: tuple[int, ...]
     used: Bool
     base_begin: Float
     base_ns: Float
@@ -70,10 +69,6 @@ class Simulated:
         off = [f"{near[name]:.2f} times the {name}" for name in ("mean", "variance") if abs(near[name] - 1) > NEAR]
         return f"a simulation without a change gives {' and '.join(off)} that was recorded" if off else ""
 
-    def then(self, k: int, recorded_ns: Float) -> Float:
-        """By interval that counts, its latency under a set of changes."""
-        return by_rank(self.ns[k][self.used], self.base_ns[self.used], recorded_ns[self.used])
-
 
 def by_rank(ns: Float, base: Float, recorded: Float) -> Float:
     """By latency under a change, the recorded one of the same rank times what the change makes of that in the
@@ -85,14 +80,19 @@ def by_rank(ns: Float, base: Float, recorded: Float) -> Float:
     return found
 
 
-def refused(traces: Sequence[Trace], windows: int, variants: Sequence[Totals]) -> str:
-    """Why these traces, of so many windows, are not simulated; "" if they are."""
+def refused(known: Trace, windows: int) -> str:
+    """Why traces of so many windows are not simulated, "" if they are. `known`: the bare traces merged."""
     if windows > MOST_WINDOWS:
         return "the traces are too large to be simulated"
-    if any(not one.cpus for trace in traces for one in trace.recorded) or not all(trace.recorded for trace in traces):
+    if not known.recorded or any(not one.cpus for one in known.recorded):
         return "the trace does not say how many CPUs there were, as traces of vprof record do"
+    return ""
+
+
+def changes_waits(changes: Sequence[Resolved]) -> str:
+    """Why these changes are not simulated, "" if they are."""
     names = (SCHED, *(name for name, state in STATES.items() if state == PREEMPTED))
-    if any(resolved.change.name in names for one in variants for resolved in one.changes):
+    if any(resolved.change.name in names for resolved in changes):
         return "waits for a CPU are what a simulation finds, not what can be changed"
     return ""
 
@@ -101,7 +101,6 @@ def simulated(traces: Sequence[Trace], variants: Sequence[Totals], model: Model)
     """`variants`: sets of changes of which all totals are known. REQUIRES: not `refused`."""
     parts = [_simulated(number, trace, variants, model) for number, trace in enumerate(traces)]
     return Simulated(
-        cpus=tuple(cpus for part in parts for cpus in part.cpus),
         used=np.concatenate([part.used for part in parts]),
         base_begin=np.concatenate([part.base_begin for part in parts]),
         base_ns=np.concatenate([part.base_ns for part in parts]),
@@ -119,7 +118,7 @@ def _simulated(number: int, trace: Trace, variants: Sequence[Totals], model: Mod
     unchanged = as_recorded(graph)
     if model.is_open:
         unchanged = unchanged._replace(arrives=built.arrives)
-    begins, ends, used = [], [], np.ones(len(trace.intervals.begin), np.bool_)
+    begins, ends, used = [], [], ~trace.intervals.ignore
     changed = (
         lengths(number, prepare(part, built, one.changes, numbers, scales_cpu=True), one, model.is_open)
         for one, numbers in zip(variants, looks.of_function, strict=True)
@@ -130,7 +129,7 @@ def _simulated(number: int, trace: Trace, variants: Sequence[Totals], model: Mod
         begins.append(begin)
         ends.append(end)
     begin, ns = np.array(begins), np.maximum(np.array(ends) - np.array(begins), 0.0)
-    return Simulated((cpus,), used, begin[0], ns[0], begin[1:], ns[1:])
+    return Simulated(used, begin[0], ns[0], begin[1:], ns[1:])
 
 
 def _intervals(part: Stretch, built: Built, times: Times) -> tuple[Float, Float]:

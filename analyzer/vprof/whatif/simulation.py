@@ -248,11 +248,7 @@ def _make(pools: Pools, m: Machine, s: _State, now: float, task: int) -> None:
         m.left[thread] = 0.0
         push(m, now + pools.ready[task], thread, IS_READY)
         return
-    if s.ready[pool] == NONE:
-        s.ready[pool] = task
-    else:
-        s.behind[s.last_ready[pool]] = task
-    s.last_ready[pool] = task
+    _append(s.ready, s.last_ready, s.behind, pool, task)
 
 
 @helper
@@ -297,12 +293,7 @@ def _has_all(graph: Graph, plan: Plan, m: Machine, s: _State, thread: int) -> bo
         if s.hold[lock] != NONE and not _is_circle(s, thread, lock):
             leave(m, thread)
             s.waits_for[thread] = lock
-            s.following[thread] = NONE
-            if s.asking[lock] == NONE:
-                s.asking[lock] = thread
-            else:
-                s.following[s.last_asking[lock]] = thread
-            s.last_asking[lock] = thread
+            _append(s.asking, s.last_asking, s.following, lock, thread)
             return False
         _take(held, s, thread)
     s.asks[thread] = NONE
@@ -323,12 +314,7 @@ def _takes_task(pools: Pools, m: Machine, s: _State, thread: int, pool: int) -> 
         s.next[thread] = pools.entry[task]
         return True
     leave(m, thread)
-    s.following[thread] = NONE
-    if s.idle[pool] == NONE:
-        s.idle[pool] = thread
-    else:
-        s.following[s.last_idle[pool]] = thread
-    s.last_idle[pool] = thread
+    _append(s.idle, s.last_idle, s.following, pool, thread)
     return False
 
 
@@ -416,6 +402,17 @@ def _let_go(graph: Graph, plan: Plan, s: _State, thread: int) -> None:
     if s.last_asking[lock] == thread:
         s.last_asking[lock] = before
     _take(plan.held, s, thread)
+
+
+@helper
+def _append(first: Int64, last: Int64, following: Int64, which: int, one: int) -> None:
+    """To a list of threads, or of tasks."""
+    following[one] = NONE
+    if first[which] == NONE:
+        first[which] = one
+    else:
+        following[last[which]] = one
+    last[which] = one
 
 
 @helper
