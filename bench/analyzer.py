@@ -8,7 +8,7 @@ start of Python; the greatest resident memory of the process; intervals, nodes o
 The first run compiles what is not in the cache, and is not counted. `--verb` measures other ways to the same trace:
 `diff` compares it with itself, so it is read twice; `explain` explains the first factor; `drill` is a measurement's
 analysis, with what findings need; `whatif` replays the trace with a function changed, without factors;
-`constant` makes its calls alike, for which the trace is read twice.
+`constant` makes its calls alike, for which the trace is read twice; `simulation` lets threads compete anew.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from vprof.drill.natures import natures
 from vprof.compare.load_runs import load_runs
 from vprof.trace.sources import open_sources
 from vprof.whatif.changes import parse
+from vprof.whatif.model import Model
 from vprof.whatif.prediction import Replays, load as load_traces
 from vprof.variance.stream import analyze_traces
 import vprof
@@ -60,15 +61,16 @@ def compared(path):
     diff(*load_runs([path], [path], None, AnalysisOptions(k=1)))
     return analyze(warm)
 
-def predicted(path, how="0.5"):
+def predicted(path, how="0.5", way="replay"):
     sources = open_sources([path], None)
     name = sources[0].bare().program.functions[18]
-    Replays(load_traces(sources, AnalysisOptions())).predict([parse(f"{name}={how}")], factors=False)
+    Replays(load_traces(sources, AnalysisOptions()), Model(way=way)).predict([parse(f"{name}={how}")], factors=False)
     return analyze(warm)
 
 work = {"analyze": analyze, "own": lambda path: analyze(path, own=True), "explain": best_explained, "load": load,
         "diff": compared, "drill": drill, "whatif": predicted,
-        "constant": lambda path: predicted(path, "constant")}[sys.argv[4]]
+        "constant": lambda path: predicted(path, "constant"),
+        "simulation": lambda path: predicted(path, way="simulation")}[sys.argv[4]]
 work(warm)
 base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 best = None
@@ -81,7 +83,7 @@ rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(*best, rss / 1024, base / 1024, analysis.summary.count, len(analysis.tree.mean_ns))
 """
 
-VERBS = ("analyze", "own", "explain", "load", "diff", "drill", "whatif", "constant")
+VERBS = ("analyze", "own", "explain", "load", "diff", "drill", "whatif", "constant", "simulation")
 
 
 def measure(folder: Path, records: int, locking: bool, runs: int, verbs: list[str]) -> Iterator[str]:
@@ -99,7 +101,7 @@ def _measured(warm: Path, trace: Path, written: int, locking: bool, runs: int, v
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     cpu, wall, rss, base, intervals, nodes = map(float, output.split())
     return (
-        f"{verb:<9}{written:>11,} {'yes' if locking else 'no':>7} "
+        f"{verb:<11}{written:>11,} {'yes' if locking else 'no':>7} "
         f"{written / cpu / 1e6:>9.2f} {written / wall / 1e6:>9.2f} "
         f"{rss:>7.0f} {base:>7.0f} {intervals:>10,.0f} {nodes:>7,.0f} {cpu:>8.2f}"
     )
@@ -113,7 +115,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where the traces are written (16 bytes a record; default: /tmp)")
     options = parser.parse_args()
     print(f"load average {os.getloadavg()[0]:.1f}, best of {options.runs}")
-    print("             records locking M/s (CPU) M/s (wall)  MB RSS MB warm  intervals   nodes    CPU s")
+    print("               records locking M/s (CPU) M/s (wall)  MB RSS MB warm  intervals   nodes    CPU s")
     with tempfile.TemporaryDirectory(prefix="vprof-bench-", dir=options.folder) as folder:
         for records in options.records:
             for locking in (False, True):

@@ -156,7 +156,7 @@ def write(path: Path, records: int, locking: bool) -> int:
     rounds = max(1, round(records / per_chunk / THREADS))
     with path.open("wb") as file:
         trace = _File(file)
-        trace.event("session", clock="tsc", command=["server"], host="host", page=4096, collector_version="0")
+        trace.event("session", clock="tsc", command=["server"], host="host", page=4096, cpus=4, collector_version="0")
         trace.anchor(_ORIGIN)
         trace.event("plan", on=[[0, FUNCTIONS]])
         for thread in range(THREADS):

@@ -33,8 +33,8 @@ from vprof.whatif.simulation import simulate
 from vprof.whatif.stretch import Stretch
 from vprof.whatif.windows import Looks
 
-MOST_WINDOWS = 40
-"""Traces of more windows are not simulated: all of a trace has to be in memory."""
+MOST_WINDOWS = 20
+"""Traces of more windows are not simulated: all of a trace has to be in memory, which takes a gigabyte then."""
 NEAR = 0.3
 """How far the mean and the variance of a simulation without a change may be from what was recorded, as a part of it."""
 _LEAST_USED = 0.5
