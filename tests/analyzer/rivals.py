@@ -2,9 +2,10 @@
 and what really comes out with a function made faster.
 
 A thread's script is a list of steps: ("work", function, ns), ("sleep", ns), ("lock", name), ("unlock", name),
-("put", task) and, around an interval of its own, ("begin", id) and ("end", id). A task is a name and a script, which a
-server runs for the interval of that name; the interval begins when the task is made, and ends with the script. Servers
-take tasks in the order in which they were made.
+("enter", function) and ("leave", function) around others, ("put", task) and, around an interval of its own,
+("begin", id) and ("end", id). A task is a name and a script, which a server runs for the interval of that name; the
+interval begins when the task is made, and ends with the script. Servers take tasks in the order in which they were
+made.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class _Thread:
     on_cpu: bool = False
     was: str = "sleep"  # what it did before it wanted a CPU
     call: tuple[str, int] | None = None
+    entered: int = 0
 
 
 @dataclass
@@ -178,6 +180,10 @@ class Rivals:
                     other = asking.popleft()
                     self._held[what[0]] = other.tid
                     self._wake(thread, other, now)
+            elif kind == "enter":
+                thread.entered = now
+            elif kind == "leave":
+                self._rows["functions"].append([thread.tid, thread.sid, what[0], None, thread.entered, now])
             elif kind == "put":
                 self._put(thread, now, *what)
             elif kind == "begin":

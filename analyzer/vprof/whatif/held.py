@@ -8,7 +8,8 @@ others wait: a mutex, or any object that the threads which wait for it hand on t
 
 When somebody asked who got a lock without waiting is not recorded. It had it when the next one came, so on average as
 long before that as it had it afterwards; it is taken to have asked at its first moment since then, after its last wait.
-A thread that had waited for the lock shortly before still has it from then.
+A thread that had waited for the lock shortly before still has it from then. Where nobody waited, it is known of calls
+that are always made with the lock (guarded.py).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from vprof.tables.columns import i64
 from vprof.tables.kernels import helper, kernel, loop
 from vprof.tables.model import NONE, OBJECT_CLASSES, Bool, Float, Int64
 from vprof.whatif.graph import Graph
+from vprof.whatif.guarded import Called, Holds, Waited, find_guards, with_guards
 
 _MUTEXES = tuple(OBJECT_CLASSES.index(name) for name in ("mutex", "spin lock"))
 _HANDED_ON, _ONE_BY_ONE = 0.5, 0.9
@@ -44,13 +46,6 @@ class Held(NamedTuple):
     is_known: Bool
     ready: Float
     locks: int
-
-
-class _Waits(NamedTuple):
-    """Waits for locks by (lock, when they were ended): rows of `graph.waits`."""
-
-    row: Int64
-    lock: Int64
 
 
 class _Found(NamedTuple):
@@ -96,30 +91,48 @@ def locks(graph: Graph, candidates: Int64, object_: Int64, class_: Int64, togeth
     return found
 
 
-def find_held(graph: Graph, lock: Int64, round_: Int64, delay: Float, usual: float) -> Held:
+def find_held(graph: Graph, lock: Int64, round_: Int64, delay: Float, usual: float, called: Called) -> Held:
     """`lock`: of `locks`. `round_`: by moment a number that two moments of a thread share if the thread takes no task
     between them. `delay`: by wait, how long its thread needed to go on; `usual`: what most need."""
     rows = np.flatnonzero(lock != NONE)
     if not len(rows):
         return nothing_held(graph)
-    rows = rows[np.lexsort((graph.time[graph.waits.ended_by[rows]], lock[rows]))]
-    waits = _Waits(i64(rows), lock[rows])
-    found = _holds(waits, graph, round_, _last_ends(graph))
-    count, moments = len(rows), len(graph.time)
+    rows = i64(rows[np.lexsort((graph.time[graph.waits.ended_by[rows]], lock[rows]))])
+    waited = Waited(rows, lock[rows], _released(graph, rows))
+    holds = _holds_waited_for(graph, waited, round_, delay, usual)
+    holds = with_guards(graph, holds, find_guards(graph, waited, called), round_, usual)
+    ask_first, by_asked = _by_moment(holds.asked, len(graph.time))
+    known = np.flatnonzero(holds.freed != NONE)
+    free_first, by_freed = _by_moment(holds.freed[known], len(graph.time))
+    is_known = holds.freed != NONE
+    return Held(
+        ask_first, by_asked, free_first, known[by_freed], holds.lock, is_known, holds.ready, int(lock.max()) + 1
+    )
+
+
+def _holds_waited_for(graph: Graph, waited: Waited, round_: Int64, delay: Float, usual: float) -> Holds:
+    found = _holds(waited, graph, round_, _last_ends(graph))
+    count, rows = len(waited.row), waited.row
     extra = np.flatnonzero(found.asked != NONE)
     number = np.full(2 * count, NONE)
     number[:count] = np.arange(count)
     number[count + extra] = count + np.arange(len(extra))
     asked = np.r_[graph.waits.start[rows], found.asked[extra]]
+    got = np.r_[graph.waits.end[rows], found.asked[extra]]
+    freed = np.full(len(asked), NONE)
     known = np.flatnonzero(found.hold != NONE)
-    hold, freed = number[found.hold[known]], found.freed[known]
-    is_known = np.zeros(count + len(extra), np.bool_)
-    is_known[hold] = True
-    ask_first, by_asked = _by_moment(asked, moments)
-    free_first, by_freed = _by_moment(freed, moments)
-    of = np.r_[waits.lock, waits.lock[extra]]
-    ready = np.r_[delay[rows], np.full(len(extra), usual)]
-    return Held(ask_first, by_asked, free_first, hold[by_freed], of, is_known, ready, int(lock.max()) + 1)
+    freed[number[found.hold[known]]] = found.freed[known]
+    lock, ready = np.r_[waited.lock, waited.lock[extra]], np.r_[delay[rows], np.full(len(extra), usual)]
+    order = np.lexsort((asked, lock))
+    return Holds(lock[order], asked[order], got[order], freed[order], ready[order])
+
+
+def _released(graph: Graph, rows: Int64) -> Int64:
+    """By wait when the thread that ended it released the lock: if it stood still at that time, before that."""
+    free = graph.waits.ended_by[rows]
+    inside = graph.wait[free]
+    start, end = np.r_[graph.waits.start, NONE][inside], np.r_[graph.waits.end, NONE][inside]
+    return i64(np.where((end > free) & (start != NONE), start, free))
 
 
 def _by_moment(moment: Int64, count: int) -> tuple[Int64, Int64]:
@@ -137,27 +150,27 @@ def _last_ends(graph: Graph) -> Int64:
 
 
 @kernel
-def _holds(waits: _Waits, graph: Graph, round_: Int64, last_end: Int64) -> _Found:
-    n, threads = len(waits.row), len(graph.first)
+def _holds(waited: Waited, graph: Graph, round_: Int64, last_end: Int64) -> _Found:
+    n, threads = len(waited.row), len(graph.first)
     none = np.int64(NONE)
     found = _Found(np.full(n, none), np.full(n, none), np.full(n, none))
-    _find_holds(waits, graph, round_, last_end, found, np.full(threads, none), np.full(threads, none))
+    _find_holds(waited, graph, round_, last_end, found, np.full(threads, none), np.full(threads, none))
     return found
 
 
 @loop
 def _find_holds(
-    waits: _Waits, graph: Graph, round_: Int64, last_end: Int64, found: _Found, latest: Int64, freed: Int64
+    waited: Waited, graph: Graph, round_: Int64, last_end: Int64, found: _Found, latest: Int64, freed: Int64
 ) -> None:
     """`latest`: by thread its last wait for the lock; `freed`: by thread the last moment at which it released it."""
-    rows, start, end = waits.row, graph.waits.start, graph.waits.end
+    rows, start, end = waited.row, graph.waits.start, graph.waits.end
     n = len(rows)
     for k in range(n):
-        if k > 0 and waits.lock[k] != waits.lock[k - 1]:
+        if k > 0 and waited.lock[k] != waited.lock[k - 1]:
             latest[:] = NONE
             freed[:] = NONE
         w = rows[k]
-        free = _released(graph, w)
+        free = waited.freed[k]
         of = graph.thread[free]
         if free > freed[of]:
             own = latest[of]
@@ -176,16 +189,6 @@ def _find_holds(
                     found.hold[k], found.freed[k], found.asked[k] = n + k, free, asked
             freed[of] = free
         latest[graph.thread[end[w]]] = k
-
-
-@helper
-def _released(graph: Graph, w: int) -> int:
-    """When the thread that ended wait w released the lock: if it stood still at that time, before that."""
-    free = graph.waits.ended_by[w]
-    inside = graph.wait[free]
-    if inside != NONE and graph.waits.end[inside] > free and graph.waits.start[inside] != NONE:
-        return int(graph.waits.start[inside])
-    return int(free)
 
 
 @helper

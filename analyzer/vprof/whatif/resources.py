@@ -16,7 +16,8 @@ from vprof.errors import InvariantError
 from vprof.tables.columns import i64
 from vprof.tables.kinds import EXEC, PREEMPTED
 from vprof.tables.model import NONE, Bool, Float, Int64, Segments
-from vprof.whatif.graph import Graph
+from vprof.whatif.graph import Built, Graph
+from vprof.whatif.guarded import Called
 from vprof.whatif.held import Held, find_held, is_mutex, locks
 from vprof.whatif.overlap import Overlap
 from vprof.whatif.pools import Pools, find_pools
@@ -44,8 +45,9 @@ class Resources:
     pools: Pools
 
 
-def resources(graph: Graph, rows: Rows, seg: Segments, cpus: int) -> Resources:
+def resources(built: Built, rows: Rows, seg: Segments, cpus: int) -> Resources:
     """REQUIRES: a graph of a whole trace, whose segments these are."""
+    graph = built.graph
     if len(rows.ts) != len(seg.ts):
         raise InvariantError("the segments of a whole trace are not those of its graph: please report this trace")
     state = np.r_[rows.state, -1][graph.segment]
@@ -61,14 +63,15 @@ def resources(graph: Graph, rows: Rows, seg: Segments, cpus: int) -> Resources:
     stays[preempted] = others / length[preempted]
     does = np.where(executes, EXECUTES, PASSES)
     does[preempted[others < _LEAST_NS]] = NOTHING
-    return _with_rivals(graph, seg, works, i64(does), stays, executes, delay)
+    return _with_rivals(built, seg, works, i64(does), stays, executes, delay)
 
 
 def _with_rivals(
-    graph: Graph, seg: Segments, works: Bool, does: Int64, stays: Float, executes: Bool, delay: Float
+    built: Built, seg: Segments, works: Bool, does: Int64, stays: Float, executes: Bool, delay: Float
 ) -> Resources:
     """With locks and queues, and without the waits for them. `works`: by moment, whether the time that ends there was
     for an interval. Changes `does`."""
+    graph, called = built.graph, Called(built.calls.function, built.enter, built.leave)
     wait, waits = graph.wait.copy(), graph.waits
     usual = float(np.median(delay)) if len(delay) else 0.0
     object_, class_ = _waited_for(graph, seg)
@@ -81,7 +84,7 @@ def _with_rivals(
     candidates = np.flatnonzero((object_[:-1] != NONE) & ~waits.by_task & is_kept)
     lock = locks(graph, i64(candidates), object_[:-1], class_[:-1], together)
     rounds = i64(np.cumsum(np.r_[0, pools.at[:-1] != NONE]))
-    held = find_held(graph, lock, rounds, delay, usual)
+    held = find_held(graph, lock, rounds, delay, usual, called)
     among = (lock == NONE) & is_kept & (together[graph.thread[waits.end]] == together[graph.thread[waits.ended_by]])
     for those, instead in ((lock != NONE, NOTHING), (among, PASSES)):
         of = _covered(graph, waits.start[those] + 1, waits.end[those])

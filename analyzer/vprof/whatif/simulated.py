@@ -114,7 +114,7 @@ def _simulated(number: int, trace: Trace, variants: Sequence[Totals], model: Mod
     looks = Looks(Loaded(trace), [one.changes for one in variants], model)
     part, built = looks.next(trace, WHOLE)
     graph, cpus = built.graph, min(one.cpus or 1 for one in trace.recorded)
-    of = resources(graph, part.rows, trace.segments, cpus)
+    of = resources(built, part.rows, trace.segments, cpus)
     unchanged = as_recorded(graph)
     if model.is_open:
         unchanged = unchanged._replace(arrives=built.arrives)
