@@ -28,7 +28,8 @@ from vprof.whatif.replay import as_recorded, replay
 from vprof.whatif.resources import plan, resources
 from vprof.whatif.scales import Totals, lengths, prepare
 from vprof.whatif.simulated import by_rank
-from vprof.whatif.simulation import EXECUTES, PASSES, Plan, simulate
+from vprof.whatif.simulation import simulate
+from vprof.whatif.standing import EXECUTES, PASSES, Plan
 from vprof.whatif.windows import Looks
 
 MODEL = Model()
@@ -168,6 +169,32 @@ def test_threads_that_compete_for_a_lock_without_such_a_function(first: int, cpu
         before = Rivals(clients(rng, 6, 12, locked, 8_000_000), 0, cpus)
         base.append(mean_ratio(simulated(trace_from_dict(before.trace), cpus, "g=1"), before.latency))
     assert np.mean(base) == pytest.approx(1, abs=0.1)
+
+
+def test_a_circle_of_waits_ends_at_once() -> None:
+    """What thread 1 had from 10 to 20 and from 65 on looks like one hold from 10 to 100. So thread 2 would wait for it
+    from 25 on, while thread 1 waits from 40 on for what thread 2 does at 60; and thread 4 runs much longer."""
+    rows = [
+        *([1, "A", 0, 5, "exec"], [1, "A", 5, 10, "blocked", "L"], [1, "A", 10, 40, "exec"]),
+        *([1, "A", 40, 60, "blocked", "other"], [1, "A", 60, 110, "exec"], [4, "D", 0, 10_000, "exec"]),
+        *([2, "B", 0, 25, "exec"], [2, "B", 25, 35, "blocked", "L"], [2, "B", 35, 70, "exec"]),
+        *([2, "B", 70, 100, "blocked", "L"], [2, "B", 100, 110, "exec"]),
+        *([3, "C", 0, 1, "exec"], [3, "C", 1, 3, "blocked", "L"], [3, "C", 3, 40, "exec"]),
+    ]
+    ends = {"A": (1, 110), "B": (2, 110), "C": (3, 40), "D": (4, 10_000)}
+    trace = trace_from_dict(
+        {
+            "intervals": [
+                {"sid": sid, "begin": {"tid": tid, "t": 0}, "end": {"tid": tid, "t": t}}
+                for sid, (tid, t) in ends.items()
+            ],
+            "segments": rows,
+            "wakeups": [[3, 1, 3], [1, 3, 10], [2, 3, 35], [1, 2, 60], [2, 1, 100]],
+            "functions": [],
+        }
+    )
+    assert simulated(trace, 4)["D"] == 10_000
+    assert max(simulated(trace, 4)[sid] for sid in "ABC") < 200
 
 
 @lots(300)

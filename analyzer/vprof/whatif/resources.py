@@ -22,7 +22,7 @@ from vprof.whatif.held import Held, find_held, is_mutex, locks
 from vprof.whatif.overlap import Overlap
 from vprof.whatif.pools import Pools, find_pools
 from vprof.whatif.replay import Lengths
-from vprof.whatif.simulation import EXECUTES, NOTHING, PASSES, Plan
+from vprof.whatif.standing import EXECUTES, NOTHING, PASSES, Plan
 from vprof.whatif.stretch import Rows
 
 _LEAST_NS = 1000

@@ -8,8 +8,8 @@ takes the pool's task that was made first, whichever thread took that in the tra
 did then. All other waits end when that moment has come which ended them.
 
 HOW. Events by time. A thread that needs a moment which has not come is in that moment's list; who waits for a lock, in
-the lock's; who waits for a task, in the pool's. If threads came to wait for each other in a circle, the last of them
-would not wait. If nothing goes on any more, the first one that waits does.
+the lock's; who waits for a task, in the pool's. If threads came to wait for each other in a circle, one of them does
+not wait for its lock (circles.py). If nothing goes on any more, the first one that waits does.
 
 WHAT IS GUARANTEED. The moments between two tasks stay in order. With CPUs for all, no locks and no pools, nobody off a
 CPU and all delays kept, all times are those of replay.py.
@@ -17,12 +17,11 @@ CPU and all delays kept, all times are those of replay.py.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from vprof.tables.kernels import helper, kernel, loop
-from vprof.tables.model import NONE, Bool, Float, Int64
+from vprof.tables.model import NONE
+from vprof.whatif.circles import first_stuck, in_circle, let_go, need
 from vprof.whatif.graph import Graph
 from vprof.whatif.held import Held
 from vprof.whatif.machine import (
@@ -43,55 +42,9 @@ from vprof.whatif.machine import (
 )
 from vprof.whatif.pools import Pools
 from vprof.whatif.replay import Known, Times, known
-
-PASSES, EXECUTES, NOTHING = range(3)
-"""What a thread does in the time that ends at a moment: it needs no CPU; it needs one; there is no such time."""
+from vprof.whatif.standing import NOTHING, PASSES, Plan, State, append, take
 
 _NEVER = -1e300
-
-
-class Plan(NamedTuple):
-    """By moment, of the time that ends there: what is done, one of the three above, for `length` ns (`arrives` as in
-    `Lengths`), or `wait`, the row of `graph.waits` it belongs to, NONE if none of those that are kept. By wait its
-    `delay`, ns. `more`: by moment, ns until its thread goes on."""
-
-    does: Int64
-    wait: Int64
-    length: Float
-    arrives: Bool
-    more: Float
-    delay: Float
-    held: Held
-    pools: Pools
-
-
-class _State(NamedTuple):
-    """By thread: its `next` moment; `asks`, the row of `held.hold` that it asks for next, NONE: of none before the next
-    moment; `resumes`, whether it goes on when it gets a CPU, and its next moment does not come yet; `is_there`, whether
-    nothing keeps its next moment but a task that is not made; `waits_for`, the lock that it waits for. By lock: the
-    `hold` that has it, and whose that is, the `holder`.
-
-    Lists of threads: `needs`, by moment; `asking`, by lock; `idle`, by pool: each the first, and some the last;
-    `following`, by thread the one behind it. Tasks that nobody has taken: `ready`, by pool the first, and the last;
-    `behind`, by task the next one. `nobody`: waits that are taken for such that nobody ended."""
-
-    next: Int64
-    asks: Int64
-    resumes: Bool
-    is_there: Bool
-    waits_for: Int64
-    hold: Int64
-    holder: Int64
-    needs: Int64
-    asking: Int64
-    last_asking: Int64
-    idle: Int64
-    last_idle: Int64
-    following: Int64
-    ready: Int64
-    last_ready: Int64
-    behind: Int64
-    nobody: Bool
 
 
 def simulate(graph: Graph, plan: Plan, cpus: int, before: Known | None = None) -> Times:
@@ -118,11 +71,12 @@ def _simulate(graph: Graph, plan: Plan, cpus: int, before: Known) -> None:
         np.zeros(threads, np.int64),
         np.array([0, 0, 0, cpus]),
     )
-    state = _State(
+    state = State(
         before.next,
         np.full(threads, NOBODY),
         np.zeros(threads, np.bool_),
         np.zeros(threads, np.bool_),
+        np.full(threads, NOBODY),
         np.full(threads, NOBODY),
         np.full(locks, NOBODY),
         np.full(locks, NOBODY),
@@ -141,15 +95,15 @@ def _simulate(graph: Graph, plan: Plan, cpus: int, before: Known) -> None:
 
 
 @loop
-def _go(graph: Graph, plan: Plan, times: Times, m: Machine, s: _State) -> None:
+def _go(graph: Graph, plan: Plan, times: Times, m: Machine, s: State) -> None:
     _begin(graph, plan, times, m, s)
     now = 0.0
     while True:
         if is_over(m):
-            thread = _first_stuck(graph, plan, s)
+            thread = first_stuck(graph, plan, s)
             if thread == NONE:
                 break
-            _let_go(graph, plan, s, thread)
+            let_go(graph, plan, s, thread)
             push(m, now, thread, GOES_ON)
         now = m.at[0]
         thread = pop(m)
@@ -167,7 +121,7 @@ def _go(graph: Graph, plan: Plan, times: Times, m: Machine, s: _State) -> None:
 
 
 @helper
-def _begin(graph: Graph, plan: Plan, times: Times, m: Machine, s: _State) -> None:
+def _begin(graph: Graph, plan: Plan, times: Times, m: Machine, s: State) -> None:
     """A thread's first moment stays, unless something ended a wait there; who is known goes on."""
     for thread in range(len(s.next)):
         n = s.next[thread]
@@ -180,14 +134,14 @@ def _begin(graph: Graph, plan: Plan, times: Times, m: Machine, s: _State) -> Non
 
 
 @helper
-def _come(graph: Graph, plan: Plan, times: Times, m: Machine, s: _State, now: float, thread: int) -> None:
+def _come(graph: Graph, plan: Plan, times: Times, m: Machine, s: State, now: float, thread: int) -> None:
     """The thread's next moment comes, once the task is made that is taken up there: what it held is released, who
     needed the moment goes on, tasks that it makes are taken or wait."""
     n = s.next[thread]
     for k in range(graph.made_first[n], graph.made_first[n + 1]):
         if np.isnan(times.at[graph.made[k]]):
             s.is_there[thread] = True
-            _need(m, s, thread, graph.made[k])
+            _need(graph, plan, m, s, now, thread, graph.made[k])
             return
     s.is_there[thread] = False
     times.at[n] = now
@@ -197,6 +151,7 @@ def _come(graph: Graph, plan: Plan, times: Times, m: Machine, s: _State, now: fl
     s.needs[n] = NONE
     while other != NONE:
         behind = s.following[other]
+        s.needed[other] = NONE
         push(m, now, other, COMES if s.is_there[other] else GOES_ON)
         other = behind
     held = plan.held
@@ -210,7 +165,7 @@ def _come(graph: Graph, plan: Plan, times: Times, m: Machine, s: _State, now: fl
 
 
 @helper
-def _release(held: Held, m: Machine, s: _State, now: float, hold: int) -> None:
+def _release(held: Held, m: Machine, s: State, now: float, hold: int) -> None:
     """Nothing happens if somebody else has the lock, which went to one more to end a circle."""
     lock = held.lock[hold]
     if s.hold[lock] == hold:
@@ -219,26 +174,14 @@ def _release(held: Held, m: Machine, s: _State, now: float, hold: int) -> None:
             thread = s.asking[lock]
             s.asking[lock] = s.following[thread]
             ready = held.ready[held.hold[s.asks[thread]]]
-            _take(held, s, thread)
+            take(held, s, thread)
             s.resumes[thread] = True
             m.left[thread] = 0.0
             push(m, now + ready, thread, IS_READY)
 
 
 @helper
-def _take(held: Held, s: _State, thread: int) -> None:
-    """The thread gets the lock that it asks for. When it releases one is only known where somebody waited for that; it
-    has it no longer otherwise."""
-    hold = held.hold[s.asks[thread]]
-    s.asks[thread] += 1
-    s.waits_for[thread] = NONE
-    if held.is_known[hold]:
-        s.hold[held.lock[hold]] = hold
-        s.holder[held.lock[hold]] = thread
-
-
-@helper
-def _make(pools: Pools, m: Machine, s: _State, now: float, task: int) -> None:
+def _make(pools: Pools, m: Machine, s: State, now: float, task: int) -> None:
     pool = pools.of[task]
     thread = s.idle[pool]
     if thread != NONE:
@@ -248,11 +191,11 @@ def _make(pools: Pools, m: Machine, s: _State, now: float, task: int) -> None:
         m.left[thread] = 0.0
         push(m, now + pools.ready[task], thread, IS_READY)
         return
-    _append(s.ready, s.last_ready, s.behind, pool, task)
+    append(s.ready, s.last_ready, s.behind, pool, task)
 
 
 @helper
-def _go_on(graph: Graph, plan: Plan, times: Times, m: Machine, s: _State, now: float, thread: int) -> None:
+def _go_on(graph: Graph, plan: Plan, times: Times, m: Machine, s: State, now: float, thread: int) -> None:
     """What the thread does until its next moment."""
     if s.asks[thread] != NONE and not _has_all(graph, plan, m, s, thread):
         return
@@ -262,7 +205,7 @@ def _go_on(graph: Graph, plan: Plan, times: Times, m: Machine, s: _State, now: f
         leave(m, thread)
         push(m, now + np.float64(graph.time[n] - graph.time[n - 1]), thread, COMES)
     elif wait != NONE and _is_ended(graph, wait, n) and np.isnan(times.at[graph.waits.ended_by[wait]]):
-        _need(m, s, thread, graph.waits.ended_by[wait])
+        _need(graph, plan, m, s, now, thread, graph.waits.ended_by[wait])
     elif wait != NONE:
         _end_wait(graph, plan, times, m, n, now, thread)
     elif plan.does[n] == PASSES:
@@ -275,27 +218,29 @@ def _go_on(graph: Graph, plan: Plan, times: Times, m: Machine, s: _State, now: f
 
 
 @helper
-def _need(m: Machine, s: _State, thread: int, moment: int) -> None:
+def _need(graph: Graph, plan: Plan, m: Machine, s: State, now: float, thread: int, moment: int) -> None:
     """The thread waits for a moment to come."""
-    leave(m, thread)
-    s.following[thread] = s.needs[moment]
-    s.needs[moment] = thread
+    need(m, s, thread, moment)
+    other = in_circle(graph, s, thread)
+    if other != NONE:
+        let_go(graph, plan, s, other)
+        push(m, now, other, GOES_ON)
 
 
 @helper
-def _has_all(graph: Graph, plan: Plan, m: Machine, s: _State, thread: int) -> bool:
+def _has_all(graph: Graph, plan: Plan, m: Machine, s: State, thread: int) -> bool:
     """Whether the thread gets all locks that it asks for at its last moment, and if it takes a task there, one of
     those, and has anything to do then."""
     last = s.next[thread] - 1
     held = plan.held
     while s.asks[thread] < held.ask_first[last + 1]:
         lock = held.lock[held.hold[s.asks[thread]]]
-        if s.hold[lock] != NONE and not _is_circle(s, thread, lock):
+        s.waits_for[thread] = lock
+        if s.hold[lock] != NONE and in_circle(graph, s, thread) == NONE:
             leave(m, thread)
-            s.waits_for[thread] = lock
-            _append(s.asking, s.last_asking, s.following, lock, thread)
+            append(s.asking, s.last_asking, s.following, lock, thread)
             return False
-        _take(held, s, thread)
+        take(held, s, thread)
     s.asks[thread] = NONE
     pool = plan.pools.at[last]
     if pool == NONE:
@@ -307,28 +252,15 @@ def _has_all(graph: Graph, plan: Plan, m: Machine, s: _State, thread: int) -> bo
 
 
 @helper
-def _takes_task(pools: Pools, m: Machine, s: _State, thread: int, pool: int) -> bool:
+def _takes_task(pools: Pools, m: Machine, s: State, thread: int, pool: int) -> bool:
     task = s.ready[pool]
     if task != NONE:
         s.ready[pool] = s.behind[task]
         s.next[thread] = pools.entry[task]
         return True
     leave(m, thread)
-    _append(s.idle, s.last_idle, s.following, pool, thread)
+    append(s.idle, s.last_idle, s.following, pool, thread)
     return False
-
-
-@helper
-def _is_circle(s: _State, thread: int, lock: int) -> bool:
-    """Whether the one that has the lock waits for this thread."""
-    for _ in range(len(s.next)):
-        other = s.holder[lock]
-        if other == thread:
-            return True
-        lock = s.waits_for[other]
-        if lock == NONE or s.hold[lock] == NONE:
-            return False
-    return True
 
 
 @helper
@@ -359,70 +291,3 @@ def _end_wait(graph: Graph, plan: Plan, times: Times, m: Machine, n: int, now: f
         return
     m.left[thread] = 0.0
     push(m, max(now, max(arrival, ended) + delay), thread, IS_READY)
-
-
-@helper
-def _first_stuck(graph: Graph, plan: Plan, s: _State) -> int:
-    """Nothing happens any more: of the threads that wait for a lock the one whose next moment was first, or if there
-    are none, of those that need a moment; NONE if there are none of these either."""
-    found = NOBODY
-    for thread in range(len(s.next)):
-        if s.waits_for[thread] != NONE and (found == NONE or graph.time[s.next[thread]] < graph.time[s.next[found]]):
-            found = np.int64(thread)
-    if found != NONE:
-        return int(found)
-    for thread in range(len(s.next)):
-        n = s.next[thread]
-        if n >= len(graph.time) or plan.wait[n] == NONE or s.nobody[plan.wait[n]] or s.is_there[thread]:
-            continue
-        is_first = found == NONE or graph.time[n] < graph.time[s.next[found]]
-        if is_first and _is_in(s, graph.waits.ended_by[plan.wait[n]], thread):
-            found = np.int64(thread)
-    return int(found)
-
-
-@helper
-def _is_in(s: _State, moment: int, thread: int) -> bool:
-    other = s.needs[moment]
-    while other != NONE and other != thread:
-        other = s.following[other]
-    return bool(other == thread)
-
-
-@helper
-def _let_go(graph: Graph, plan: Plan, s: _State, thread: int) -> None:
-    """It gets the lock that it waits for, or nobody is known to have ended its wait any more."""
-    lock = s.waits_for[thread]
-    if lock == NONE:
-        wait = plan.wait[s.next[thread]]
-        s.nobody[wait] = True
-        _drop(s.needs, s.following, graph.waits.ended_by[wait], thread)
-        return
-    before = _drop(s.asking, s.following, lock, thread)
-    if s.last_asking[lock] == thread:
-        s.last_asking[lock] = before
-    _take(plan.held, s, thread)
-
-
-@helper
-def _append(first: Int64, last: Int64, following: Int64, which: int, one: int) -> None:
-    """To a list of threads, or of tasks."""
-    following[one] = NONE
-    if first[which] == NONE:
-        first[which] = one
-    else:
-        following[last[which]] = one
-    last[which] = one
-
-
-@helper
-def _drop(first: Int64, following: Int64, which: int, thread: int) -> int:
-    """Takes a thread out of a list. Returns the one before it, NONE if there is none. REQUIRES: it is in the list."""
-    before, other = NOBODY, first[which]
-    while other != thread:
-        before, other = other, following[other]
-    if before == NONE:
-        first[which] = following[thread]
-    else:
-        following[before] = following[thread]
-    return int(before)
