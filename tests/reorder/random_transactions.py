@@ -188,59 +188,21 @@ def transaction(seed: int, name: str) -> str:
     return head + f"int {name}(PGconn *conn, int p, int q);\n\n" + Generator(seed).function(name)
 
 
-def runner(names: list[str]) -> str:
-    """A program that runs each transaction with some inputs, each time on the same rows, and prints what is left. Its
-    arguments: the database, and the schema."""
-    declared = "\n".join(f"int {name}(PGconn *conn, int p, int q);" for name in names)
-    entries = ", ".join(f'{{"{name}", {name}}}' for name in names)
-    return f"""#include <libpq-fe.h>
-#include <stdio.h>
-
+def caller(names: list[str]) -> str:
+    """A function `pick` that runs one of the transactions, each time on the same rows, and prints what is left."""
+    return f"""
 int total;
-{declared}
+static int (*const all[])(PGconn *conn, int p, int q) = {{{", ".join(names)}}};
 
-static const struct {{
-  const char *name;
-  int (*run)(PGconn *conn, int p, int q);
-}} all[] = {{{entries}}};
-
-static const int inputs[][2] = {{{{1, 2}}, {{6, 3}}, {{8, 5}}}};
-
-static void show(PGconn *conn, const char *sql) {{
-  PGresult *rows = PQexec(conn, sql);
-  for (int i = 0; i < PQntuples(rows); i++)
-    for (int j = 0; j < PQnfields(rows); j++)
-      printf("%s%s", PQgetisnull(rows, i, j) ? "-" : PQgetvalue(rows, i, j), j + 1 < PQnfields(rows) ? "," : " ");
-  PQclear(rows);
-}}
-
-int main(int argc, char **argv) {{
-  if (argc != 3) return 2;
-  PGconn *conn = PQconnectdb(argv[1]);
-  if (PQstatus(conn) != CONNECTION_OK) return 1;
+static int pick(PGconn *conn, int number, int p, int q) {{
   PQclear(PQexec(conn, "SET synchronous_commit = off; SET client_min_messages = error;"
-                       "DROP SCHEMA public CASCADE; CREATE SCHEMA public"));
-  PQclear(PQexec(conn, argv[2]));
-  for (unsigned k = 0; k < sizeof all / sizeof *all; k++)
-    for (unsigned n = 0; n < sizeof inputs / sizeof *inputs; n++) {{
-      PQclear(PQexec(conn, "DELETE FROM d; DELETE FROM c; DELETE FROM b; DELETE FROM a;"
-                           "INSERT INTO a SELECT i, i * 5, i FROM generate_series(1, 4) i;"
-                           "INSERT INTO b SELECT i, i * 7, i FROM generate_series(1, 4) i;"
-                           "INSERT INTO c SELECT i, i * 3, i FROM generate_series(1, 4) i;"
-                           "INSERT INTO d SELECT i, i * 2, i FROM generate_series(1, 3) i"));
-      total = 0;
-      const int code = all[k].run(conn, inputs[n][0], inputs[n][1]);
-      if (PQtransactionStatus(conn) != PQTRANS_IDLE) PQclear(PQexec(conn, "ROLLBACK"));
-      printf("%s(%d, %d) = %d, total %d: ", all[k].name, inputs[n][0], inputs[n][1], code, total);
-      for (const char *table = "abcd"; *table; table++) {{
-        char sql[60];
-        snprintf(sql, sizeof sql, "SELECT * FROM %c ORDER BY id", *table);
-        printf("| ");
-        show(conn, sql);
-      }}
-      printf("\\n");
-    }}
-  PQfinish(conn);
-  return 0;
+                       "DELETE FROM d; DELETE FROM c; DELETE FROM b; DELETE FROM a;"
+                       "INSERT INTO a SELECT i, i * 5, i FROM generate_series(1, 4) i;"
+                       "INSERT INTO b SELECT i, i * 7, i FROM generate_series(1, 4) i;"
+                       "INSERT INTO c SELECT i, i * 3, i FROM generate_series(1, 4) i;"
+                       "INSERT INTO d SELECT i, i * 2, i FROM generate_series(1, 3) i"));
+  const int code = all[number](conn, p, q);
+  printf("total %d\\n", total);
+  return code;
 }}
 """

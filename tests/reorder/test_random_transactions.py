@@ -1,17 +1,20 @@
-"""Random transactions leave the same database, reordered or not: run alone, on PostgreSQL, from the same rows."""
+"""Random transactions leave the same database, reordered or not: as `vprof reorder --verify` runs them."""
 
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 from properties import named, seeds
-from random_transactions import SCHEMA, runner, transaction
+from random_transactions import SCHEMA, caller, transaction
 from real_servers import RealServer, postgres
 from reordered import INCLUDES, index_of, reorder
+
+from vprof.verify.plan import Plan
+from vprof.verify.verifying import verify
 
 LOT = 25
 """So many are compiled into one program, for one seed of the test."""
@@ -20,47 +23,47 @@ LOT = 25
 @pytest.fixture(scope="module")
 def server() -> Iterator[RealServer]:
     with postgres(["fsync=off"]) as running:
+        with psycopg.connect(f"host={running.socket} user=vprof dbname=vprof") as connection:
+            connection.execute(SCHEMA)
         yield running
 
 
-def where(server: RealServer) -> str:
-    return f"host={server.socket} user=vprof dbname=vprof"
-
-
 @seeds(2)
-def test_random_transactions_do_the_same(seed: int, server: RealServer, tmp_path: Path) -> None:
+def test_random_transactions_do_the_same(
+    seed: int, server: RealServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CC", "clang-19")
     own = range(seed * LOT, (seed + 1) * LOT)
-    moved = 0
+    texts = []
     for number in own:
         with named(number):
-            moved += write_both(number, tmp_path)
-    plain, other = (run(tmp_path, kind, own, server) for kind in ("plain", "reordered"))
-    assert plain == other
-    assert len(set(plain)) > LOT and moved > LOT // 4
+            texts.append(both(number, tmp_path))
+    names = [f"t{number}" for number in own]
+    before, after = ("".join(side) + caller(names) for side in zip(*texts, strict=True))
+    plan = Plan(
+        folder=tmp_path,
+        server=f"host={server.socket} user=vprof",
+        database="vprof",
+        call="pick(conn, {number}, {p}, {q})",
+        inputs={"number": (0, LOT - 1), "p": (1, 9), "q": (1, 9)},
+        runs=4 * LOT,
+    )
+    options = [*INCLUDES, "-Werror=uninitialized"]
+    found = verify(tmp_path / "all.c", before.encode(), after.encode(), plan, options)
+    assert found.alone.difference is None
+    assert found.alone.tables == 4
+    assert sum(one != other for one, other in texts) > LOT // 4
 
 
-def write_both(seed: int, folder: Path) -> bool:
-    """Whether the second one differs."""
+def both(seed: int, folder: Path) -> tuple[str, str]:
+    """A transaction as it is, and reordered."""
     name = f"t{seed}"
     (folder / "schema.sql").write_text(SCHEMA)
-    for kind in ("plain", "reordered"):
-        (folder / kind).mkdir(exist_ok=True)
-        (folder / kind / f"{name}.c").write_text(transaction(seed, name))
-    file = folder / "reordered" / f"{name}.c"
-    before = file.read_text()
+    file = folder / f"{name}.c"
+    before = transaction(seed, name)
+    file.write_text(before)
     (folder / "index.json").write_text(json.dumps(index_of(before)))
     options = ["--index", folder / "index.json", "--schema", folder / "schema.sql", "--apply"]
     done = reorder(file, "--function", name, *options)
     assert done.exit_code == 0, done.exception
-    return file.read_text() != before
-
-
-def run(folder: Path, kind: str, seeds: range, server: RealServer) -> list[str]:
-    """What all of them print, a line for each run."""
-    names = [f"t{seed}" for seed in seeds]
-    (folder / kind / "main.c").write_text(runner(names))
-    sources = [f"{name}.c" for name in [*names, "main"]]
-    command = ["clang-19", "-Werror=uninitialized", "-o", "all", *sources, *INCLUDES, "-lpq"]
-    subprocess.run(command, cwd=folder / kind, check=True)
-    done = subprocess.run([folder / kind / "all", where(server), SCHEMA], capture_output=True, text=True, check=True)
-    return done.stdout.splitlines()
+    return before, file.read_text()

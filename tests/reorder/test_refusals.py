@@ -91,7 +91,7 @@ def test_an_older_text_is_never_overwritten(tmp_path: Path) -> None:
     [
         ((), "give the FILE with the transaction, or a --problem"),
         (("t.c",), "give --function, the transaction in FILE, and the indices of its queries: --index or --trace"),
-        (("--problem", "p.json", "--apply"), "--problem has no source: leave out FILE and --apply"),
+        (("--problem", "p.json", "--apply"), "--problem has no source: leave out FILE, --verify and --apply"),
     ],
 )
 def test_options_that_do_not_go_together(words: tuple[str, ...], says: str) -> None:

@@ -1,7 +1,7 @@
 """One folder per construct: input.c or input.cpp, and what `vprof reorder` says of it; the new text compiles.
 
 To add one, add a folder with the input, in which `/* index N */` stands at the line of each query's call, and
-schema.sql or calls.toml if it needs them. Run with OVERWRITE=1, and read what it wrote.
+schema.sql, calls.toml or options if it needs them. Run with OVERWRITE=1, and read what it wrote.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ def test_transaction(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "index.json").write_text(json.dumps(index_of(before)))
     options = ["--schema", "schema.sql"] if (folder / "schema.sql").exists() else []
     options += ["--calls", "calls.toml"] if (folder / "calls.toml").exists() else []
+    options += (folder / "options").read_text().split() if (folder / "options").exists() else []
 
     done = reorder(source.name, "--function", "transaction", "--index", "index.json", "--apply", *options)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, cast
 
@@ -13,8 +14,13 @@ from vprof.terminal import write_report
 if TYPE_CHECKING:
     from vprof.tables.model import Int64
     from vprof.transaction.index import Index
+    from vprof.transaction.reordering import Reordering
+    from vprof.verify.verifying import Verified
 
 _BACKUP = ".orig"
+_VERIFIED = "postgres"
+NOT_ALIKE = 3
+"""Exit code."""
 
 
 @click.command(name="reorder")
@@ -46,6 +52,19 @@ _BACKUP = ".orig"
     type=click.Path(path_type=Path),
     help="More calls, and what they do, as in annotations/clients. May be given several times.",
 )
+@click.option(
+    "--undone-by-caller",
+    "undone",
+    is_flag=True,
+    help="F's caller undoes the transaction where F returns before its end.",
+)
+@click.option(
+    "--verify",
+    "plan",
+    metavar="VERIFY.toml",
+    type=click.Path(path_type=Path),
+    help="Run both texts on copies of a PostgreSQL database, and compare what they leave.",
+)
 @click.option("--apply", is_flag=True, help=f"Write FILE, and keep the old one as FILE{_BACKUP}.")
 @click.option(
     "--problem",
@@ -70,6 +89,8 @@ def command(
     trace: Path | None,
     schema: Path | None,
     calls: tuple[Path, ...],
+    undone: bool,
+    plan: Path | None,
     apply: bool,
     problem: Path | None,
     fmt: str,
@@ -87,6 +108,14 @@ def command(
     a query is the standard deviation of its time, which a --trace has, or what --index says. Options of the compiler
     come from compile_commands.json, or stand behind --.
 
+    Where F returns early without a ROLLBACK nothing may pass, since the transaction may go on. If its caller undoes the
+    transaction then, say so: --undone-by-caller. A return with the same constant as the last one is no such return.
+
+    With --verify, vprof builds FILE as it is and reordered, copies a database twice, makes the same calls with random
+    inputs on both copies, each alone, and compares what is printed and all tables after each call. If VERIFY.toml has a
+    [load], it then runs both with several clients, and compares them as `vprof diff` does. The exit code is 3, and
+    --apply changes nothing, if they are not alike. docs/reorder-verify.md says what VERIFY.toml has in it.
+
     With --problem, no source is read, and whether the constraints are complete is up to you. The file has `units`,
     numbers or names in their old order; `conflict_index`, where units without one count as 0; and `before`, a list of
     [first, then, reason].
@@ -98,11 +127,12 @@ def command(
       vprof reorder payment.c --function payment --index index.json -- -I/usr/include/postgresql
       vprof reorder payment.c --function payment --trace run.trace
       vprof reorder payment.c --function payment --index index.json --schema schema.sql --apply
+      vprof reorder payment.c --function payment --index index.json --verify verify.toml
       vprof reorder --problem payment.json --format json
     """
     if problem is not None:
-        if file is not None or apply:
-            raise UsageError("--problem has no source: leave out FILE and --apply")
+        if file is not None or apply or plan is not None:
+            raise UsageError("--problem has no source: leave out FILE, --verify and --apply")
         _solve(problem, fmt, output)
         return
     if file is None:
@@ -112,7 +142,13 @@ def command(
     from vprof.transaction.index import load
 
     found = _measured(trace, file, function) if trace else load(cast(Path, index))
-    _reorder(file, function, found, schema, calls, options, apply, fmt, output)
+    reordering = _reordering(file, function, found, schema, calls, options, undone)
+    verified = _verified(reordering, plan, options) if plan else None
+    if apply and reordering.before != reordering.after and (verified is None or verified.alike):
+        _write(file, reordering.before, reordering.after)
+    _report(reordering, schema is not None, verified, fmt, output)
+    if verified and not verified.alike:
+        sys.exit(NOT_ALIKE)
 
 
 def _solve(problem: Path, fmt: str, output: Path | None) -> None:
@@ -129,30 +165,42 @@ def _solve(problem: Path, fmt: str, output: Path | None) -> None:
         write_report(report.render(solution), output)
 
 
-def _reorder(
+def _reordering(
     file: Path,
     function: str,
     index: Index,
     schema: Path | None,
     calls: tuple[Path, ...],
     options: tuple[str, ...],
-    apply: bool,
-    fmt: str,
-    output: Path | None,
-) -> None:
-    from vprof.report import patch as report
+    undone: bool,
+) -> Reordering:
     from vprof.transaction.clients import known_calls
     from vprof.transaction.reordering import reorder
 
-    found = reorder(file, function, index, known_calls(calls), schema, options)
-    if apply and found.before != found.after:
-        _write(file, found.before, found.after)
+    return reorder(file, function, index, known_calls(calls), schema, options, undone)
+
+
+def _verified(found: Reordering, plan: Path, options: tuple[str, ...]) -> Verified | None:
+    """None if there is nothing to compare."""
+    from vprof.verify.plan import load
+    from vprof.verify.verifying import verify
+
+    wanted = load(plan)
+    if found.dialect != _VERIFIED:
+        raise UsageError(f"--verify knows PostgreSQL only, through libpq: {found.function} does not use it")
+    same = found.before == found.after
+    return None if same else verify(found.file, found.before, found.after, wanted, options)
+
+
+def _report(found: Reordering, with_schema: bool, verified: Verified | None, fmt: str, output: Path | None) -> None:
+    from vprof.report import patch as report
+
     if fmt == "json":
-        write_report(report.render_json(found), output)
+        write_report(report.render_json(found, verified), output)
     elif output is None:
-        report.print_reordering(found, schema is not None)
+        report.print_reordering(found, with_schema, verified)
     else:
-        write_report(report.render(found, schema is not None), output)
+        write_report(report.render(found, with_schema, verified), output)
 
 
 def _measured(trace: Path, file: Path, function: str) -> Index:

@@ -27,15 +27,16 @@ PERHAPS_MEANS = (
 
 def print_diff(result: Diff, judged: Judged | None = None) -> None:
     """The report on standard output."""
-    to_terminal(lambda console: _show(result, judged, console))
+    to_terminal(lambda console: show_diff(result, console, judged))
 
 
 def render(result: Diff, judged: Judged | None = None, width: int = PLAIN_WIDTH) -> str:
     """The report as text without colour."""
-    return to_text(lambda console: _show(result, judged, console), width)
+    return to_text(lambda console: show_diff(result, console, judged), width)
 
 
-def _show(result: Diff, judged: Judged | None, console: Console) -> None:
+def show_diff(result: Diff, console: Console, judged: Judged | None = None) -> None:
+    """The same, where a report has more to say."""
     console.print(Text(sentence(result)), style="bold", highlight=False, soft_wrap=True)
     _metrics(result, console)
     if judged:

@@ -7,7 +7,7 @@ import difflib
 import json
 import sys
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
@@ -15,29 +15,39 @@ from vprof.report.reorder import show_solution
 from vprof.report.tables import PLAIN_WIDTH, heading, line, to_terminal, to_text
 from vprof.transaction.reordering import Reordering
 
+if TYPE_CHECKING:
+    from vprof.verify.verifying import Verified
+
 _ISOLATION = (
     "All transactions run serializable, or under strict two-phase locking: at weaker levels, what this one reads may"
     " change between its queries, and the order says when it looks."
 )
 _ERRORS = "Where several queries would fail, another one may be the first: another error is reported, all is undone."
+_UNDONE = "Whoever calls it undoes the transaction where it returns before its end: --undone-by-caller says so."
 _NO_SCHEMA = "No view, foreign key or trigger makes one table depend on another: give --schema to have vprof look."
 
 
-def print_reordering(found: Reordering, with_schema: bool) -> None:
+def print_reordering(found: Reordering, with_schema: bool, verified: Verified | None = None) -> None:
     """On standard output."""
-    to_terminal(partial(_show, found, with_schema))
+    to_terminal(partial(_show, found, with_schema, verified))
     sys.stdout.write(unified(found))
 
 
-def render(found: Reordering, with_schema: bool, width: int = PLAIN_WIDTH) -> str:
+def render(found: Reordering, with_schema: bool, verified: Verified | None = None, width: int = PLAIN_WIDTH) -> str:
     """As text without colour."""
-    return to_text(partial(_show, found, with_schema), width) + unified(found)
+    return to_text(partial(_show, found, with_schema, verified), width) + unified(found)
 
 
-def render_json(found: Reordering) -> str:
+def render_json(found: Reordering, verified: Verified | None = None) -> str:
     """{"order", "objective": as for a problem; "units": [{"unit", "line", "index", "fixed": why, or null}], "before":
-    [[first, then, why]], "patch": text}."""
-    return json.dumps(_document(found), indent=1) + "\n"
+    [[first, then, why]], "renamed": [{"variable", "name", "line": of the first use}], "patch": text}; "verified":
+    verified_json, if it was asked for, and something moves."""
+    document = _document(found)
+    if verified:
+        from vprof.report.verify import verified_json
+
+        document["verified"] = verified_json(verified)
+    return json.dumps(document, indent=1) + "\n"
 
 
 def unified(found: Reordering) -> str:
@@ -55,10 +65,11 @@ def _document(found: Reordering) -> dict[str, Any]:
         for name, unit, index in zip(problem.units, found.units, problem.index, strict=True)
     ]
     before = [[problem.units[one.first], problem.units[one.then], one.reason] for one in problem.before]
-    return {**found.solution.as_json(), "units": units, "before": before, "patch": unified(found)}
+    renamed = [{"variable": one.old, "name": one.name, "line": one.line} for one in found.renamed]
+    return {**found.solution.as_json(), "units": units, "before": before, "renamed": renamed, "patch": unified(found)}
 
 
-def _show(found: Reordering, with_schema: bool, console: Console) -> None:
+def _show(found: Reordering, with_schema: bool, verified: Verified | None, console: Console) -> None:
     show_solution(found.solution, console)
     if found.fixed:
         heading(console, "What nothing may pass")
@@ -66,7 +77,17 @@ def _show(found: Reordering, with_schema: bool, console: Console) -> None:
             line(console, f"{name}: {why}")
     if found.before == found.after:
         return
+    if found.renamed:
+        heading(console, "What gets another name")
+    for one in found.renamed:
+        text = f"{one.old} is {one.name} from line {one.line} on: it need not wait for what uses {one.old} before"
+        line(console, text)
+    if verified:
+        from vprof.report.verify import show_verified
+
+        show_verified(verified, console)
     heading(console, "What this takes for granted")
-    for sentence in (_ISOLATION, _ERRORS, *(() if with_schema else (_NO_SCHEMA,))):
+    undone = (_UNDONE,) if found.undone else ()
+    for sentence in (_ISOLATION, _ERRORS, *undone, *(() if with_schema else (_NO_SCHEMA,))):
         line(console, sentence)
     heading(console, "The patch")

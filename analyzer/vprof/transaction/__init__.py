@@ -5,7 +5,8 @@
       -> [pointers.py] what pointers point to -> [effects.py] what a statement reads, writes, asks
       -> [helpers.py] the same of functions that it calls -> [split.py] branches and loops in parts
       -> [units.py, attach.py] reorder units -> [dependences.py] constraints -> [index.py] how contended each is
-      -> vprof.reorder -> [layout.py] the text in the new order -> [reordering.py] read and checked again
+      -> vprof.reorder, and again with [rename.py] other names for later webs, if that helps
+      -> [layout.py] the text in the new order -> [reordering.py] read and checked again
 
 In: a file, the name of a function, an index of each query. Out: the new text with the reasons of what moved and what
 could not. report/patch.py shows it. The method is QURO's (docs/algorithms.md section 12).

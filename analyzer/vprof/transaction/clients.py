@@ -12,7 +12,7 @@ from vprof.errors import UsageError
 from vprof.installed import annotations_folder
 from vprof.transaction.sql import Query
 
-ROLES = {"value", "in", "out", "inout", "ins", "null", "end", "connection", "sql", "state", "take"}
+ROLES = {"value", "in", "out", "inout", "ins", "outs", "null", "end", "connection", "sql", "state", "take"}
 """What an argument is for."""
 _ENDS = {"begin", "commit", "rollback"}
 

@@ -71,8 +71,11 @@ class Effects:
 class Facts:
     """All that is known of a function."""
 
-    def __init__(self, program: Program, function: Function, calls: Calls, apart: bool = False) -> None:
-        """`apart`: no two parameters point to the same memory, and SQL may be a parameter."""
+    def __init__(
+        self, program: Program, function: Function, calls: Calls, apart: bool = False, undone: bool = False
+    ) -> None:
+        """`apart`: no two parameters point to the same memory, and SQL may be a parameter. `undone`: whoever calls the
+        function undoes the transaction if it returns before its end."""
         self.program, self.function, self._calls, self._apart = program, function, calls, apart
         self._webs = Webs(program, function, calls)
         self.pointers = Pointers(program, function, calls, self._webs, apart)
@@ -84,6 +87,7 @@ class Facts:
         self._known: dict[int, Effects] = {}
         self._parsed: dict[tuple[str, str], Query] = {}
         self._parents = {inner: one for one in function.body.all() for inner in one.inner}
+        self._undone = undone
 
     def of(self, statement: Statement) -> Effects:
         """With all in it."""
@@ -211,12 +215,21 @@ class Facts:
         # What goes on in the function may use what was done so far.
         ends = one.kind == "return" or bool(rest)
         found.aborts = ends and any(self.rolls_back(before) for before in [*self._before(one), one, *rest])
+        found.aborts |= self._undone and self._fails(one)
         if not rest:
             return
         self._way = self.pointers.way = way_of(one)
         for statement in rest:
             found.reads |= self._only_reads(statement)
         self._way, self.pointers.way = 0, None
+
+    def _fails(self, one: Statement) -> bool:
+        """Whether it is a return in front of the function's last one, and says something else than that one."""
+        last = self.function.body.inner[-1]
+        if one.kind != "return" or one is last or "value" not in one.raw:
+            return False
+        values = [end.raw.get("value", {}).get("value") for end in (one, last) if end.kind == "return"]
+        return None in values or len(set(values)) > 1
 
     def _only_reads(self, one: Statement) -> set[Place]:
         return {place for part in one.all() for node in part.expressions for place in self.of_expression(node).reads}
@@ -296,7 +309,8 @@ class Facts:
     def _argument(self, found: Effects, role: str, argument: Expression) -> None:
         if role in ("value", "connection", "state", "take"):
             return
-        reads, writes = role in ("in", "ins", "inout", "sql", "end", "null"), role in ("out", "inout", "end", "null")
+        reads = role in ("in", "ins", "outs", "inout", "sql", "end", "null")
+        writes = role in ("out", "inout", "end", "null")
         touched = list(self._webs.touches(argument, self._way)) if address_argument(role, argument) else []
         for touch, web in touched:
             (found.writes if touch.write else found.reads).add(Place("variable", touch.variable, touch.path, web))
@@ -308,11 +322,13 @@ class Facts:
             found.reads |= {_place(one) for one in memory}
         if writes:
             found.writes |= {_place(one) for one in memory}
-        if role == "ins":
+        if role in ("ins", "outs"):
             lists = memory or {Memory("variable", touch.variable) for touch, _ in touched}
             webs = {web for _, web in touched}
             inner = set().union(*(self.pointers.held(one) for one in lists), *(self.pointers.held_web(w) for w in webs))
-            found.reads |= {_place(one) for one in inner - {STATE_TEXT}}
+            inner -= {STATE_TEXT}
+            found.reads |= {_place(one) for one in inner}
+            found.writes |= {_place(one) for one in inner if role == "outs"}
 
     def _asked(self, node: Expression) -> list[Query]:
         """What a call asks its server for."""

@@ -19,7 +19,7 @@ from vprof.transaction.steps import Path, overlap, path_of, steps
 STATE = -1
 """The variable that stands for what a query leaves behind in its connection."""
 
-_DIRECT = {"in", "out", "inout", "ins", "null", "connection", "state", "take", "sql", "end"}
+_DIRECT = {"in", "out", "inout", "ins", "outs", "null", "connection", "state", "take", "sql", "end"}
 
 
 @dataclass(frozen=True)
@@ -284,7 +284,7 @@ def _call_touches(call: Call, node: Expression, certain: bool) -> Iterator[Touch
         variable, path, exact = found
         # A pointer to an element leads to the others as well.
         whole = path[:-1] if path and isinstance(path[-1], int) and place and place["k"] == "index" else path
-        if role in ("in", "ins", "inout", "sql", "end", "null"):
+        if role in ("in", "ins", "outs", "inout", "sql", "end", "null"):
             yield Touch(variable, whole, False, False, argument)
         if role in ("out", "inout", "null", "end"):
             sure = role == "out" and certain and exact and whole == path

@@ -174,6 +174,9 @@ class Pointers:
                 place = address_argument(role, argument)
                 keys = self._keys_of_argument(argument) if place else []
                 self._flow(copied, keys or [(one.kind, one.number) for one in some])
+            elif role == "outs":
+                inner = set().union(*(self.held(one) for one in some))
+                self._flow(copied, [(one.kind, one.number) for one in inner])
 
     def _keys_of_argument(self, argument: Expression) -> list[tuple[str, int]]:
         return [("web", web) for _, web in self._webs.touches(argument, None)]

@@ -128,7 +128,7 @@ def read(
         original = file.read_bytes()
     except OSError as e:
         raise UsageError(f"cannot read {file}: {e.strerror}") from e
-    command, folder = _command(file.resolve(), options)
+    command, folder = command_of(file.resolve(), options)
     if text is None:
         return _parse(original, command, folder, file, lines)
     with NamedTemporaryFile(suffix=file.suffix) as copy:
@@ -138,7 +138,7 @@ def read(
         return _parse(text, [*command, *instead], folder, file, lines)
 
 
-def _command(file: Path, options: Sequence[str]) -> tuple[list[str], Path]:
+def command_of(file: Path, options: Sequence[str]) -> tuple[list[str], Path]:
     """The compiler's command for the file, and where to run it."""
     compiler = "clang" if file.suffix in _C else "clang++"
     if options:

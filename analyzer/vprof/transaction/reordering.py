@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 from vprof.errors import InvariantError, UsageError
 from vprof.reorder import Solution, solve
@@ -20,6 +21,7 @@ from vprof.transaction.helpers import with_helpers
 from vprof.transaction.index import Index
 from vprof.transaction.layout import reordered
 from vprof.transaction.program import Program, Statement, read
+from vprof.transaction.rename import Renaming, is_same, renamed, renamings
 from vprof.transaction.schema import Schema, load
 from vprof.transaction.split import splits
 from vprof.transaction.units import Unit, block_of, effects_of, labels, units_of, webs_outside
@@ -27,7 +29,8 @@ from vprof.transaction.units import Unit, block_of, effects_of, labels, units_of
 
 @dataclass(frozen=True)
 class Reordering:
-    """`before`, `after`: the texts of `file`; equal if nothing moves."""
+    """`before`, `after`: the texts of `file`; equal if nothing moves. `dialect`: of its queries. `undone`: as of
+    Facts."""
 
     file: Path
     function: str
@@ -35,6 +38,9 @@ class Reordering:
     solution: Solution
     before: bytes
     after: bytes
+    dialect: str
+    undone: bool
+    renamed: tuple[Renaming, ...]
 
     @cached_property
     def fixed(self) -> list[tuple[str, str]]:
@@ -63,17 +69,26 @@ class _Block:
 
 
 def reorder(
-    file: Path, function: str, index: Index, calls: Calls, schema_file: Path | None, options: Sequence[str] = ()
+    file: Path,
+    function: str,
+    index: Index,
+    calls: Calls,
+    schema_file: Path | None,
+    options: Sequence[str] = (),
+    undone: bool = False,
 ) -> Reordering:
-    """`options`: of the compiler. Raises UsageError if there is no such function, or it is none that can be reordered;
-    InvariantError if the new text breaks what must hold."""
+    """`options`: of the compiler. `undone`: as of Facts.
+
+    Raises UsageError if there is no such function, or it is none that can be reordered; InvariantError if the new text
+    breaks what must hold.
+    """
     whole = read(file, options)
     function_of_it = whole.function(function)
     calls = with_helpers(whole, calls, function)
-    facts = Facts(whole, function_of_it, calls)
+    facts = Facts(whole, function_of_it, calls, undone=undone)
     block_of(facts)
     schema = load(schema_file, facts.dialect) if schema_file else Schema()
-    way = _Way(file, function, calls, schema, options)
+    way = _Way(file, function, calls, schema, options, undone)
     kept_whole: frozenset[int] = frozenset()
     while True:
         program = way.split(whole, kept_whole)
@@ -83,11 +98,41 @@ def reorder(
         if useless <= kept_whole:
             break
         kept_whole |= useless
+    program, block, solution, names = _renamed(way, _Found(program, block, solution), index)
     after = reordered(program.text, block.statement, block.units, solution.places)
     moved = list(solution.places) != sorted(solution.places)
     if moved:
         way.check(after, program, block, solution)
-    return Reordering(file, function, tuple(block.units), solution, whole.text, after if moved else whole.text)
+    text = after if moved else whole.text
+    return Reordering(file, function, tuple(block.units), solution, whole.text, text, facts.dialect, undone, names)
+
+
+class _Found(NamedTuple):
+    program: Program
+    block: _Block
+    solution: Solution
+    renamed: tuple[Renaming, ...] = ()
+
+    @property
+    def gained(self) -> Fraction:
+        """The objective of the queries among themselves: what does not ask counts nothing."""
+        asking = [place for place in self.solution.places if self.block.units[place].asked]
+        index = self.solution.problem.index
+        return sum((position * index[place] for position, place in enumerate(asking)), Fraction(0))
+
+
+def _renamed(way: _Way, found: _Found, index: Index) -> _Found:
+    """With the renamings by which queries gain, none of them in vain."""
+    chosen = way.renamings(found.program, found.block)
+    best = way.renamed(found.program, chosen, index) if chosen else None
+    if best is None or best.gained <= found.gained:
+        return found
+    for one in chosen:
+        fewer = [other for other in best.renamed if other is not one]
+        without = way.renamed(found.program, fewer, index) if fewer else None
+        if without and without.gained >= best.gained:
+            best = without
+    return best
 
 
 def _useless(block: _Block, solution: Solution) -> frozenset[int]:
@@ -105,14 +150,19 @@ def _useless(block: _Block, solution: Solution) -> frozenset[int]:
 class _Way:
     """From one text of a function to the next one."""
 
-    def __init__(self, file: Path, function: str, calls: Calls, schema: Schema, options: Sequence[str]) -> None:
+    def __init__(
+        self, file: Path, function: str, calls: Calls, schema: Schema, options: Sequence[str], undone: bool
+    ) -> None:
         self._file, self._function, self._calls = file, function, calls
-        self._schema, self._options = schema, options
+        self._schema, self._options, self._undone = schema, options, undone
+
+    def _facts(self, program: Program) -> Facts:
+        return Facts(program, program.function(self._function), self._calls, undone=self._undone)
 
     def block(self, program: Program, sizes: Sequence[int] | None = None, checks: bool = True) -> _Block:
         """The block with the transaction. `sizes`: of its units, in statements; None: those that units.py and attach.py
         find."""
-        facts = Facts(program, program.function(self._function), self._calls)
+        facts = self._facts(program)
         statement = block_of(facts)
         outside = webs_outside(facts, statement)
         if sizes is None:
@@ -125,7 +175,7 @@ class _Way:
     def split(self, program: Program, kept_whole: frozenset[int]) -> Program:
         """With all branches and loops in parts that may be, but for those of the block in these lines."""
         while True:
-            facts = Facts(program, program.function(self._function), self._calls)
+            facts = self._facts(program)
             block = block_of(facts)
             within = [one for one in block.inner if one.line not in kept_whole]
             found = next(splits(facts, self._schema, within), None)
@@ -136,6 +186,20 @@ class _Way:
             new[found.first : found.last] = found.lines
             text = b"\n".join(line for line, _ in new)
             program = self._read(text, [number for _, number in new])
+
+    def renamings(self, program: Program, block: _Block) -> list[Renaming]:
+        return renamings(self._facts(program), block.statement)
+
+    def renamed(self, program: Program, chosen: Sequence[Renaming], index: Index) -> _Found | None:
+        """None if the new text is another program, such as where a macro uses the name."""
+        try:
+            new = read(self._file, self._options, *renamed(program, chosen))
+        except UsageError:
+            return None
+        if not is_same(program, new, self._function, chosen):
+            return None
+        block = self.block(new)
+        return _Found(new, block, solve(_problem(block, index, self._function)), tuple(chosen))
 
     def check(self, after: bytes, before: Program, old: _Block, solution: Solution) -> None:
         """Reads the new text as if it came from elsewhere: it has the same statements, and no two of them changed

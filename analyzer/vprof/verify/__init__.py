@@ -1,0 +1,12 @@
+"""A reordered transaction beside the original: does it leave the same, and is it better under load.
+
+    VERIFY.toml -> [plan.py] Plan: a server, a database, calls of the transaction with random inputs
+    both texts of the file, calls -> [build.py, main_text.py] two programs
+      -> [databases.py] two copies of the database -> [alone.py] one call after the other, Alone
+      -> [under_load.py] several clients, by vprof.compare, Loaded
+
+In: a Reordering and a plan. Out: the first difference, or how many calls were alike; a Diff. report/verify.py shows
+them. PostgreSQL only. docs/reorder-verify.md has the words of the file.
+
+Imports: compare, tables, transaction.
+"""
