@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,17 @@ from vprof.scheduling.script import Script
 from vprof.scheduling.simulator import run
 from vprof.scheduling.traced import script_of
 from vprof.tables.model import NONE
-from vprof.trace.locks import EXCLUSIVE, GRANT, RELEASE, RELEASE_ALL, REQUEST, SHARED, LockSteps, LockTrace
+from vprof.trace.locks import (
+    EXCLUSIVE,
+    GRANT,
+    RELEASE,
+    RELEASE_ALL,
+    REQUEST,
+    SHARED,
+    LockNames,
+    LockSteps,
+    LockTrace,
+)
 
 Steps = list[tuple[int, int, str]]
 MODES = {"S": SHARED, "X": EXCLUSIVE}
@@ -127,6 +138,39 @@ def test_a_lock_given_back_early_is_left_out() -> None:
     found = script_of(trace, taken(trace.steps), "fifo")
     assert plain(found.script) == [[(30, 6, "X"), (50, NONE, "S")]]
     assert (found.early, found.waited_early, found.left_out) == (1, 0, 0)
+
+
+ROW_WAIT = [
+    *((0, REQUEST, 2, 5, 0), (0, GRANT, 0, 5, 0), (2, REQUEST, 2, 90, 0), (2, GRANT, 0, 90, 0)),
+    *((10, REQUEST, 2, 5, 1), (11, REQUEST, 2, 7, 1), (12, GRANT, 0, 7, 1), (13, REQUEST, 1, 90, 1)),
+    *((40, RELEASE_ALL, 0, 0, 0), (41, GRANT, 0, 90, 1), (42, RELEASE, 0, 90, 1), (43, GRANT, 0, 5, 1)),
+    (44, RELEASE, 0, 7, 1),
+]
+"""As PostgreSQL waits for row 5: 1 first takes 7, its place in the queue, and then shares 90, which 0 has until it
+ends; at last it has the row, and gives back its place."""
+
+
+def test_locks_within_the_wait_for_another_are_part_of_that() -> None:
+    trace = trace_of(ROW_WAIT, [0, 5], [40, 80])
+    found = taken(trace.steps)
+    assert found.object.tolist() == [5, 90, 5]
+    made = script_of(trace, found, "fifo")
+    assert plain(made.script) == [
+        [(0, 5, "X"), (2, 90, "X"), (38, NONE, "S")],
+        [(5, 5, "X"), (40, NONE, "S")],
+    ]
+    assert (made.early, made.left_out) == (0, 0)
+    assert calibrate(made.script)
+
+
+def test_an_object_is_called_what_the_program_calls_the_waits_for_it() -> None:
+    """Mostly. A call counts if it was under way while somebody waited: it may have begun before the request."""
+    trace = trace_of(ROW_WAIT, [0, 5], [40, 80])
+    calls = [(12, 43, 1), (9, 12, 2), (9, 10, 1), (44, 50, 2), (50, 60, 2)]
+    begin, end, name = (np.array(column, np.int64) for column in zip(*sorted(calls), strict=True))
+    names = LockNames(np.full(len(calls), 1), begin, end, name, {1: "row of t", 2: "place in t"})
+    hottest = locked(replace(trace, names=names), taken(trace.steps), 3).objects
+    assert [(one.object, one.name) for one in hottest] == [("5", "row of t"), ("90", "")]
 
 
 def test_waits_for_locks_given_back_early_are_told_by_time() -> None:

@@ -189,7 +189,7 @@ def test_a_trace_with_steps_is_analyzed_as_without(tmp_path: Path) -> None:
 
 
 def test_waits_for_what_is_given_back_at_once_are_no_ground_for_a_prediction(tmp_path: Path) -> None:
-    """As PostgreSQL waits for a row: by a lock on its owner's number, which goes when that one has ended."""
+    """As where somebody else inserts the same key: a lock on that one's number, which goes when it has ended."""
     writer = Writer()
     holder, waiter = writer.thread(1, ticks=0), writer.thread(2, ticks=0)
     holder.begin(1, 10)
@@ -208,6 +208,23 @@ def test_waits_for_what_is_given_back_at_once_are_no_ground_for_a_prediction(tmp
     done = CliRunner().invoke(root, ["whatif", str(path), "--locks", "vats"])
     assert isinstance(done.exception, NotMetError)
     assert "gave back 1 lock that they had waited for before they took their last one, 100 % of" in str(done.exception)
+
+
+def test_what_the_program_calls_its_waits_is_known_by_owner_and_time(tmp_path: Path) -> None:
+    writer = Writer()
+    writer.event("name", number=1, text="row of t")
+    thread = writer.thread(1, ticks=0)
+    thread.begin(1, 10)
+    thread.lock(REQUEST, 20, 5, 2)
+    thread.blocked(30, 50)
+    thread.named(1, 25, 52)
+    thread.lock(GRANT, 60, 5)
+    thread.named(2, 65, 66)  # no event gives its text
+    thread.end(1, 100)
+    thread.named(1, 70, 110)  # of nobody
+    names = read_locks(writer.save(tmp_path / "run.trace")).names
+    asked = [(0, 20, 60), (0, 52, 60), (0, 53, 60), (0, 20, 24), (0, 60, 100), (1, 20, 60)]
+    assert [names.between(*one) for one in asked] == [["row of t"], ["row of t"], [], [], [], []]
 
 
 def test_a_step_without_an_interval_is_counted(tmp_path: Path) -> None:

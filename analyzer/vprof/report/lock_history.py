@@ -52,7 +52,7 @@ def _show(found: Locked, console: Console) -> None:
 def _row(one: AtObject) -> Row:
     held = "-" if one.held_ns is None else duration(one.held_ns)
     return (
-        f"lock {one.object}",
+        f"{one.name} ({one.object})" if one.name else f"lock {one.object}",
         duration(one.waited_ns),
         str(one.waits),
         str(one.taken),

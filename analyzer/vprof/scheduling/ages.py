@@ -10,6 +10,7 @@ for comes free, of the one that gets it.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +21,7 @@ from vprof.scheduling.script import EXCLUSIVE
 from vprof.tables.columns import i64
 from vprof.tables.lookup import distinct
 from vprof.tables.model import NONE, Bool, Float, Int64
-from vprof.trace.locks import LockTrace
+from vprof.trace.locks import LockNames, LockTrace
 
 LEVEL = 0.95
 _LEAST = 4
@@ -29,10 +30,12 @@ _LEAST = 4
 
 @dataclass(frozen=True)
 class AtObject:
-    """`waited_ns`: of all that waited. `held_ns`: mean of those that gave it back. `queue`: most that waited at
+    """`name`: by what the program mostly called it where it was waited for, "" if it did not. `waited_ns`: of all that
+    waited. `held_ns`: mean of those that gave it back. `queue`: most that waited at
     once."""
 
     object: str
+    name: str
     taken: int
     exclusive: int
     waits: int
@@ -79,7 +82,7 @@ def locked(trace: LockTrace, found: Taken, top: int) -> Locked:
         len(trace.end),
         len(which),
         int(found.waited.sum()),
-        [_at(str(int(ids[k].view(np.uint64))), found, np.flatnonzero(which == k)) for k in hottest],
+        [_at(trace.names, ids[k], found, np.flatnonzero(which == k)) for k in hottest],
         len(ids),
         _ages(trace, found, mine & found.waited),
         trace.unowned,
@@ -87,11 +90,12 @@ def locked(trace: LockTrace, found: Taken, top: int) -> Locked:
     )
 
 
-def _at(name: str, found: Taken, rows: Int64) -> AtObject:
+def _at(names: LockNames, thing: np.int64, found: Taken, rows: Int64) -> AtObject:
     waits = rows[found.waited[rows]]
     back = rows[found.released[rows] < np.iinfo(np.int64).max]
     return AtObject(
-        name,
+        str(int(thing.view(np.uint64))),
+        _name(names, found, waits),
         len(rows),
         int((found.mode[rows] == EXCLUSIVE).sum()),
         len(waits),
@@ -99,6 +103,15 @@ def _at(name: str, found: Taken, rows: Int64) -> AtObject:
         float((found.released[back] - found.free[back]).mean()) if len(back) else None,
         _most_at_once(found.requested[waits], found.free[waits]),
     )
+
+
+def _name(names: LockNames, found: Taken, waits: Int64) -> str:
+    said = Counter(
+        name
+        for owner, begin, end in zip(found.owner[waits], found.requested[waits], found.granted[waits], strict=True)
+        for name in names.between(owner, begin, end)
+    )
+    return max(sorted(said), key=said.__getitem__, default="")
 
 
 def _most_at_once(begin: Int64, end: Int64) -> int:

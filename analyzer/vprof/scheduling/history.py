@@ -4,6 +4,9 @@
 
 A lock that was waited for came free when the last of those that had it gave it back before the grant. What lies between
 that and the recorded grant is no wait for the lock, but for a CPU, or for the lock manager.
+
+What an owner asked for and had while it waited for another lock is how the lock manager makes it wait (for a row: its
+place in a queue, then the end of the transaction that has the row), so it is no lock of its own.
 """
 
 from __future__ import annotations
@@ -42,7 +45,8 @@ class Taken:
 
 
 def taken(steps: LockSteps) -> Taken:
-    """A request of what the owner has already, in this mode or as its only owner, is no lock taken anew."""
+    """A request of what the owner has already, in this mode or as its only owner, is no lock taken anew. Locks within
+    the wait for another one are left out."""
     table = _Table()
     for t, step, mode, thing, owner in zip(
         steps.t.tolist(),
@@ -59,7 +63,21 @@ def taken(steps: LockSteps) -> Taken:
         else:
             table.release(owner, t, thing if step == RELEASE else None)
     rows = np.array(table.rows, np.int64).reshape(-1, 7)
+    rows = rows[~_within_another(rows)]
     return Taken(*(i64(column) for column in rows.T))
+
+
+def _within_another(rows: Int64) -> Bool:
+    """Which were asked for after, and had before, another lock of their owner."""
+    within = np.zeros(len(rows), np.bool_)
+    latest: dict[int, int] = {}  # owner: grant
+    order = np.lexsort((rows[:, _GRANTED], rows[:, _REQUESTED]))
+    owners, grants = rows[order, _OWNER].tolist(), rows[order, _GRANTED].tolist()
+    for k, owner, granted in zip(order.tolist(), owners, grants, strict=True):
+        known = latest.get(owner, granted)
+        within[k] = granted < known
+        latest[owner] = max(known, granted)
+    return within
 
 
 class _Table:

@@ -1,13 +1,14 @@
 """The steps of logical locks: who asked for what, had it and gave it back, and when (TRACE_FORMAT.md section 2.10).
 
     chunks -> LOCK records, each with the interval that its thread works for -> LockSteps, in the order of time
+    chunks -> NAMED records, the same way -> LockNames: what the program called waits of its threads
 
 A reading of its own, for the few reports that need them: what is kept is six numbers of each step.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +17,22 @@ from vprof.errors import UsageError, VprofError
 from vprof.tables.columns import i64
 from vprof.tables.kernels import kernel, loop, roomy
 from vprof.tables.lookup import latest
-from vprof.tables.model import NONE, Int64
+from vprof.tables.model import NONE, Bool, Int64
 from vprof.trace import loss
 from vprof.trace.clock import line_at, ns_on
-from vprof.trace.decode import Source, aux_of, has_time, is_hold, is_lock, kind_of, unwrapped
+from vprof.trace.decode import (
+    Source,
+    aux_of,
+    has_time,
+    is_hold,
+    is_lock,
+    is_named,
+    kind_of,
+    name_of,
+    start_of_name,
+    unwrapped,
+)
+from vprof.trace.intervals import Instances
 from vprof.trace.loading import is_json
 from vprof.trace.outline import Outline, instances_of
 from vprof.trace.reading import WINDOW_RECORDS, open_windows
@@ -31,8 +44,11 @@ REQUEST, GRANT, RELEASE, RELEASE_ALL = range(4)
 SHARED, EXCLUSIVE = 1, 2
 """Modes; 0: not told."""
 
-_THREAD, _TIME, _FLAGS, _OBJECT, _OWNER = range(5)
-"""Columns of what is read: `_OWNER` is the id of an interval, 0: of none."""
+_TIME, _FLAGS, _OBJECT, _OWNER, _END = range(5)
+"""Columns of what is read: `_OWNER` is the id of an interval, 0: of none; of a name `_OBJECT` is its number, and
+`_TIME` and `_END` are those of the call whose waits have it."""
+_OF_NAME = 1 << 16
+"""In _FLAGS, above those of a step."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +65,26 @@ class LockSteps:
 
 
 @dataclass(frozen=True)
+class LockNames:
+    """By owner, then in the order of time: the calls with waits that the program named (TRACE_FORMAT.md section 2.9).
+    `begin`, `end`: of the call; `text`: by the numbers in `name`."""
+
+    owner: Int64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    begin: Int64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    end: Int64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    name: Int64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    text: dict[int, str] = field(default_factory=dict)
+
+    def between(self, owner: int, begin: int, end: int) -> list[str]:
+        """The names of the owner's calls that were under way in that time."""
+        first, last = np.searchsorted(self.owner, (owner, owner + 1)).tolist()
+        begun = int(np.searchsorted(self.begin[first:last], end, "right"))
+        over = int(np.searchsorted(self.end[first:last], begin))
+        found = self.name[first + over : first + begun]
+        return [self.text[number] for number in found.tolist() if number in self.text]
+
+
+@dataclass(frozen=True)
 class LockTrace:
     """`attempt`: when the last attempt at each interval began. `types`: of each interval. `unowned`: steps of no known
     interval, which are in `steps` no more. `lost`: whether records were lost."""
@@ -61,6 +97,7 @@ class LockTrace:
     types: list[str]
     unowned: int
     lost: int
+    names: LockNames = field(default_factory=LockNames)
 
 
 def read_locks(path: Path) -> LockTrace:
@@ -71,6 +108,8 @@ def read_locks(path: Path) -> LockTrace:
     scanned = known.scanned
     found = _steps(Source(scanned.file.words, scanned.clock.lines()), scanned.scan.chunks)
     scanned.file.release()
+    is_name = found[:, _FLAGS] == _OF_NAME
+    found, named = found[~is_name], found[is_name]
     if not len(found):
         raise UsageError(f"{path}: no lock events: {_why(known)}")
     intervals = known.selection.intervals
@@ -81,7 +120,8 @@ def read_locks(path: Path) -> LockTrace:
     np.maximum.at(attempt, known.attempts.interval, known.attempts.next_begin)
     types = [known.types[number] for number in intervals.type.tolist()]
     lost = int(loss.totals(scanned.file, loss.losses_of(scanned.file, scanned.scan.records))["dropped"])
-    return LockTrace(path, steps, intervals.begin, attempt, intervals.end, types, unowned, lost)
+    names = _names(known, named)
+    return LockTrace(path, steps, intervals.begin, attempt, intervals.end, types, unowned, lost, names)
 
 
 def _why(known: Outline) -> str:
@@ -91,15 +131,35 @@ def _why(known: Outline) -> str:
     return "record it with vprof record --locks, the program built with [[lock]] entries in its descriptor"
 
 
+def _names(known: Outline, named: Int64) -> LockNames:
+    instances, number = _instances(known)
+    instance, alive = _alive(instances, named)
+    named, owner = named[alive], number[instance[alive]]
+    order = np.lexsort((named[:, _TIME], owner))
+    text = {event["number"]: event["text"] for event in known.scanned.file.of("name")}
+    begin, end, name = (i64(named[order, column]) for column in (_TIME, _END, _OBJECT))
+    return LockNames(i64(owner[order]), begin, end, name, text)
+
+
+def _instances(known: Outline) -> tuple[Instances, Int64]:
+    """And the number of each: of its interval, or one behind those of all intervals."""
+    instances = instances_of(known.scanned)
+    return instances, known.selection.number[join(instances, retry_of(known.scanned.file.of("mark"))).number]
+
+
+def _alive(instances: Instances, found: Int64) -> tuple[Int64, Bool]:
+    """The instance of each row's owner, and whether it had begun and not ended yet."""
+    instance = latest(instances.id, instances.begin, found[:, _OWNER].view(np.uint64), found[:, _TIME])
+    ended = instances.end_thread[instance] != NONE
+    return instance, (instance != NONE) & (~ended | (found[:, _TIME] <= instances.end[instance]))
+
+
 def _owned(known: Outline, found: Int64) -> tuple[LockSteps, int]:
     """With the numbers of intervals, and how many steps have none."""
-    instances = instances_of(known.scanned)
-    number = known.selection.number[join(instances, retry_of(known.scanned.file.of("mark"))).number]
-    instance = latest(instances.id, instances.begin, found[:, _OWNER].view(np.uint64), found[:, _TIME])
-    ended = instances.end_thread != NONE
-    alive = (instance != NONE) & (~ended[instance] | (found[:, _TIME] <= instances.end[instance]))
+    instances, number = _instances(known)
+    instance, alive = _alive(instances, found)
     found, instance = found[alive], instance[alive]
-    ends = np.flatnonzero(ended)
+    ends = np.flatnonzero(instances.end_thread != NONE)
     flags, nothing = found[:, _FLAGS], np.zeros(len(ends), np.int64)
     t = np.r_[found[:, _TIME], instances.end[ends]]
     step = np.r_[flags & 3, nothing + RELEASE_ALL]
@@ -116,7 +176,7 @@ def _owned(known: Outline, found: Int64) -> tuple[LockSteps, int]:
 
 @kernel
 def _steps(source: Source, chunks: Int64) -> Int64:
-    """Rows _THREAD ..., each thread's in its order. `chunks`: by thread."""
+    """Steps and names, rows _TIME ..., each thread's in its order. `chunks`: by thread."""
     rows, n, thread, working_for = np.zeros((1024, 5), np.int64), 0, -1, 0
     for c in range(len(chunks)):
         if chunks[c, C_THREAD] != thread:
@@ -133,16 +193,22 @@ def _steps_of_chunk(source: Source, chunk: Int64, working_for: int, rows: Int64,
     for i in range(chunk[C_COUNT]):
         at = chunk[C_AT] + 2 * i
         head, rest = words[at], chunk[C_COUNT] - i
-        kind, of_lock = kind_of(head), is_lock(head)
-        if not has_time(kind) and not is_hold(words, at, rest) and not of_lock:
+        kind, of_lock, is_name = kind_of(head), is_lock(head), is_named(head)
+        if not has_time(kind) and not is_hold(words, at, rest) and not of_lock and not is_name:
             continue
         ticks = unwrapped(head, chunk[C_BASE])
         line = line_at(lines, ticks, line)
         now = ns_on(lines, ticks, line)
+        if is_name:
+            row = rows[n]
+            row[_TIME], row[_END] = start_of_name(source, at, chunk[C_BASE], line), now
+            row[_FLAGS], row[_OBJECT], row[_OWNER] = _OF_NAME, name_of(words[at + 1]), working_for
+            n += 1
+            continue
         if of_lock:
             if rest > 1:
                 row = rows[n]
-                row[_THREAD], row[_TIME], row[_FLAGS] = chunk[C_THREAD], max(now, t), aux_of(head)
+                row[_TIME], row[_FLAGS] = max(now, t), aux_of(head)
                 row[_OBJECT], row[_OWNER] = words[at + 3], words[at + 1] if words[at + 1] != 0 else working_for
                 n += 1
             continue
