@@ -94,8 +94,10 @@ def test_the_locks_below_a_wait_for_a_row_are_not_counted_beside_it(postgres: Bu
     assert sum(one["waited_ns"] for one in others) < 0.02 * hot["waited_ns"]
 
 
-def test_the_replay_meets_what_was_measured(postgres: Built, queue: Recorded) -> None:
-    done = postgres.vprof("whatif", queue.path, "--locks", "vats", "--format", "json")
+def test_the_replay_meets_what_was_measured(postgres: Built, tmp_path: Path) -> None:
+    """One waits at a time: with more, not who came first is next (targets/postgres/FINDINGS.md)."""
+    path = recorded(postgres, tmp_path, QUEUE, 2).path
+    done = postgres.vprof("whatif", path, "--locks", "vats", "--format", "json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["waits"] > 10
@@ -108,5 +110,5 @@ def test_deadlocks_are_those_of_the_servers_log(postgres: Built, tmp_path: Path)
     deadlocks = found.log.count("ERROR:  deadlock detected")
     undone = len(open_windows(found.path, WINDOW_RECORDS).known.attempts.interval)
     assert deadlocks > 5
-    assert undone == pytest.approx(deadlocks, abs=3)
+    assert 0.8 * deadlocks <= undone <= deadlocks
     assert (found.trace.attempt > found.trace.begin).any()
