@@ -15,8 +15,14 @@ from vprof.trace.reading import WINDOW_RECORDS, open_windows
 
 LOG = "-c log_lock_waits=on -c deadlock_timeout=2ms"
 CHANGE = "UPDATE pgbench_branches SET bbalance = bbalance + 1 WHERE bid = {};"
-QUEUE = "\\set pause :client_id * 20\n\\sleep :pause ms\nBEGIN;\n" + CHANGE.format(1) + "\n\\sleep 60 ms\nEND;\n"
-"""Four come one after the other, and each has the row for longer than that."""
+QUEUE = """\\set pause {} * 20
+\\sleep :pause ms
+BEGIN;
+UPDATE pgbench_branches SET bbalance = bbalance + 1 WHERE bid = 1;
+\\sleep 60 ms
+END;
+"""
+"""Several come one after the other, and each has the row for longer than that. To be filled in: what is multiplied."""
 CIRCLE = f"""\\set first :client_id + 1
 \\set second 2 - :client_id
 /* update */ BEGIN;
@@ -55,7 +61,7 @@ def rows_of(found: Taken) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def queue(postgres: Built, tmp_path_factory: pytest.TempPathFactory) -> Recorded:
-    return recorded(postgres, tmp_path_factory.mktemp("queue"), QUEUE, 4)
+    return recorded(postgres, tmp_path_factory.mktemp("queue"), QUEUE.format(":client_id"), 4)
 
 
 def test_a_row_is_one_object_whatever_its_version(queue: Recorded) -> None:
@@ -95,8 +101,9 @@ def test_the_locks_below_a_wait_for_a_row_are_not_counted_beside_it(postgres: Bu
 
 
 def test_the_replay_meets_what_was_measured(postgres: Built, tmp_path: Path) -> None:
-    """One waits at a time: with more, not who came first is next (targets/postgres/FINDINGS.md)."""
-    path = recorded(postgres, tmp_path, QUEUE, 2).path
+    """One waits at a time, and has the row before another can ask for it: otherwise not who came first is next
+    (targets/postgres/FINDINGS.md)."""
+    path = recorded(postgres, tmp_path, QUEUE.format("(:client_id + 1)"), 2).path
     done = postgres.vprof("whatif", path, "--locks", "vats", "--format", "json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)

@@ -14,6 +14,8 @@ from vprof.scheduling.ages import AgeOfType, AtObject, Locked
 
 SCHEMA = "vprof-lock-history/1"
 _ALL = "all"
+_DIGITS = 6
+"""The last ones of an object's number, where it has a name: they tell rows of one table apart."""
 
 
 def print_locked(found: Locked) -> None:
@@ -52,7 +54,7 @@ def _show(found: Locked, console: Console) -> None:
 def _row(one: AtObject) -> Row:
     held = "-" if one.held_ns is None else duration(one.held_ns)
     return (
-        f"{one.name} ({one.object})" if one.name else f"lock {one.object}",
+        f"{one.name} #{one.object[-_DIGITS:]}" if one.name else f"lock {one.object}",
         duration(one.waited_ns),
         str(one.waits),
         str(one.taken),
