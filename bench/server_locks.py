@@ -27,11 +27,17 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from load_parts import head, keep, kept, row, show, spread
 from minidb_hits import Ratio
 
 from vprof.installed import native
+from vprof.scheduling.comparison import figures_of
+from vprof.scheduling.history import taken
+from vprof.scheduling.simulator import run
+from vprof.scheduling.traced import script_of
+from vprof.trace.locks import read_locks
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "shared"))
 
@@ -64,9 +70,9 @@ class Case:
 
 @dataclass(frozen=True)
 class Found:
-    """A recording. `per_s`: transactions, as the clients counted them. With locks: `steps` and `waits` of the replay,
-    `calibration` (predicted by measured, of mean and variance), `ratios` of each policy to the traced one, by figure;
-    none of these where vprof refuses, which `refused` has."""
+    """A recording. `per_s`: transactions, as the clients counted them. With locks: `calibration` (replayed by
+    measured, of mean and variance); `steps` and `waits` of the replay, and `ratios` of each policy to the traced one,
+    by figure: none of these where vprof refuses, which `refused` has."""
 
     target: str
     load: str
@@ -118,7 +124,7 @@ def recorded(build: Built, case: Case, number: int, seconds: int, locks: bool) -
         if done.returncode or not said:
             raise RuntimeError(f"{case}: {done.stderr.strip() or done.stdout.strip()}")
         answer, refused = replayed(build, trace) if locks else ({}, "")
-    calibration = answer.get("calibration") or {}
+        near = calibration(trace) if locks else [None, None]
     return Found(
         case.target,
         case.load,
@@ -129,7 +135,7 @@ def recorded(build: Built, case: Case, number: int, seconds: int, locks: bool) -
         float(said[1].replace(",", "")),
         answer.get("locks", 0),
         answer.get("waits", 0),
-        [calibration.get("mean_ratio"), calibration.get("variance_ratio")],
+        near,
         {
             one["policy"]: {name: one["ratios"][name]["value"] for name in FIGURES}
             for one in answer.get("policies", [])
@@ -139,7 +145,16 @@ def recorded(build: Built, case: Case, number: int, seconds: int, locks: bool) -
     )
 
 
-def replayed(build: Built, trace: Path) -> tuple[dict, str]:
+def calibration(trace: Path) -> list[float | None]:
+    """Mean and variance replayed by measured; also where vprof refuses, which says one of them."""
+    found = read_locks(trace)
+    script = script_of(found, taken(found.steps), TRACED).script
+    figures = figures_of(run(script, TRACED))
+    assert script.traced
+    return [figures["mean"] / script.traced.mean_ns, figures["variance"] / script.traced.variance_ns2]
+
+
+def replayed(build: Built, trace: Path) -> tuple[dict[str, Any], str]:
     """The report of `vprof whatif --locks`, or why there is none."""
     asked = ["--locks", ",".join(POLICIES), "--traced", TRACED, "--seeds", 1, "--format", "json"]
     done = vprof(build, "whatif", trace, *asked)
@@ -182,7 +197,7 @@ def tables(have: Sequence[Found], cases: Sequence[Case]) -> str:
             continue
         told = [one for one in with_it if not one.refused]
         costs.append(row(case, *cost_of(without, with_it)))
-        met.append(row(case, f"{len(told)} of {len(with_it)}", *met_by(told)))
+        met.append(row(case, f"{len(told)} of {len(with_it)}", *met_by(with_it)))
         gains += [row(case, policy, *gains_of(told, policy)) for policy in POLICIES if told]
         refusals += [f"- {case}, run {one.number}: {one.refused}" for one in with_it if one.refused]
     return "\n\n".join("\n".join(lines) for lines in (costs, met, gains, refusals) if lines)
@@ -196,9 +211,10 @@ def cost_of(without: Sequence[Found], with_it: Sequence[Found]) -> list[str]:
     return [*of_both, str(Ratio.of(ratios)) if ratios else "-", spread(steps)]
 
 
-def met_by(told: Sequence[Found]) -> list[str]:
-    counts = [spread(one.steps for one in told), spread(one.waits for one in told)]
-    return [*counts, *(spread(one.calibration[k] for one in told) for k in (0, 1))]
+def met_by(with_it: Sequence[Found]) -> list[str]:
+    known = [one for one in with_it if not one.refused]
+    counts = [spread(one.steps for one in known), spread(one.waits for one in known)]
+    return [*counts, *(spread(one.calibration[k] for one in with_it) for k in (0, 1))]
 
 
 def gains_of(told: Sequence[Found], policy: str) -> list[str]:
