@@ -207,10 +207,11 @@ def test_what_does_not_heed_a_sigterm_is_killed(
 
 
 def test_a_crash_on_the_way_out_is_not_excused(steady: Path, tmp_path: Path) -> None:
+    """What the shell leaves behind has to end as well: it holds the pipes of what `run` waits for."""
     (tmp_path / "go-on").touch()
-    crash = ["sh", "-c", 'trap "kill -SEGV $$" TERM; "$@" & wait', "sh", steady, tmp_path / "go-on"]
+    dies = """trap 'rm "$2"; kill -SEGV $$' TERM; "$@" & wait"""
+    crash = ["sh", "-c", dies, "sh", steady, tmp_path / "go-on"]
     done = run("record", "--sites", "all", "--seconds", 1, "-o", tmp_path / "run.trace", "--", *crash)
-    (tmp_path / "go-on").unlink()
     assert done.returncode == 128 + signal.SIGSEGV, done.stderr
 
 
