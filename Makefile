@@ -82,7 +82,7 @@ OF_OTHERS := $(OF_TARGETS) tests/corpus tests/browser
 # What needs no other program's source. Tests that need the CPUs to themselves (tests/shared/quiet_cpus.py) come last.
 test-quick: setup lint .stamps/postgresql
 	cmake --build $(BUILD)
-	ctest --test-dir $(BUILD) --output-on-failure
+	ctest --test-dir $(BUILD) -j $(shell nproc) --output-on-failure
 	$(BIN)/python -m pytest -n $(shell nproc) -m "not quiet_cpus" $(addprefix --ignore=,$(OF_OTHERS))
 	$(BIN)/python -m pytest -m quiet_cpus $(addprefix --ignore=,$(OF_OTHERS))
 
