@@ -141,6 +141,24 @@ def test_a_build_command_that_fails_is_one_line(tmp_path: Path, command: str, sa
     fails(place.instrument("--source", place.tree, "--", command), said, status)
 
 
+@pytest.mark.parametrize(
+    ("printed", "said"),
+    [
+        (
+            r"CMake Error at a.cmake:4 (MESSAGE):\n  libfmt is not found\n\n\nSee also x.log.\n",
+            "CMake: libfmt is not found",
+        ),
+        (r"CMake Error: no generator\nConfiguring incomplete\n", "CMake Error: no generator"),
+        (r"configure: error: no curses\nmake: nothing to do\n", "configure: error: no curses"),
+    ],
+    ids=["below", "behind", "configure"],
+)
+def test_the_line_that_says_why_a_build_failed(tmp_path: Path, printed: str, said: str) -> None:
+    place = Place(tmp_path, BARE)
+    (place.tree / "build.sh").write_text(f"printf '{printed}'\nexit 1\n")
+    fails(place.instrument("--source", place.tree, "--", "sh", "build.sh"), f"the build failed: {said}", 1)
+
+
 def test_folders_of_the_user_are_not_emptied(tmp_path: Path) -> None:
     place = Place(tmp_path, WITH_STEPS)
     place.work = place.tree

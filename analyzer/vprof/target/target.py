@@ -302,8 +302,19 @@ def _run(command: list[str], folder: Path, environment: dict[str, str], log: IO[
 
 
 def _cause(log: Path) -> str:
-    """The line of a build log that says most: ours, else the first error of a compiler, else the last one."""
+    """The line of a build log that says most: ours, else the first error of a compiler or of CMake, else the last."""
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     ours = [line for line in lines if line.startswith("vprof-cc: ")]
     errors = [line for line in lines if " error: " in line]
-    return (ours or errors or lines[-1:] or ["no output"])[0].strip()
+    return (ours or errors or _of_cmake(lines) or lines[-1:] or ["no output"])[0].strip()
+
+
+def _of_cmake(lines: list[str]) -> list[str]:
+    """What CMake says first: behind `CMake Error: `, or below `CMake Error at FILE:LINE (COMMAND):`."""
+    texts = iter(lines)
+    for line in texts:
+        if line.startswith("CMake Error at "):
+            return [f"CMake: {text.strip()}" for text in texts if text.strip()]
+        if line.startswith("CMake Error: "):
+            return [line]
+    return []
