@@ -144,7 +144,8 @@ def _names(known: Outline, named: Int64) -> LockNames:
 def _instances(known: Outline) -> tuple[Instances, Int64]:
     """And the number of each: of its interval, or one behind those of all intervals."""
     instances = instances_of(known.scanned)
-    return instances, known.selection.number[join(instances, retry_of(known.scanned.file.of("mark"))).number]
+    number = known.selection.number[join(instances, retry_of(known.scanned.file.of("mark"))).number]
+    return instances, i64(number)
 
 
 def _alive(instances: Instances, found: Int64) -> tuple[Int64, Bool]:
