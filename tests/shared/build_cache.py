@@ -6,9 +6,9 @@
 The key covers what determines the build: the rewriter and what it compiles and links in, the descriptor and the folders
 beside it, the headers of annotations/ that it includes, the compiler.
 What is copied into `prefix` each time is not in it: the runtime library, which a kept build links dynamically from
-there, the collector, the calibration, the load driver, the reader of transactions. So the runtime that is tested is the installed one. A build
-without its stamp is made afresh; `CACHE/TARGET.lock` is held from then to the end of the tests, for one run replaces
-what another would be running.
+there, the collector, the calibration, the load driver, the reader of transactions. So the runtime that is tested is
+the installed one. A build without its stamp is made afresh; `CACHE/TARGET.lock` is held from then to the end of the
+tests, for one run replaces what another would be running.
 """
 
 from __future__ import annotations
