@@ -23,9 +23,10 @@ Ends = tuple[float, float]
 @dataclass(frozen=True)
 class Validated:
     """A change as predicted by `replay` and by `simulation` (whatif/model.py), and as measured: by figure the ratio
-    (then / now) and the ends of its 95 % interval, None where they are not known. `auto`: which of both is the usual
-    one. `nearness`: by figure what the simulation without a change gives, by what was recorded. `intervals`: of all
-    runs without it, and with it. `waiting_for_cpu`: share of the variance without it. `load`: of the machine, mean."""
+    (then / now) and the ends of its 95 % interval, None where they are not known; nothing if vprof refuses. `auto`:
+    which of both is the usual one. `nearness`: by figure what the simulation without a change gives, by what was
+    recorded. `intervals`: of all runs without it, and with it. `waiting_for_cpu`: share of the variance without it.
+    `load`: of the machine, mean."""
 
     case: str
     runs: int
@@ -47,6 +48,10 @@ class Validated:
         """Whether the runs say what was gained: a ratio whose interval ends beyond four times its begin does not."""
         _, low, high = self.measured[figure]
         return low is not None and high is not None and high <= 4 * low
+
+    def counts(self, way: str, figure: str) -> bool:
+        """Whether it is known whether a prediction came true."""
+        return self.is_decided(figure) and bool(self.predicted(way))
 
     def outside(self, way: str, figure: str) -> float:
         """How far the measured ratio lies outside of the predicted interval: 0, it does not; 0.1: above it by a tenth
@@ -86,7 +91,7 @@ class Judged:
     def of(cls, way: str, found: Sequence[Validated]) -> Judged:
         hits, near, error = {}, {}, {}
         for name in FIGURES:
-            decided = [one.is_decided(name) for one in found]
+            decided = [one.counts(way, name) for one in found]
             far = [one.outside(way, name) for one, counts in zip(found, decided, strict=True) if counts]
             widened = iter(without_one(far))
             hits[name] = [counts and one.outside(way, name) == 0 for one, counts in zip(found, decided, strict=True)]
@@ -103,7 +108,7 @@ class Judged:
         for name in FIGURES:
             below, above = self.error[name]
             error = f"-{below:.3f}, +{above:.3f}"
-            count = sum(one.is_decided(name) for one in self.found)
+            count = sum(one.counts(self.way, name) for one in self.found)
             lines.append(row(name, f"{sum(self.hits[name])} of {count}", f"{sum(self.near[name])} of {count}", error))
         return lines
 
@@ -112,6 +117,8 @@ class Judged:
 
     def cells(self, name: str, k: int) -> tuple[str, str]:
         """What was predicted of a case, and what came of that."""
+        if not self.found[k].predicted(self.way):
+            return "-", "refused"
         if not self.found[k].is_decided(name):
             return _ratio(self.found[k].predicted(self.way)[name]), "not decided"
         said = "yes" if self.hits[name][k] else "widened" if self.near[name][k] else "**no**"
