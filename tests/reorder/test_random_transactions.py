@@ -47,6 +47,7 @@ def test_random_transactions_do_the_same(
         call="pick(conn, {number}, {p}, {q})",
         inputs={"number": (0, LOT - 1), "p": (1, 9), "q": (1, 9)},
         runs=4 * LOT,
+        maintenance="postgres",
     )
     options = [*INCLUDES, "-Werror=uninitialized"]
     found = verify(tmp_path / "all.c", before.encode(), after.encode(), plan, options)

@@ -164,4 +164,4 @@ int pay(MYSQL *conn) {
 }
 """
     done = verified(server, tmp_path, text)
-    assert str(done.exception) == "--verify knows PostgreSQL only, through libpq: pay does not use it"
+    assert str(done.exception) == "--verify cannot copy databases of the client library that pay uses"

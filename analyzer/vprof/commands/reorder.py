@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, cast
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from vprof.verify.verifying import Verified
 
 _BACKUP = ".orig"
-_VERIFIED = "postgres"
 NOT_ALIKE = 3
 """Exit code."""
 
@@ -63,7 +63,7 @@ NOT_ALIKE = 3
     "plan",
     metavar="VERIFY.toml",
     type=click.Path(path_type=Path),
-    help="Run both texts on copies of a PostgreSQL database, and compare what they leave.",
+    help="Run both texts on copies of a database, and compare what they leave.",
 )
 @click.option("--apply", is_flag=True, help=f"Write FILE, and keep the old one as FILE{_BACKUP}.")
 @click.option(
@@ -185,9 +185,9 @@ def _verified(found: Reordering, plan: Path, options: tuple[str, ...]) -> Verifi
     from vprof.verify.plan import load
     from vprof.verify.verifying import verify
 
-    wanted = load(plan)
-    if found.dialect != _VERIFIED:
-        raise UsageError(f"--verify knows PostgreSQL only, through libpq: {found.function} does not use it")
+    wanted = replace(load(plan), maintenance=found.maintenance)
+    if found.maintenance is None:
+        raise UsageError(f"--verify cannot copy databases of the client library that {found.function} uses")
     same = found.before == found.after
     return None if same else verify(found.file, found.before, found.after, wanted, options)
 

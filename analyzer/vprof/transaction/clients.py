@@ -22,7 +22,8 @@ class Call:
     """`arguments`: the role of each, `rest` that of all others. `returns`: `value`, `new`, `state` or `argument N`.
     `transaction`: what it does to one, without SQL. `visible`: others than the program see that it was called.
     `leaves`: it does not return.
-    `dialect`: of the SQL text, None for functions that are no client's. `queries`: what it always sends."""
+    `dialect`: of the SQL text, None for functions that are no client's. `queries`: what it always sends. `maintenance`:
+    the database to connect to when others are copied, None where that is not possible."""
 
     name: str
     arguments: tuple[str, ...]
@@ -33,6 +34,7 @@ class Call:
     leaves: bool
     dialect: str | None
     queries: tuple[Query, ...] = ()
+    maintenance: str | None = None
 
     def role(self, position: int) -> str:
         return self.arguments[position] if position < len(self.arguments) else self.rest
@@ -83,4 +85,5 @@ def _calls(table: dict[str, Any]) -> Iterable[Call]:
                 entry.get("visible", False),
                 entry.get("leaves", False),
                 table.get("dialect"),
+                maintenance=table.get("maintenance"),
             )

@@ -83,6 +83,8 @@ class Facts:
         """Parameters that are sent as SQL."""
         self.dialect = ""
         """Of the SQL that was met so far."""
+        self.maintenance: str | None = None
+        """As of the calls that send it."""
         self._endings, self._way = endings(function.body), 0
         self._known: dict[int, Effects] = {}
         self._parsed: dict[tuple[str, str], Query] = {}
@@ -339,7 +341,7 @@ class Facts:
             return [Query(call.transaction.upper(), control=call.transaction)]
         if "sql" not in call.arguments:
             return list(call.queries)
-        self.dialect = call.dialect or ""
+        self.dialect, self.maintenance = call.dialect or "", call.maintenance
         position = call.arguments.index("sql")
         if position >= len(node["args"]):
             return [Query("SQL", unknown="its SQL is built at run time")]

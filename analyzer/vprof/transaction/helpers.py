@@ -47,7 +47,16 @@ def _describe(program: Program, function: Function, calls: Calls) -> Call | None
         return None
     shows = any(place.kind == "world" for place in effects.writes)
     return Call(
-        function.name, roles, "value", returned, "rollback" if undoes else None, shows, False, facts.dialect, queries
+        function.name,
+        roles,
+        "value",
+        returned,
+        "rollback" if undoes else None,
+        shows,
+        False,
+        facts.dialect,
+        queries,
+        facts.maintenance,
     )
 
 

@@ -29,7 +29,7 @@ from vprof.transaction.units import Unit, block_of, effects_of, labels, units_of
 
 @dataclass(frozen=True)
 class Reordering:
-    """`before`, `after`: the texts of `file`; equal if nothing moves. `dialect`: of its queries. `undone`: as of
+    """`before`, `after`: the texts of `file`; equal if nothing moves. `maintenance`: as of Call. `undone`: as of
     Facts."""
 
     file: Path
@@ -38,7 +38,7 @@ class Reordering:
     solution: Solution
     before: bytes
     after: bytes
-    dialect: str
+    maintenance: str | None
     undone: bool
     renamed: tuple[Renaming, ...]
 
@@ -104,7 +104,7 @@ def reorder(
     if moved:
         way.check(after, program, block, solution)
     text = after if moved else whole.text
-    return Reordering(file, function, tuple(block.units), solution, whole.text, text, facts.dialect, undone, names)
+    return Reordering(file, function, tuple(block.units), solution, whole.text, text, facts.maintenance, undone, names)
 
 
 class _Found(NamedTuple):

@@ -6,7 +6,7 @@
       -> [under_load.py] several clients, by vprof.compare, Loaded
 
 In: a Reordering and a plan. Out: the first difference, or how many calls were alike; a Diff. report/verify.py shows
-them. PostgreSQL only. docs/reorder-verify.md has the words of the file.
+them. Of servers that psycopg speaks to. docs/reorder-verify.md has the words of the file.
 
 Imports: compare, tables, transaction.
 """

@@ -76,14 +76,14 @@ def copies(plan: Plan, names: Sequence[str]) -> Iterator[list[Copy]]:
     """One of the database for each name. Raises UsageError if the server refuses."""
     made: list[str] = []
     open_: list[Copy] = []
-    with _connected(plan.server) as server:
+    with _connected(plan.server, plan.maintenance) as server:
         try:
             for name in names:
                 own = f"vprof_{os.getpid()}_{name}"
                 _execute(server, "CREATE DATABASE {} TEMPLATE {}", own, plan.database)
                 made.append(own)
                 where = conninfo.make_conninfo(plan.server, dbname=own)
-                open_.append(Copy(_connected(where), where))
+                open_.append(Copy(_connected(where, own), where))
             yield open_
         finally:
             for copy in open_:
@@ -92,10 +92,10 @@ def copies(plan: Plan, names: Sequence[str]) -> Iterator[list[Copy]]:
                 _execute(server, "DROP DATABASE {} WITH (FORCE)", own)
 
 
-def _connected(where: str) -> Connection:
+def _connected(where: str, database: str | None) -> Connection:
     try:
-        if "dbname" not in conninfo.conninfo_to_dict(where):
-            where = conninfo.make_conninfo(where, dbname="postgres")
+        if database and "dbname" not in conninfo.conninfo_to_dict(where):
+            where = conninfo.make_conninfo(where, dbname=database)
         return psycopg.connect(where, autocommit=True)
     except psycopg.Error as e:
         raise UsageError(f"server: {_one_line(e)}") from e

@@ -29,7 +29,9 @@ class Load:
 @dataclass(frozen=True)
 class Plan:
     """`folder`: where the file is, which `link` starts from. `server`: a connection string. `call`: an expression of C
-    in which `{name}` stands for an input. `inputs`: the values of each, or the first and the last whole number."""
+    in which `{name}` stands for an input. `inputs`: the values of each, or the first and the last whole number.
+    `maintenance`: the database to connect to for copying another one, unless `server` names one: not in the file, but
+    known of the client library (annotations/clients)."""
 
     folder: Path
     server: str
@@ -41,6 +43,7 @@ class Plan:
     runs: int = 100
     seed: int = 1
     load: Load | None = None
+    maintenance: str | None = None
 
     def calls(self, count: int) -> list[str]:
         """So many, with inputs drawn at random; the same ones each time."""
