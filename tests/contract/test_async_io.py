@@ -64,6 +64,11 @@ def times(folder: Path, kind: str, way: str) -> dict[str, float]:
     return {piece: ns / len(paths) for piece, ns in found.items()}
 
 
+def with_a_cpu(found: dict[str, float]) -> float:
+    """All but waits for a CPU, which a busy machine has many of."""
+    return found["all"] - found.get("preempted", 0) - found.get("sched", 0)
+
+
 def unknown(found: dict[str, float]) -> float:
     return found.get("blocked_unknown", 0) + found.get("unknown", 0)
 
@@ -73,7 +78,7 @@ def unknown(found: dict[str, float]) -> float:
 def test_a_request_for_a_file_is_time_of_the_disk(tmp_path: Path, kind: str, way: str) -> None:
     found = times(tmp_path, kind, way)
     assert unknown(found) < 0.02 * found["all"]
-    assert found["disk"] > 0.5 * found["all"]
+    assert found["disk"] > 0.5 * with_a_cpu(found)
 
 
 @pytest.mark.parametrize("way", WAYS)
