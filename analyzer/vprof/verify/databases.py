@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 
 import psycopg
@@ -74,22 +74,15 @@ class Copy:
 @contextmanager
 def copies(plan: Plan, names: Sequence[str]) -> Iterator[list[Copy]]:
     """One of the database for each name. Raises UsageError if the server refuses."""
-    made: list[str] = []
-    open_: list[Copy] = []
-    with _connected(plan.server, plan.maintenance) as server:
-        try:
-            for name in names:
-                own = f"vprof_{os.getpid()}_{name}"
-                _execute(server, "CREATE DATABASE {} TEMPLATE {}", own, plan.database)
-                made.append(own)
-                where = conninfo.make_conninfo(plan.server, dbname=own)
-                open_.append(Copy(_connected(where, own), where))
-            yield open_
-        finally:
-            for copy in open_:
-                copy.connection.close()
-            for own in made:
-                _execute(server, "DROP DATABASE {} WITH (FORCE)", own)
+    found = []
+    with _connected(plan.server, plan.maintenance) as server, ExitStack() as made:
+        for name in names:
+            own = f"vprof_{os.getpid()}_{name}"
+            _execute(server, "CREATE DATABASE {} TEMPLATE {}", own, plan.database)
+            made.callback(_execute, server, "DROP DATABASE {} WITH (FORCE)", own)
+            where = conninfo.make_conninfo(plan.server, dbname=own)
+            found.append(Copy(made.enter_context(closing(_connected(where, own))), where))
+        yield found
 
 
 def _connected(where: str, database: str | None) -> Connection:
