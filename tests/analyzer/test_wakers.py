@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hand import hand_trace
 
@@ -63,7 +64,9 @@ def test_its_entry_is_the_only_uncalled_function_that_leads_to_all_it_ran() -> N
     graph: list[list[int]] = [[] for _ in range(5)]
     graph[3], graph[4] = [write, note], [note, lock]
     trace = checkpointed(calls, graph)
-    program = replace(trace.program, functions=[*names, "loop", "serve"], definitions=[""] * 5)
+    program = replace(
+        trace.program, functions=[*names, "loop", "serve"], definitions=[""] * 5, complete=np.ones(5, np.bool_)
+    )
     [waker] = analyze(replace(trace, program=program)).wakers
     assert waker.entry == "loop"
     graph[4].append(write)

@@ -17,7 +17,7 @@ from vprof.tables.kinds import CPU_WAITS, L_QUEUE, MEANWHILE
 from vprof.tables.model import Float, Int64
 from vprof.trace.usable import rows_of
 from vprof.variance.analysis import Analysis
-from vprof.variance.factors import Factor
+from vprof.variance.factors import Factor, rounded
 from vprof.variance.single_times import Answer, Question
 from vprof.variance.variance_tree import VarianceTree
 
@@ -76,7 +76,7 @@ class _AskedFactor:
     def __init__(self, analysis: Analysis, factor: Factor) -> None:
         self._tree = tree = analysis.tree
         nodes = list(dict.fromkeys(x for pair in factor.instances for x in pair))
-        self._heaviest = max(nodes, key=lambda x: abs(tree.share[x]))
+        self._heaviest = max(nodes, key=lambda x: (rounded(float(abs(tree.share[x]))), tree.share[x] > 0))
         self._waits = [x for node in nodes for x in _waits_below(tree, node)]
         self.is_queued = any(tree.paths.pseudo[x] == L_QUEUE for x in self._waits)
         self.question = Question()

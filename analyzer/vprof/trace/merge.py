@@ -180,7 +180,7 @@ def _programs(programs: list[Program]) -> tuple[Program, list[Int64]]:
         on=on == 1,
         complete=complete == 1,
         switchable=switchable == 1,
-        call_graph=merged_graph,
+        call_graph=merged_graph if any(q.call_graph is not None for q in programs) else None,
         group_size=group_size,
         unfollowed={f: sorted(where) for f, where in unfollowed.items()},
     )

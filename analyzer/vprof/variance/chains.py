@@ -18,7 +18,7 @@ import numpy as np
 
 from vprof.tables.columns import i64
 from vprof.tables.kinds import L_ABORTED, L_BODY, L_UNKNOWN, MEANWHILE, OF_ONE_FUNCTION, PSEUDO
-from vprof.tables.model import NONE, Float, Int64
+from vprof.tables.model import NONE, Bool, Float, Int64
 from vprof.variance.variance_tree import VarianceTree
 
 PASSED = 0.95
@@ -44,7 +44,7 @@ def passed_on(
     is_function = (element != NONE) & (element < functions)
     parent = _above(tree, element, through_waits)
     places = np.flatnonzero(is_function)
-    held = _sums(holds[places], element[places], functions)
+    held = sums_by(holds[places], element[places], functions)
     is_body = tree.paths.pseudo == L_BODY
     has_owner = np.where(is_body, parent == tree.paths.parent, is_function)
     below = np.flatnonzero(has_owner & is_function[parent] & (element != element[parent]))
@@ -52,8 +52,8 @@ def passed_on(
     most = int(element.max(initial=0)) + 1
     pair, rows = np.unique(element[parent[below]] * most + element[below], return_inverse=True)
     caller, child = np.divmod(pair, most)
-    held_below = _sums(holds[below], rows, len(pair))
-    explained = (held[caller] > 0).all(axis=1) & (held_below >= (PASSED - _ROUNDING) * held[caller]).all(axis=1)
+    held_below = sums_by(holds[below], rows, len(pair))
+    explained = held_mostly(held_below, held[caller])
     children: dict[str, list[tuple[float, str]]] = defaultdict(list)
     found: dict[str, str] = {}
     for k in np.flatnonzero(explained).tolist():
@@ -82,7 +82,7 @@ def _explained_far_below(holds: Float, parent: Int64, element: Int64, held: Floa
         rows.append(places[counts])
         places, above = places[above > 0], parent[above[above > 0]]
     pair, number = np.unique(np.concatenate([np.zeros(0, np.int64), *pairs]), return_inverse=True)
-    held_below = _sums(holds[np.concatenate([np.zeros(0, np.int64), *rows])], number, len(pair))
+    held_below = sums_by(holds[np.concatenate([np.zeros(0, np.int64), *rows])], number, len(pair))
     caller, below = np.divmod(pair, functions or 1)
     explained = (held_below >= (PASSED - _ROUNDING) * held[caller]).all(axis=1) & (caller != below)
     return [(int(caller[k]), float(held_below[k, 1]), int(below[k])) for k in np.flatnonzero(explained)]
@@ -116,7 +116,7 @@ def _of_one_function(
         if not mine.any():
             continue
         total = holds[nodes].sum(axis=0)
-        by_function = _sums(holds[nodes[mine]], owner[mine], functions)
+        by_function = sums_by(holds[nodes[mine]], owner[mine], functions)
         most = (total > 0).all() & (by_function >= (PASSED - _ROUNDING) * total).all(axis=1)
         candidates = [(-float(f"{by_function[f, 1]:.9g}"), names(f)) for f in np.flatnonzero(most).tolist()]
         if candidates:
@@ -136,9 +136,14 @@ def of_others(tree: VarianceTree) -> set[str]:
     return found
 
 
-def _sums(values: Float, of: Int64, n: int) -> Float:
+def sums_by(values: Float, of: Int64, n: int) -> Float:
     """Sums of both columns, by the number in `of`."""
     return np.column_stack([np.bincount(of, column, n) for column in values.T])
+
+
+def held_mostly(part: Float, whole: Float) -> Bool:
+    """By row (variance, share): `part` holds at least PASSED of both."""
+    return np.asarray((whole > 0).all(axis=1) & (part >= (PASSED - _ROUNDING) * whole).all(axis=1))
 
 
 def children_first(functions: Sequence[str], passes: dict[str, str]) -> list[int]:

@@ -20,7 +20,7 @@ from vprof.path.view import AS_RECORDED, View
 from vprof.tables.columns import groups
 from vprof.tables.kinds import L_ABORTED, L_BLOCKED, L_BODY, L_BUSY, L_IDLE, L_UNKNOWN, OF_ONE_FUNCTION, PSEUDO
 from vprof.tables.model import NONE, Bool, Float, Int64, Trace
-from vprof.variance.chains import children_first, deepest, passed_on
+from vprof.variance.chains import children_first, deepest, held_mostly, passed_on, sums_by
 from vprof.variance.variance_tree import VarianceTree
 
 NEGLIGIBLE = 1e-9
@@ -72,14 +72,14 @@ def rank(trace: Trace, tree: VarianceTree, specificity_exp: int = 2, view: View 
         for a, b, instances, value in found
         if abs(value) > NEGLIGIBLE * tree.total_variance
     ]
-    factors.sort(key=lambda f: (-_rounded(f.score), -_rounded(f.contribution_ns2), f.name))
+    factors.sort(key=lambda f: (-rounded(f.score), -rounded(f.contribution_ns2), f.name))
     passes = passed_on(tree, elements.of, elements.n, elements.name)
     ordered = [factors[i] for i in children_first([f.function for f in factors], passes)]
     through_waits = passed_on(tree, elements.of, elements.n, elements.name, through_waits=True)
     return [replace(f, passes_to=through_waits.get(f.function, "")) for f in ordered]
 
 
-def _rounded(value: float) -> float:
+def rounded(value: float) -> float:
     """To what sums of floating-point numbers can tell apart: what is equal by the mathematics is a tie."""
     return float(f"{value:.9g}")
 
@@ -126,7 +126,25 @@ class _Elements:
             of[self._parts_of_leaves(tree)] = NONE
         of[0] = NONE
         self.of: Int64 = of
+        self.own_work = self._own_work(tree, has_child)
         self.rest = {int(of[x]) for x in np.flatnonzero(body) if paths.name[x].startswith("rest(")}
+
+    def _own_work(self, tree: VarianceTree, has_child: Bool) -> set[int]:
+        """Functions of which nothing below can be the cause, whatever they may call: their bodies, and the places where
+        none of their children was called although all were on, have PASSED of them. None where heights were given:
+        nobody knows then what else they may call."""
+        if self.program.call_graph is None:
+            return set()
+        holds, parent = np.column_stack((tree.var_ns2, tree.share)), tree.paths.parent
+        complete = np.r_[self.program.complete, False]
+        is_function = (self.of >= 0) & (self.of < self.n)
+        places = np.flatnonzero(is_function)
+        alone = np.flatnonzero(is_function & ~has_child & complete[np.where(is_function, self.of, self.n)])
+        bodies = np.flatnonzero((tree.paths.pseudo == L_BODY) & is_function[parent])
+        bodies = bodies[complete[self.of[parent[bodies]]]]
+        of = self.of[np.r_[alone, parent[bodies]]]
+        own = sums_by(holds[np.r_[alone, bodies]], of, self.n)
+        return set(np.flatnonzero(held_mostly(own, sums_by(holds[places], self.of[places], self.n))).tolist())
 
     def _parts_of_leaves(self, tree: VarianceTree) -> Bool:
         paths, parent = tree.paths, tree.paths.parent
@@ -156,7 +174,7 @@ class _Elements:
 
     def height(self, e: int) -> int:
         if e < self.n:
-            return int(self.program.height[e])
+            return 0 if e in self.own_work else int(self.program.height[e])
         if e not in self.rest:
             return 0
         owner = e - self._bodies
