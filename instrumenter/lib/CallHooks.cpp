@@ -7,6 +7,7 @@
 #include "WrittenCalls.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Expr.h"
+#include "clang/AST/QualTypeNames.h"
 #include "clang/Lex/Lexer.h"
 #include "llvm/Support/Path.h"
 
@@ -112,7 +113,14 @@ class CallWriter {
     return wrong(hook, "returns neither a pointer nor a number");
   }
 
-  std::string typeName() const { return type_.getUnqualifiedType().getAsString(writtenTypes(function_.decl)); }
+  /// Valid in the caller: a method may name a type of its own class without the class.
+  std::string typeName() const {
+    const clang::ASTContext &context = function_.decl->getASTContext();
+    const clang::QualType type = type_.getUnqualifiedType();
+    const clang::PrintingPolicy policy = writtenTypes(function_.decl);
+    if (!context.getLangOpts().CPlusPlus) return type.getAsString(policy);
+    return clang::TypeName::getFullyQualifiedName(type, context, policy);
+  }
 
   llvm::Error wrong(const Hook &hook, const std::string &what) const {
     const auto [file, line] = placeOf(function_.decl->getASTContext().getSourceManager(), call_.getBeginLoc());

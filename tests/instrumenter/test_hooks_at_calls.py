@@ -218,6 +218,33 @@ int main(void) { return work(9) > 9; }
     assert [events(shop.calls(file)) for file in ("c.o", "cxx.o")] == [expected, expected]
 
 
+def test_a_call_may_return_a_type_of_another_class(shop: Workshop) -> None:
+    """A method names it without the class, which its caller cannot."""
+    text = """
+namespace queues {
+template <typename T> struct Queue {
+  enum State { EMPTY, FULL };
+  typedef T *Item;
+  State state(int n) { return n > 0 ? FULL : EMPTY; }
+  Item item(int n) { items[0] = n; return items; }
+  T items[1];
+};
+namespace { enum Unseen { SEEN = 3 }; Unseen unseen() { return SEEN; } }
+}
+static int work(queues::Queue<long> &queue) {
+  return queue.state(4) + int(*queue.item(5)) + queues::unseen();
+}
+int main() { queues::Queue<long> queue; return work(queue) == 9 ? 0 : 1; }
+"""
+    task = {"role": "dequeue", "function": "work"}
+    calls = {"Queue::state": "return + 1", "Queue::item": "*return", "(anonymous namespace)::unseen": "return"}
+    entries = [{**task, "call": f"queues::{name}", "task": value} for name, value in calls.items()]
+    shop.write(q_cpp=text, descriptor_json=json.dumps({"queue": entries}))
+    for options in ("-std=c++98", "-std=c++20"):
+        shop.cxx(*options.split(), "-Wall", "-Werror", "-c", "q.cpp", "-o", "q.o", VPROF_DESCRIPTOR="descriptor.json")
+        assert events(shop.calls("q.o")) == ["dequeue 2", "dequeue 5", "dequeue 3"], options
+
+
 @pytest.mark.parametrize("options", ["-std=c++98", "-std=c++20 -O2", "-O2 -fno-inline -fsanitize=undefined"])
 def test_what_a_call_began_ends_when_it_throws(shop: Workshop, options: str) -> None:
     """Before the handler runs, and once: also if the call returned and something else throws later."""
