@@ -35,7 +35,8 @@ Txn.__eq__ = object.__eq__  # type: ignore[method-assign, assignment]
 
 
 class Replay:
-    """`scripts` in the order in which they begin; `born` of each, or so many `clients`."""
+    """`scripts` in the order in which they begin; `born` of each, or so many `clients`. `then`: by number the one that
+    its client begins next, and how long after it; these come behind all others in `scripts`."""
 
     def __init__(
         self,
@@ -45,6 +46,7 @@ class Replay:
         clients: int = 0,
         barrier: bool = True,
         servers: dict[int, int] | None = None,
+        then: dict[int, tuple[int, int]] | None = None,
     ) -> None:
         self.policy, self.barrier = policy, barrier and policy.starves
         self.locks: dict[Any, Lock] = {}
@@ -54,8 +56,10 @@ class Replay:
         self.ended: dict[int, int] = {}
         self.born: dict[int, int] = {}
         self.waiting: dict[Txn, Any] = {}
-        rest = iter(enumerate(scripts))
+        then = then or {}
+        rest = iter(enumerate(scripts[: len(scripts) - len(then)]))
         pending = sorted((time, k) for k, time in enumerate(born)) if born is not None else [(0, -1)] * clients
+        del pending[len(scripts) - len(then) :]
         while self.events or pending:
             if pending and (not self.events or pending[0][0] <= self.events[0][0]):
                 self.now = pending.pop(0)[0]
@@ -65,16 +69,22 @@ class Replay:
                     self.start(Txn(k, self.now, steps))
                 continue
             self.now, _, _, txn = heapq.heappop(self.events)
-            if self.step(txn) and born is None:
+            if not self.step(txn):
+                continue
+            if born is None:
                 pending.append((self.now, -1))
+            if txn.place in then:
+                k, gap = then[txn.place]
+                self.born[k] = self.now + gap
+                self.start(Txn(k, self.born[k], scripts[k]), gap)
 
-    def start(self, txn: Txn) -> None:
+    def start(self, txn: Txn, gap: int = 0) -> None:
         txn.at, txn.held, txn.left = 0, [], sum(work for work, _, _ in txn.steps)
-        self.work(txn)
+        self.work(txn, gap)
 
-    def work(self, txn: Txn) -> None:
+    def work(self, txn: Txn, gap: int = 0) -> None:
         self.order += 1
-        heapq.heappush(self.events, (self.now + txn.steps[txn.at][0], self.order, 0, txn))
+        heapq.heappush(self.events, (self.now + gap + txn.steps[txn.at][0], self.order, 0, txn))
 
     def step(self, txn: Txn) -> bool:
         """Whether it has ended."""

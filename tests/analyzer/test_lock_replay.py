@@ -58,9 +58,19 @@ def policy_of(name: str, options: Options) -> Policy:
     return kind(options.sizes) if issubclass(kind, _BySize) else kind()
 
 
+def thinking(rng: random.Random, count: int) -> dict[int, tuple[int, int]]:
+    """By transaction the next one of its client, and how long after it: those that come after others are the last."""
+    firsts = rng.randint(1, count)
+    free, then = list(range(firsts)), dict[int, tuple[int, int]]()
+    for after in range(firsts, count):
+        then[free.pop(rng.randrange(len(free)))] = (after, rng.choice((0, rng.randint(0, 50))))
+        free.append(after)
+    return then
+
+
 @lots(100)
 def test_the_replay_does_what_choose_says(first: int) -> None:
-    """Every policy, every option, closed and open loops."""
+    """Every policy, every option, closed and open loops, clients that think."""
     deadlocks = waits = 0
     for seed in range(first, first + LOT):
         rng = random.Random(seed)
@@ -69,13 +79,24 @@ def test_the_replay_does_what_choose_says(first: int) -> None:
         with named(seed):
             for name in POLICIES:
                 options = random_options(rng, objects)
-                clients = rng.randint(1, 12) if rng.random() < 0.5 else 0
+                clients = rng.randint(1, 12) if rng.random() < 0.4 else 0
                 born = sorted(rng.randint(0, 100) for _ in scripts)
                 load: dict[str, Any] = {"clients": clients} if clients else {"born": np.array(born)}
+                then = {} if clients or rng.random() < 0.5 else thinking(rng, len(scripts))
+                if then:
+                    load |= {"follows": np.full(len(scripts), NONE), "gap": np.zeros(len(scripts), np.int64)}
+                    for before, (after, gap) in then.items():
+                        load["follows"][after], load["gap"][after] = before, gap
                 found = run(script_of(scripts, objects, **load), name, options)
                 servers = {int(thing[1:]): count for thing, count in options.servers.items()}
                 expected = Replay(
-                    scripts, policy_of(name, options), None if clients else born, clients, options.barrier, servers
+                    scripts,
+                    policy_of(name, options),
+                    None if clients else born,
+                    clients,
+                    options.barrier,
+                    servers,
+                    then,
                 )
                 assert found.ended.tolist() == [expected.ended[k] for k in range(len(scripts))], name
                 assert found.born.tolist() == [expected.born[k] for k in range(len(scripts))], name

@@ -41,9 +41,16 @@ LATE = 3
 class Recorded(Replay):
     """Notes the steps, as a server would write them: grants by those who waited, a moment late."""
 
-    def __init__(self, scripts: list[Steps], policy: str, born: list[int], rng: random.Random) -> None:
+    def __init__(
+        self,
+        scripts: list[Steps],
+        policy: str,
+        born: list[int],
+        rng: random.Random,
+        then: dict[int, tuple[int, int]] | None = None,
+    ) -> None:
         self.rng, self.steps = rng, list[tuple[int, ...]]()
-        super().__init__(scripts, policy_named(policy), born)
+        super().__init__(scripts, policy_named(policy), born, then=then)
 
     def note(self, t: int, step: int, owner: Txn, thing: int = 0, mode: str = "") -> None:
         self.steps.append((t, step, MODES.get(mode, 0), thing, owner.place))
@@ -119,6 +126,46 @@ def test_the_script_comes_back_and_its_replay_is_exact(first: int) -> None:
             assert met and met.mean_ratio == pytest.approx(1)
             waits += done.waits
     assert waits > 100
+
+
+@lots(100)
+def test_clients_think_as_long_as_they_did(first: int) -> None:
+    """Recorded with one policy and replayed by another, it is what the other would have done from the start."""
+    moved = 0
+    for seed in range(first, first + LOT):
+        rng = random.Random(seed)
+        scripts, born = random_scripts(rng)
+        clients = rng.randint(1, min(8, len(scripts)))
+        then = {k: (k + clients, 10 * rng.randint(0, 9)) for k in range(len(scripts) - clients)}
+        with named(seed):
+            recorded = Recorded(scripts, "fifo", born, rng, then)
+            order = sorted(range(len(scripts)), key=lambda k: (recorded.born[k], k))
+            number = {k: i for i, k in enumerate(order)}
+            steps = [(*step[:4], number[step[4]]) for step in recorded.steps]
+            times = [[done[k] for k in order] for done in (recorded.born, recorded.ended)]
+            trace = replace(trace_of(steps, *times), thread=np.array([k % clients for k in order]))
+            script = script_of(trace, taken(trace.steps), "fifo").script
+            done = run(script, "fifo")
+            assert done.ended.tolist() == [recorded.ended[order[k]] for k in done.txn.tolist()]
+            as_it_was = script_of(trace, taken(trace.steps), "fifo", is_open=True).script
+            assert as_it_was.follows is None and run(as_it_was, "vats").born.tolist() == times[0]
+            other = Replay(scripts, policy_named("vats"), born, then=then)
+            done = run(script, "vats")
+            assert done.born.tolist() == [other.born[order[k]] for k in done.txn.tolist()]
+            assert done.ended.tolist() == [other.ended[order[k]] for k in done.txn.tolist()]
+            moved += other.born != recorded.born
+    assert moved > 10
+
+
+def test_a_thread_whose_transactions_overlap_is_no_client() -> None:
+    """Nor is one that is not known; the third thread's next transaction begins 5 after the locks of the first."""
+    trace = replace(trace_of([], [0, 5, 10, 20, 25, 90], [20, 15, 30, 40, 80, 95]), thread=np.array([1, 2, 1, 2, 3, 3]))
+    script = script_of(trace, taken(trace.steps), "fifo").script
+    assert script.follows is not None and script.gap is not None
+    assert script.follows.tolist() == [NONE, NONE, NONE, 1, NONE, 4]
+    assert script.gap.tolist() == [0, 0, 0, 5, 0, 10]
+    unknown = script_of(replace(trace, thread=None), taken(trace.steps), "fifo").script
+    assert unknown.follows is None
 
 
 def test_what_comes_after_the_locks_is_not_held_and_not_lost() -> None:

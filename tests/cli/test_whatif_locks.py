@@ -180,6 +180,11 @@ def test_what_is_no_script(tmp_path: Path, content: Any, said: str) -> None:
         ([TRACE, TRACE, "--locks", "fcfs"], "--locks replays one trace: give one"),
         ([TRACE, "--locks", "fcfs", "--root", "f"], "--root is not for --locks"),
         (["--locks", "fcfs", *SMALL, "--traced", "vats"], "--traced is for a trace"),
+        (
+            ["--locks", "fcfs", *SMALL, "--open"],
+            "--open is for a trace with its own load",
+        ),
+        ([TRACE, "--locks", "fcfs", "--rate", 9, "--open"], "--open is for a trace with its own load"),
         ([], "nothing to replay: give a trace, or --locks with --script or --generate"),
     ],
 )

@@ -118,7 +118,7 @@ def command(
     from vprof.whatif.prediction import rank
 
     if wishes.given():
-        _locks(traces, root, wishes, fmt, output)
+        _locks(traces, root, wishes, is_open, fmt, output)
         return
     if not traces:
         raise UsageError("nothing to replay: give a trace, or --locks with --script or --generate")
@@ -143,7 +143,9 @@ def command(
         write_report(report.render(prediction), output)
 
 
-def _locks(traces: tuple[Path, ...], root: str | None, wishes: LockWishes, fmt: str, output: Path | None) -> None:
+def _locks(
+    traces: tuple[Path, ...], root: str | None, wishes: LockWishes, is_open: bool, fmt: str, output: Path | None
+) -> None:
     """Raises UsageError if there is nothing to replay by a policy."""
     from vprof.report import locks as report
     from vprof.scheduling.asked import answer
@@ -156,7 +158,7 @@ def _locks(traces: tuple[Path, ...], root: str | None, wishes: LockWishes, fmt: 
         raise UsageError("--root is not for --locks: locks belong to the intervals that the program annotates")
     if not traces and not wishes.script and not wishes.generate:
         raise UsageError("no transactions to replay: give a trace, --script FILE, or --generate zipf")
-    found = answer(wishes, *traces)
+    found = answer(wishes, traces[0] if traces else None, is_open)
     if fmt == "json":
         write_report(report.render_json(found), output)
     elif output is None:

@@ -78,7 +78,7 @@ def _load(answer: Answer) -> str:
         return f"{answer.clients} client{'s' if answer.clients > 1 else ''}, a closed loop"
     if answer.rate is not None:
         return f"{answer.rate:g} transactions a second, an open loop"
-    return "each transaction begins when it was born"
+    return "clients think as long as they did" if answer.thinks else "each transaction begins when it was born"
 
 
 def remarks(answer: Answer) -> list[str]:
@@ -144,6 +144,7 @@ def locks_json(answer: Answer) -> dict[str, Any]:
         "source": answer.source,
         "clients": answer.clients,
         "rate": answer.rate,
+        "thinks": answer.thinks,
         "transactions": found.transactions,
         "locks": found.locks,
         "seeds": found.seeds,

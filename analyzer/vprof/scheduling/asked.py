@@ -28,7 +28,8 @@ _OF_ZIPF = ("theta", "writes", "records", "statements", "transactions", "work_us
 @dataclass(frozen=True)
 class Answer:
     """`source`: the trace, the script's file, or how it was made. `clients`, `rate`: None if each begins when it was
-    born. `notes`: what of the trace is not replayed."""
+    born or, where a client of a trace `thinks`, as long after the one before as it did. `notes`: what of the trace is
+    not replayed."""
 
     comparison: Comparison
     source: str
@@ -36,17 +37,20 @@ class Answer:
     rate: float | None
     options: Options
     notes: list[str] = field(default_factory=list)
+    thinks: bool = False
 
 
-def answer(wishes: LockWishes, trace: Path | None = None) -> Answer:
-    """REQUIRES: a trace, a script or a generator is given. Raises UsageError for what does not go together, NotMetError
-    where a traced policy is not met."""
+def answer(wishes: LockWishes, trace: Path | None = None, is_open: bool = False) -> Answer:
+    """`is_open`: of a trace the transactions begin when they did. REQUIRES: a trace, a script or a generator is given.
+    Raises UsageError for what does not go together, NotMetError where a traced policy is not met."""
     given = [name for name, value in (("--script", wishes.script), ("--generate", wishes.generate)) if value]
     if len([*given, *([trace] if trace else [])]) > 1:
         named = " and ".join(given) if len(given) > 1 else f"a trace and {given[0]}"
         raise UsageError(f"{named} are different transactions: give one")
     if wishes.traced and not trace:
         raise UsageError("--traced is for a trace, which does not say how its program decides")
+    if is_open and (not trace or wishes.clients is not None or wishes.rate is not None):
+        raise UsageError("--open is for a trace with its own load: transactions begin when they did")
     if wishes.clients is not None and wishes.rate is not None:
         raise UsageError("--clients and --rate are different loads: give one")
     policies = _policies(wishes.locks or "")
@@ -63,26 +67,29 @@ def answer(wishes: LockWishes, trace: Path | None = None) -> Answer:
     if given := [f"--{name.replace('_', '-')}" for name in _OF_ZIPF if getattr(wishes, name) is not None]:
         raise UsageError(f"{given[0]} is for --generate: {trace or wishes.script} says what its transactions do")
     if trace:
-        return _of_trace(trace, wishes, policies, seeds, options)
+        return _of_trace(trace, wishes, policies, seeds, options, is_open)
     assert wishes.script
     script = read_script(wishes.script, wishes.clients, wishes.rate)
     found = compare(lambda seed: script, _with_base(policies, script), seeds, options)
     return Answer(found, str(wishes.script), script.clients, script.rate, options)
 
 
-def _of_trace(path: Path, wishes: LockWishes, policies: list[str], seeds: int, options: Options) -> Answer:
+def _of_trace(
+    path: Path, wishes: LockWishes, policies: list[str], seeds: int, options: Options, is_open: bool
+) -> Answer:
     trace = read_locks(path)
-    found = script_of(trace, taken(trace.steps), policy_named(wishes.traced or _USUALLY_TRACED).name)
+    found = script_of(trace, taken(trace.steps), policy_named(wishes.traced or _USUALLY_TRACED).name, is_open)
     _check(path, found)
     measured = script = found.script
     if wishes.clients is not None or wishes.rate is not None:
-        script = replace(script, born=None, clients=wishes.clients, rate=wishes.rate)
+        script = replace(script, born=None, clients=wishes.clients, rate=wishes.rate, follows=None, gap=None)
     try:
         compared = compare(lambda seed: script, _with_base(policies, script), seeds, options, measured)
     except NotMetError as e:
         usual = "" if wishes.traced else " (--traced POLICY says how its program decides)"
         raise NotMetError(f"{path}: {e}{usual}") from None
-    return Answer(compared, str(path), script.clients, script.rate, options, _notes(trace, found))
+    thinks = script.follows is not None
+    return Answer(compared, str(path), script.clients, script.rate, options, _notes(trace, found), thinks)
 
 
 def _check(path: Path, found: FromTrace) -> None:

@@ -10,7 +10,8 @@ wait; it is granted at once if it is the only one. An object with several server
 request waits at the one with the fewest waiters. There is a CPU for each transaction.
 
 HOW. The next event, the end of some work, is taken from a heap: one step per lock and transaction, and the time of
-decisions. Events of one time happen in the order in which they were put in; transactions that arrive come first.
+decisions. Events of one time happen in the order in which they were put in; transactions that arrive come first. One
+that follows another one is put in when that ends.
 """
 
 from __future__ import annotations
@@ -85,10 +86,11 @@ def _go(rows: Rows, rules: Rules, state: State) -> bool:
         if not _has_room(state):
             return False
         begun = number[N_BEGUN]
-        arrives = rows.born[begun] if begun < arrivals else _FOREVER
+        arrives = rows.born[begun] if begun < rows.firsts else _FOREVER
         if number[N_HEAP] == 0 or arrives <= heap[0, H_TIME]:
             number[N_NOW] = arrives
-            _begin(rows, state, arrives)
+            number[N_BEGUN] += 1
+            _begin(rows, state, begun, arrives)
         else:
             number[N_NOW] = heap[0, H_TIME]
             _step(rows, rules, state, pop(state))
@@ -104,18 +106,16 @@ def _has_room(state: State) -> bool:
 
 
 @loop
-def _begin(rows: Rows, state: State, now: int) -> None:
-    """The next transaction."""
-    place = state.number[N_BEGUN]
-    state.number[N_BEGUN] += 1
+def _begin(rows: Rows, state: State, place: int, born: int) -> None:
+    """The transaction at this place, now or later."""
     slot, txn = new_slot(state), rows.order[place]
     mine = state.slot[slot]
-    mine[S_TXN], mine[S_BORN], mine[S_NUMBER] = txn, now, place
-    _from_the_top(rows, state, slot)
+    mine[S_TXN], mine[S_BORN], mine[S_NUMBER] = txn, born, place
+    _from_the_top(rows, state, slot, born)
 
 
 @loop
-def _from_the_top(rows: Rows, state: State, slot: int) -> None:
+def _from_the_top(rows: Rows, state: State, slot: int, since: int) -> None:
     """It holds nothing and waits for nothing."""
     mine = state.slot[slot]
     first, end = rows.first[mine[S_TXN]], rows.first[mine[S_TXN] + 1]
@@ -123,7 +123,7 @@ def _from_the_top(rows: Rows, state: State, slot: int) -> None:
     mine[S_WAITS] = mine[S_HELD] = mine[S_LAST] = NONE
     for row in range(first, end):
         mine[S_LEFT] += rows.work[row]
-    push(state, state.number[N_NOW] + rows.work[first], slot)
+    push(state, since + rows.work[first], slot)
 
 
 @helper
@@ -150,14 +150,18 @@ def _go_on(rows: Rows, state: State, slot: int) -> None:
 
 @loop
 def _end(rows: Rows, rules: Rules, state: State, slot: int) -> None:
-    number = state.number
-    rows.ended[state.slot[slot, S_NUMBER]] = number[N_NOW]
+    number, place = state.number, state.slot[slot, S_NUMBER]
+    rows.ended[place] = number[N_NOW]
     number[N_ENDED] += 1
     if rules.closed and number[N_BEGUN] < len(rows.born):
         rows.born[number[N_BEGUN]] = number[N_NOW]
     _let_go(state, slot)
     _hand_over(rows, rules, state, slot)
     free_slot(state, slot)
+    after = rows.follows[place]
+    if after != NONE:
+        rows.born[after] = number[N_NOW] + rows.gap[place]
+        _begin(rows, state, after, rows.born[after])
 
 
 @loop
@@ -281,7 +285,7 @@ def _undo_circles(rows: Rows, rules: Rules, state: State, slot: int) -> None:
     for k in range(count):
         _hand_over(rows, rules, state, victims[k])
     for k in range(count):
-        _from_the_top(rows, state, victims[k])
+        _from_the_top(rows, state, victims[k], state.number[N_NOW])
 
 
 @helper

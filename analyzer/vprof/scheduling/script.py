@@ -30,7 +30,8 @@ class Script:
     """`first`: of each transaction its first row, and the number of rows. By row: `work` in ns; `lock`, 2 * object +
     EXCLUSIVE or SHARED, or NONE. `born`: when each begins, ns, in order; None: `clients` or `rate` (a second) say it.
     `objects`: names; a generator has none, but counts them (`object_count`). `tail`: how long each goes on, ns, when it
-    has released its locks."""
+    has released its locks. `follows`: the transaction that the same client had before, another one for each, NONE if
+    none is known: it begins `gap` ns after that one has released its locks, whenever it was born; None: none does."""
 
     first: Int64
     work: Int64
@@ -42,6 +43,8 @@ class Script:
     rate: float | None = None
     traced: Traced | None = None
     tail: Int64 | None = None
+    follows: Int64 | None = None
+    gap: Int64 | None = None
 
     @property
     def count(self) -> int:

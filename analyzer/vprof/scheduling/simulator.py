@@ -30,7 +30,7 @@ from vprof.scheduling.tables import (
     new_state,
 )
 from vprof.tables.columns import i64
-from vprof.tables.model import Float, Int64
+from vprof.tables.model import NONE, Float, Int64
 
 _NEVER = 2**63 - 1
 _FIRST_SLOTS = 64
@@ -50,7 +50,8 @@ class Options:
 
 @dataclass(frozen=True)
 class Run:
-    """By transaction in the order of beginning: `txn`, its number in the script, and when it was born and ended, ns."""
+    """By transaction in the order of beginning, those that follow others last: `txn`, its number in the script, and
+    when it was born and ended, ns."""
 
     txn: Int64
     born: Int64
@@ -78,7 +79,13 @@ def run(script: Script, policy: str, options: Options | None = None, seed: int =
     order = np.arange(script.count, dtype=np.int64)
     if script.clients is not None and seed:
         rng.shuffle(order)
-    rows = Rows(script.first, script.work, script.lock, order, _births(script, rng), np.zeros(script.count, np.int64))
+    born, follows, gap = _births(script, rng), np.full(script.count, NONE, np.int64), np.zeros(script.count, np.int64)
+    firsts = script.count
+    if script.follows is not None:
+        firsts = int((script.follows == NONE).sum())
+        order, born = _follow(script, born, follows, gap)
+    ended = np.zeros(script.count, np.int64)
+    rows = Rows(script.first, script.work, script.lock, order, born, ended, follows, gap, firsts)
     rules = _rules(script, policy, options)
     state = new_state(int(rules.servers[-1]), _FIRST_SLOTS, seed)
     while not go(rows, rules, state):
@@ -97,6 +104,19 @@ def _births(script: Script, rng: np.random.Generator) -> Int64:
         return i64(np.cumsum(rng.exponential(1e9 / script.rate, script.count)))
     assert script.born is not None
     return script.born.copy()
+
+
+def _follow(script: Script, born: Int64, follows: Int64, gap: Int64) -> tuple[Int64, Int64]:
+    """Fills the last two by place; returns the order of the places, and when those begin that follow none."""
+    assert script.follows is not None and script.gap is not None
+    is_first = script.follows == NONE
+    order = np.r_[np.flatnonzero(is_first), np.flatnonzero(~is_first)]
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    later = np.flatnonzero(~is_first)
+    before = place[script.follows[later]]
+    follows[before], gap[before] = place[later], script.gap[later]
+    return i64(order), i64(np.where(is_first, born, _NEVER)[order])
 
 
 def _rules(script: Script, policy: str, options: Options) -> Rules:

@@ -84,8 +84,9 @@ class Rules(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The script as compiled loops read it. `order`: in which the transactions begin. By place in that order: `born`,
-    when they begin, which a closed loop fills, and `ended`, which is filled."""
+    """The script as compiled loops read it. `order`: in which the transactions begin; behind the `firsts` come those
+    that follow others. By place in that order: `born`, when they begin, which a closed loop fills, and `ended`, which
+    is filled; the place of the one that `follows` it, or NONE, `gap` ns later."""
 
     first: Int64
     work: Int64
@@ -93,6 +94,9 @@ class Rows(NamedTuple):
     order: Int64
     born: Int64
     ended: Int64
+    follows: Int64
+    gap: Int64
+    firsts: int
 
 
 class State(NamedTuple):

@@ -3,6 +3,8 @@
     LockTrace + Taken (history.py)  ->  Script: work and lock steps, born as recorded, and what was measured
 
 Whatever is no wait for a lock is work, as long as it was: execution, other waits, a queue, a CPU that was not there.
+A thread whose transactions never overlap is a client that thinks as long as it did: its next one begins so long after
+the last one, whenever that ends. (In an open replay each begins when it did.)
 Locks that are given back before a transaction has taken its last are not of the replay's kind (strict two-phase
 locking): they are left out, and waits for them are work, too.
 """
@@ -32,7 +34,7 @@ class FromTrace:
     left_out: float
 
 
-def script_of(trace: LockTrace, taken: Taken, policy: str) -> FromTrace:
+def script_of(trace: LockTrace, taken: Taken, policy: str, is_open: bool = False) -> FromTrace:
     """`policy`: the one by which the recorded program decides."""
     count = len(trace.end)
     mine = np.flatnonzero((taken.owner < count) & (taken.owner != NONE))
@@ -44,7 +46,7 @@ def script_of(trace: LockTrace, taken: Taken, policy: str) -> FromTrace:
     traced = Traced(policy, float(latency.mean()), float(latency.var()))
     waited_ns = taken.free[mine] - taken.requested[mine]
     left_out = float(waited_ns[early].sum() / waited_ns.sum()) if waited_ns.any() else 0.0
-    script = _script(trace, taken, kept, traced)
+    script = _script(trace, taken, kept, traced, is_open)
     return FromTrace(script, int(early.sum()), int(taken.waited[mine[early]].sum()), left_out)
 
 
@@ -56,7 +58,7 @@ def _given_back_early(taken: Taken, mine: Int64, count: int) -> Bool:
     return found
 
 
-def _script(trace: LockTrace, taken: Taken, kept: Int64, traced: Traced) -> Script:
+def _script(trace: LockTrace, taken: Taken, kept: Int64, traced: Traced, is_open: bool) -> Script:
     """`kept`: the locks, by owner and time."""
     count, owner = len(trace.end), taken.owner[kept]
     ids, thing = distinct(taken.object[kept])
@@ -74,4 +76,21 @@ def _script(trace: LockTrace, taken: Taken, kept: Int64, traced: Traced) -> Scri
     lock[of_lock] = 2 * thing + taken.mode[kept]
     work = i64(np.maximum(until - since, 0))
     names = [str(number) for number in ids.view(np.uint64).tolist()]
-    return Script(i64(first), work, lock, len(ids), names, trace.begin, traced=traced, tail=i64(trace.end - let_go))
+    follows = None if is_open or trace.thread is None else _follows(trace, trace.thread)
+    gap = None if follows is None else np.where(follows == NONE, 0, trace.begin - let_go[follows])
+    tail = i64(trace.end - let_go)
+    return Script(
+        i64(first), work, lock, len(ids), names, trace.begin, traced=traced, tail=tail, follows=follows, gap=gap
+    )
+
+
+def _follows(trace: LockTrace, thread: Int64) -> Int64:
+    """By transaction: the one before it on its thread, NONE if there is none or the thread's overlap."""
+    order = np.lexsort((trace.begin, thread))
+    before, after = order[:-1], order[1:]
+    same = (thread[before] == thread[after]) & (thread[after] != NONE)
+    overlapping = np.unique(thread[after[same & (trace.begin[after] < trace.end[before])]])
+    counts = same & ~np.isin(thread[after], overlapping)
+    found = np.full(len(thread), NONE, np.int64)
+    found[after[counts]] = before[counts]
+    return found

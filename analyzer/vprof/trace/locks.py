@@ -86,8 +86,9 @@ class LockNames:
 
 @dataclass(frozen=True)
 class LockTrace:
-    """`attempt`: when the last attempt at each interval began. `types`: of each interval. `unowned`: steps of no known
-    interval, which are in `steps` no more. `lost`: whether records were lost."""
+    """By interval: `attempt`, when the last attempt at it began, `types`, and `thread`, the one that it began on (None:
+    not known). `unowned`: steps of no known interval, which are in `steps` no more. `lost`: whether records were
+    lost."""
 
     path: Path
     steps: LockSteps
@@ -98,6 +99,7 @@ class LockTrace:
     unowned: int
     lost: int
     names: LockNames = field(default_factory=LockNames)
+    thread: Int64 | None = None
 
 
 def read_locks(path: Path) -> LockTrace:
@@ -121,7 +123,8 @@ def read_locks(path: Path) -> LockTrace:
     types = [known.types[number] for number in intervals.type.tolist()]
     lost = int(loss.totals(scanned.file, loss.losses_of(scanned.file, scanned.scan.records))["dropped"])
     names = _names(known, named)
-    return LockTrace(path, steps, intervals.begin, attempt, intervals.end, types, unowned, lost, names)
+    thread = i64(intervals.begin_thread)
+    return LockTrace(path, steps, intervals.begin, attempt, intervals.end, types, unowned, lost, names, thread)
 
 
 def _why(known: Outline) -> str:
