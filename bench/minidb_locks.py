@@ -104,7 +104,7 @@ def predicted(study: Study, level: str, seed: int, rate: float) -> Iterator[Foun
     done = vprof(study, "record", *record, "--", *load)
     if done.returncode:
         raise RuntimeError(done.stderr)
-    asked = ["--locks", ",".join(study.policies), "--traced", BASE, "--seeds", 1, "--format", "json"]
+    asked = ["--locks", ",".join(study.policies), "--traced", BASE, "--open", "--seeds", 1, "--format", "json"]
     done = vprof(study, "whatif", "run.trace", *asked)
     refused = done.stderr.strip() if done.returncode else ""
     answer = {"policies": []} if refused else json.loads(done.stdout)

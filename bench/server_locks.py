@@ -4,36 +4,37 @@ price?
 
     python bench/server_locks.py --results server_locks.jsonl [--runs 3] [--seconds 20] [--only postgres]
                                  [--loads tpcc:1,tpcc:4,zipf_locks:1] [--clients 8,16] [--plan]
+                                 [--traces FOLDER [--again]]
 
 A case is a server, a load of `vprof load` with its scale, and a number of clients in a closed loop. Each of its runs is
 two recordings in turn, with --locks and without; each round begins with the other one. The one with --locks is replayed
-by the policy of these servers (FIFO): how far mean and variance are off, or why vprof refuses; then by the policies of
-POLICIES. A trace's replay has no chance in it, so the intervals are over the runs: Student's, of the logarithms of the
-ratios.
+by several policies: mean, variance and p99 of each by what was measured. Those of these servers' policy (FIFO) say
+whether the recording is a ground to predict from. A replay has no chance in it but a random order, so the intervals are
+over the runs: Student's, of the logarithms of the ratios.
 
 Makes what is missing, so that it goes on where it was stopped. Prints its plan with minutes first (--plan: nothing
 else), then the tables, which it writes beside the results as Markdown. Builds are those of the tests
-(tests/shared/build_cache.py): a target that was not built before takes longer.
+(tests/shared/build_cache.py): a target that was not built before takes longer. Recordings with locks are kept in a
+folder (--traces, 8 GB), and replayed by --again, which records nothing: a quiet machine is needed for recordings alone.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 from load_parts import head, keep, kept, row, show, spread
 from minidb_hits import Ratio
 
 from vprof.installed import native
-from vprof.scheduling.comparison import figures_of
+from vprof.scheduling.comparison import TOLERANCE, NotMetError, calibrate, figures_of
 from vprof.scheduling.history import taken
 from vprof.scheduling.simulator import run
 from vprof.scheduling.traced import script_of
@@ -44,10 +45,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "shared"))
 from build_cache import Built, built, cache_folder, command
 
 TARGETS = ("postgres", "mysql")
-TRACED, POLICIES = "fifo", ("vats", "bldsf")
+TRACED, POLICIES = "fifo", ("fifo", "rs", "vats", "bldsf")
 FIGURES = ("mean", "variance", "p99")
-OVERHEAD_SECONDS = {"postgres": 12, "mysql": 20}
-"""What a run takes beside its load: the server's start and stop, for half of them the replay."""
+OVERHEAD_SECONDS = {"postgres": 5, "mysql": 10}
+"""What a run takes beside its load: the server's start and stop."""
 FILLING_SECONDS = {"postgres": 20, "mysql": 60}
 """Of a warehouse, about; each load is filled once, when its scale is not the one before."""
 
@@ -70,9 +71,9 @@ class Case:
 
 @dataclass(frozen=True)
 class Found:
-    """A recording. `per_s`: transactions, as the clients counted them. With locks: `calibration` (replayed by
-    measured, of mean and variance); `steps` and `waits` of the replay, and `ratios` of each policy to the traced one,
-    by figure: none of these where vprof refuses, which `refused` has."""
+    """A recording. `per_s`: transactions, as the clients counted them. With locks, once it was replayed: `steps` and
+    `waits`, by FIFO; `left_out`: the part of the time waited for locks that are given back early; `replays`: of each
+    policy the FIGURES by those measured; `refused`: why vprof predicts nothing from it, "" if it does."""
 
     target: str
     load: str
@@ -81,11 +82,11 @@ class Found:
     seconds: int
     locks: bool
     per_s: float
-    steps: int
-    waits: int
-    calibration: list[float | None]
-    ratios: dict[str, dict[str, float | None]]
-    refused: str
+    steps: int = 0
+    waits: int = 0
+    left_out: float = 0.0
+    replays: dict[str, list[float]] = field(default_factory=dict)
+    refused: str = ""
 
     @property
     def case(self) -> Case:
@@ -102,6 +103,7 @@ class Study:
     runs: int
     seconds: int
     cases: list[Case]
+    traces: Path
 
     def missing(self, have: Sequence[Found], case: Case) -> list[tuple[int, bool]]:
         """Numbers of runs, and whether they are with locks."""
@@ -114,51 +116,46 @@ def vprof(build: Built, *words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command(*words), capture_output=True, check=False, **build.how())
 
 
-def recorded(build: Built, case: Case, number: int, seconds: int, locks: bool) -> Found:
+def trace_of(study: Study, case: Case, number: int) -> Path:
+    return study.traces / f"{case.target}-{case.load.replace(':', '-')}-{case.clients}-{number}.trace"
+
+
+def recorded(build: Built, study: Study, case: Case, number: int, locks: bool) -> Found:
     """Raises RuntimeError."""
+    study.traces.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="server_locks-") as folder:
-        trace = Path(folder) / "run.trace"
+        trace = trace_of(study, case, number) if locks else Path(folder) / "run.trace"
+        trace.unlink(missing_ok=True)
         more = ["--locks"] if locks else []
-        done = vprof(build, "record", *case.words(), "--seconds", seconds, *more, "-o", trace)
-        said = re.search(r": ([0-9,.]+) transactions a second", done.stdout + done.stderr)
-        if done.returncode or not said:
-            raise RuntimeError(f"{case}: {done.stderr.strip() or done.stdout.strip()}")
-        answer, refused = replayed(build, trace) if locks else ({}, "")
-        near = calibration(trace) if locks else [None, None]
-    return Found(
-        case.target,
-        case.load,
-        case.clients,
-        number,
-        seconds,
-        locks,
-        float(said[1].replace(",", "")),
-        answer.get("locks", 0),
-        answer.get("waits", 0),
-        near,
-        {
-            one["policy"]: {name: one["ratios"][name]["value"] for name in FIGURES}
-            for one in answer.get("policies", [])
-            if one["policy"] in POLICIES
-        },
-        refused,
-    )
+        done = vprof(build, "record", *case.words(), "--seconds", study.seconds, *more, "-o", trace.absolute())
+    said = re.search(r": ([0-9,.]+) transactions a second", done.stdout + done.stderr)
+    if done.returncode or not said:
+        raise RuntimeError(f"{case}: {done.stderr.strip() or done.stdout.strip()}")
+    per_s = float(said[1].replace(",", ""))
+    return Found(case.target, case.load, case.clients, number, study.seconds, locks, per_s)
 
 
-def calibration(trace: Path) -> list[float | None]:
-    """Mean and variance replayed by measured; also where vprof refuses, which says one of them."""
-    found = read_locks(trace)
-    script = script_of(found, taken(found.steps), TRACED).script
-    figures = figures_of(run(script, TRACED))
-    assert script.traced
-    return [figures["mean"] / script.traced.mean_ns, figures["variance"] / script.traced.variance_ns2]
-
-
-def replayed(build: Built, trace: Path) -> tuple[dict[str, Any], str]:
-    """The report of `vprof whatif --locks`, or why there is none."""
-    asked = ["--locks", ",".join(POLICIES), "--traced", TRACED, "--seeds", 1, "--format", "json"]
-    done = vprof(build, "whatif", trace, *asked)
-    return ({}, done.stderr.strip().partition(".trace: ")[2]) if done.returncode else (json.loads(done.stdout), "")
+def replayed(found: Found, trace: Path) -> Found:
+    """The same run, its trace replayed by all POLICIES."""
+    locks = read_locks(trace)
+    made_of = script_of(locks, taken(locks.steps), TRACED)
+    refused = f"{made_of.left_out:.0%} of the time waited is for locks that are given back early"
+    if made_of.left_out <= TOLERANCE:
+        try:
+            calibrate(made_of.script)
+            refused = ""
+        except NotMetError as e:
+            refused = str(e).partition(" by which")[0] + str(e).partition("measured,")[2].partition(", more")[0]
+    latency = (locks.end - locks.begin).astype(np.float64)
+    measured = (latency.mean(), latency.var(), np.quantile(latency, 0.99, method="inverted_cdf"))
+    replays, waits = {}, 0
+    for policy in POLICIES:
+        done = run(made_of.script, policy, seed=found.number)
+        waits = done.waits if policy == TRACED else waits
+        ratios = zip(map(figures_of(done).__getitem__, FIGURES), measured, strict=True)
+        replays[policy] = [float(ours / theirs) for ours, theirs in ratios]
+    script = made_of.script
+    return replace(found, steps=script.locks, waits=waits, left_out=made_of.left_out, replays=replays, refused=refused)
 
 
 def made(study: Study, target: str, have: Sequence[Found]) -> Iterator[Found]:
@@ -169,7 +166,20 @@ def made(study: Study, target: str, have: Sequence[Found]) -> Iterator[Found]:
     with built(target, cache_folder(), native("bin/vprof-cc").parents[1], print) as build:
         for case in cases:
             for number, locks in study.missing(have, case):
-                yield recorded(build, case, number, study.seconds, locks)
+                yield recorded(build, study, case, number, locks)
+
+
+def again(study: Study, have: Sequence[Found]) -> list[Found]:
+    """What is known, with the recordings of the study's folder replayed anew; the results file has them, too."""
+    found = []
+    for one in have:
+        trace = trace_of(study, one.case, one.number)
+        found.append(replayed(one, trace) if one.locks and trace.exists() else one)
+        print(found[-1], flush=True)
+    study.results.unlink()
+    for one in found:
+        keep(study.results, one)
+    return found
 
 
 def plan(study: Study, have: Sequence[Found]) -> str:
@@ -187,19 +197,20 @@ def plan(study: Study, have: Sequence[Found]) -> str:
 
 def tables(have: Sequence[Found], cases: Sequence[Case]) -> str:
     costs = head("server, load, clients", "without --locks, tx/s", "with, tx/s", "with / without", "locks a tx")
-    met = head("server, load, clients", "replayed", "locks", "waits", "mean, replayed / measured", "variance")
-    gains = head("server, load, clients", "policy", *(f"{name} / {TRACED}" for name in FIGURES))
+    met = head("server, load, clients", "predicts", "locks", "waits", "left out")
+    gains = head("server, load, clients", "policy", *(f"{name} / measured" for name in FIGURES))
     refusals = []
     for case in cases:
         mine = [one for one in have if one.case == case]
         without, with_it = ([one for one in mine if one.locks == locks] for locks in (False, True))
         if not without or not with_it:
             continue
-        told = [one for one in with_it if not one.refused]
         costs.append(row(case, *cost_of(without, with_it)))
-        met.append(row(case, f"{len(told)} of {len(with_it)}", *met_by(with_it)))
+        told = [one for one in with_it if one.replays]
+        if told:
+            met.append(row(case, f"{sum(not one.refused for one in told)} of {len(told)}", *met_by(told)))
         gains += [row(case, policy, *gains_of(told, policy)) for policy in POLICIES if told]
-        refusals += [f"- {case}, run {one.number}: {one.refused}" for one in with_it if one.refused]
+        refusals += [f"- {case}, run {one.number}: {one.refused}" for one in told if one.refused]
     return "\n\n".join("\n".join(lines) for lines in (costs, met, gains, refusals) if lines)
 
 
@@ -211,17 +222,14 @@ def cost_of(without: Sequence[Found], with_it: Sequence[Found]) -> list[str]:
     return [*of_both, str(Ratio.of(ratios)) if ratios else "-", spread(steps)]
 
 
-def met_by(with_it: Sequence[Found]) -> list[str]:
-    known = [one for one in with_it if not one.refused]
-    counts = [spread(one.steps for one in known), spread(one.waits for one in known)]
-    return [*counts, *(spread(one.calibration[k] for one in with_it) for k in (0, 1))]
+def met_by(told: Sequence[Found]) -> list[str]:
+    counts = [spread(one.steps for one in told), spread(one.waits for one in told)]
+    return [*counts, f"{max(one.left_out for one in told):.1%}"]
 
 
 def gains_of(told: Sequence[Found], policy: str) -> list[str]:
     """Geometric means over the runs, with their intervals."""
-    found = [[one.ratios[policy][name] for one in told] for name in FIGURES]
-    known = [[ratio for ratio in ratios if ratio] for ratios in found]
-    return [str(Ratio.of(ratios)) if ratios else "-" for ratios in known]
+    return [str(Ratio.of([one.replays[policy][k] for one in told])) for k in range(len(FIGURES))]
 
 
 def main() -> None:
@@ -232,18 +240,21 @@ def main() -> None:
     parser.add_argument("--only", choices=TARGETS)
     parser.add_argument("--loads", default="tpcc:1,tpcc:4,zipf_locks:1")
     parser.add_argument("--clients", default="8,16")
+    parser.add_argument("--traces", type=Path, default=Path("server_locks.traces"))
+    parser.add_argument("--again", action="store_true", help="replays those there, and records nothing")
     parser.add_argument("--plan", action="store_true")
     given = parser.parse_args()
     targets = [given.only] if given.only else TARGETS
     loads, clients = given.loads.split(","), list(map(int, given.clients.split(",")))
     cases = [Case(target, load, count) for target in targets for load in loads for count in clients]
-    study = Study(given.results, given.runs, given.seconds, cases)
+    study = Study(given.results, given.runs, given.seconds, cases, given.traces)
     have = kept(given.results, Found)
+    if given.again:
+        have = again(study, have)
     print(plan(study, have), flush=True)
-    for target in targets if not given.plan else []:
+    for target in targets if not (given.plan or given.again) else []:
         for one in made(study, target, have):
-            rest = one.refused or f"calibration {one.calibration}, {one.ratios}" if one.locks else "without --locks"
-            print(f"{one.case} run {one.number}: {one.per_s:,.1f}/s, {rest}", flush=True)
+            print(f"{one.case} run {one.number}: {one.per_s:,.1f}/s, {'locks' if one.locks else ''}", flush=True)
             have.append(one)
             keep(given.results, one)
     mine = [one for one in have if one.seconds == study.seconds and one.number <= study.runs]
