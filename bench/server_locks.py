@@ -47,6 +47,7 @@ from build_cache import Built, built, cache_folder, command
 TARGETS = ("postgres", "mysql")
 TRACED, POLICIES = "fifo", ("fifo", "rs", "vats", "bldsf")
 FIGURES = ("mean", "variance", "p99")
+COMPARED = (("fifo", "measured"), ("rs", "measured"), ("vats", "fifo"), ("bldsf", "fifo"))
 OVERHEAD_SECONDS = {"postgres": 5, "mysql": 10}
 """What a run takes beside its load: the server's start and stop."""
 FILLING_SECONDS = {"postgres": 20, "mysql": 60}
@@ -145,7 +146,7 @@ def replayed(found: Found, trace: Path) -> Found:
             calibrate(made_of.script)
             refused = ""
         except NotMetError as e:
-            refused = str(e).partition(" by which")[0] + str(e).partition("measured,")[2].partition(", more")[0]
+            refused = str(e).partition(", by which")[0] + str(e).partition("measured,")[2].partition(", more")[0]
     latency = (locks.end - locks.begin).astype(np.float64)
     measured = (latency.mean(), latency.var(), np.quantile(latency, 0.99, method="inverted_cdf"))
     replays, waits = {}, 0
@@ -198,7 +199,7 @@ def plan(study: Study, have: Sequence[Found]) -> str:
 def tables(have: Sequence[Found], cases: Sequence[Case]) -> str:
     costs = head("server, load, clients", "without --locks, tx/s", "with, tx/s", "with / without", "locks a tx")
     met = head("server, load, clients", "predicts", "locks", "waits", "left out")
-    gains = head("server, load, clients", "policy", *(f"{name} / measured" for name in FIGURES))
+    gains = [head(name, *(f"{policy} / {base}" for policy, base in COMPARED)) for name in FIGURES]
     refusals = []
     for case in cases:
         mine = [one for one in have if one.case == case]
@@ -209,9 +210,10 @@ def tables(have: Sequence[Found], cases: Sequence[Case]) -> str:
         told = [one for one in with_it if one.replays]
         if told:
             met.append(row(case, f"{sum(not one.refused for one in told)} of {len(told)}", *met_by(told)))
-        gains += [row(case, policy, *gains_of(told, policy)) for policy in POLICIES if told]
+        for k, table in enumerate(gains if told else []):
+            table.append(row(case, *(ratio_of(told, policy, base, k) for policy, base in COMPARED)))
         refusals += [f"- {case}, run {one.number}: {one.refused}" for one in told if one.refused]
-    return "\n\n".join("\n".join(lines) for lines in (costs, met, gains, refusals) if lines)
+    return "\n\n".join("\n".join(lines) for lines in (costs, met, *gains, refusals) if lines)
 
 
 def cost_of(without: Sequence[Found], with_it: Sequence[Found]) -> list[str]:
@@ -227,9 +229,10 @@ def met_by(told: Sequence[Found]) -> list[str]:
     return [*counts, f"{max(one.left_out for one in told):.1%}"]
 
 
-def gains_of(told: Sequence[Found], policy: str) -> list[str]:
-    """Geometric means over the runs, with their intervals."""
-    return [str(Ratio.of([one.replays[policy][k] for one in told])) for k in range(len(FIGURES))]
+def ratio_of(told: Sequence[Found], policy: str, base: str, figure: int) -> Ratio:
+    """The geometric mean over the runs, with its interval."""
+    bases = [one.replays[base][figure] if base in POLICIES else 1.0 for one in told]
+    return Ratio.of([one.replays[policy][figure] / by for one, by in zip(told, bases, strict=True)])
 
 
 def main() -> None:
