@@ -1,44 +1,67 @@
-"""Random transactions in C with libpq: some ten statements on four tables, branches, loops, checks, shared buffers.
+"""Random transactions in C: some ten statements on four tables, branches, loops, checks, shared buffers.
 
-Every exit but the last undoes the transaction and returns 1, so that it does not matter which check fails first.
+Every exit but the last undoes the transaction and returns 1, so that it does not matter which check fails first. How
+they are written with a client library is up to random_libpq.py and random_libmariadb.py.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
-SCHEMA = """CREATE TABLE a (id int PRIMARY KEY, x int, y int);
-CREATE TABLE b (id int PRIMARY KEY, x int, y int);
-CREATE TABLE c (id int PRIMARY KEY, x int, y int);
-CREATE TABLE d (id int PRIMARY KEY, x int, y int REFERENCES a (id) ON DELETE SET NULL);
-CREATE VIEW v AS SELECT b.id, b.x + c.x AS x FROM b JOIN c ON b.id = c.id;
-CREATE FUNCTION follow() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  UPDATE c SET y = y + NEW.x WHERE id = NEW.id;
-  RETURN NEW;
-END
-$$;
-CREATE TRIGGER followed AFTER UPDATE ON b FOR EACH ROW EXECUTE FUNCTION follow();
-"""
 
-_CHECK = """if (PQresultStatus({result}) != {status}) {{
-  PQclear({result});
-  PQclear(PQexec(conn, "ROLLBACK"));
-  return 1;
-}}"""
-_SOME_ROWS = """if (PQntuples({result}) == 0) {{
-  PQclear({result});
-  PQclear(PQexec(conn, "ROLLBACK"));
-  return 1;
-}}"""
+class Writing(Protocol):
+    """C for a client library. `conn` is the connection; `values[0]`, `values[1]` are texts for `$1` and `$2`; `result`
+    is what a query returned."""
+
+    head: str
+    """Of a file: what it includes, and declares."""
+    schema: str
+    """The SQL that makes the tables a, b, c, d and the view v."""
+    calls: str
+    """A table of calls, if it needs one."""
+    connection: str
+    """Its declaration."""
+    result: str
+    """The type of a query's result, with a space or a star at its end."""
+    goes_on: bool
+    """Whether a transaction goes on after a query that failed."""
+    begin: str
+    commit: str
+    reset: str
+    """Statements that put the same few rows into the tables."""
+    behind: str
+    """What stands behind all transactions of a file."""
+
+    def number(self, value: str) -> str:
+        """SQL for a number that is given as a text."""
+
+    def rollback(self, choose: random.Random) -> str: ...
+
+    def query(self, target: str, sql: str, values: str, mark: str, choose: random.Random) -> Sequence[str]:
+        """Its lines. `target`: the variable for its result, which may be declared there."""
+
+    def failed(self, result: str, returns: bool) -> str:
+        """A condition. `returns`: rows, if it did not fail."""
+
+    def rows(self, result: str) -> str: ...
+
+    def value(self, result: str) -> str:
+        """The number in the first column of the first row, if there is one."""
+
+    def clear(self, result: str) -> str: ...
+
+    def more(self, variable: Callable[[], str], choose: random.Random) -> Sequence[str]:
+        """Lines behind a query without rows that only this client library has. `variable`: an int."""
 
 
 class Generator:
     """Of one transaction."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, writing: Writing) -> None:
         self._random = random.Random(seed)
+        self._writing = writing
         self._names = 0
         self._lines: list[str] = []
         self._depth = 1
@@ -47,15 +70,16 @@ class Generator:
     def function(self, name: str) -> str:
         """Its text; `/* index N */` marks each query."""
         size = self._random.randint(5, 12)
-        self._put(f"int {name}(PGconn *conn, int p, int q) {{", 0)
+        own = self._writing
+        self._put(f"int {name}({own.connection}, int p, int q) {{", 0)
         self._put("int v0 = p, v1 = q, v2 = p + q, kept[4] = {0};")
         self._put("char text[20], more[20];")
         self._put("const char *values[2];")
-        self._put("PGresult *result;")
-        self._put('PQclear(PQexec(conn, "BEGIN"));')
+        self._put(f"{own.result}result;")
+        self._put(own.begin)
         for _ in range(size):
             self._statement()
-        self._put('PQclear(PQexec(conn, "COMMIT"));')
+        self._put(own.commit)
         self._put("total += v0 + 3 * v1 + 7 * v2 + kept[0] + kept[1] + kept[2] + kept[3];")
         self._put("return 0;")
         self._put("}", 0)
@@ -110,20 +134,31 @@ class Generator:
         declared = ""
         if self._random.random() < 0.5:
             self._names += 1
-            result, declared = f"result{self._names}", "PGresult *"
-        rest = f"2, NULL, {self._values}, NULL, NULL, 0); {self._mark()}"
-        self._put(f'{declared}{result} = PQexecParams(conn, "{sql}", {rest}')
-        status = "PGRES_TUPLES_OK" if returns else "PGRES_COMMAND_OK"
-        if returns or "INSERT" in sql or self._random.random() < 0.6:
-            self._put(_CHECK.format(result=result, status=status))
+            result, declared = f"result{self._names}", self._writing.result
+        for line in self._writing.query(f"{declared}{result}", sql, self._values, self._mark(), self._random):
+            self._put(line)
+        if returns or ("INSERT" in sql and not self._writing.goes_on) or self._random.random() < 0.6:
+            self._leave_if(self._writing.failed(result, returns), result)
         return result
+
+    def _leave_if(self, condition: str, result: str | None = None) -> None:
+        self._put(f"if ({condition}) {{")
+        if result:
+            self._put(f"  {self._writing.clear(result)}")
+        self._put(f"  {self._writing.rollback(self._random)}\n  return 1;\n}}")
+
+    def _done(self, result: str) -> None:
+        """Of a query without rows."""
+        self._put(self._writing.clear(result))
+        for line in self._writing.more(self._variable, self._random):
+            self._put(line)
 
     def _update(self) -> None:
         self._fill()
         table, column = self._table(), self._random.choice(["x", "y"])
         column = "x" if table == "d" else column
         result = self._ask(f"UPDATE {table} SET {column} = {column} + $1 WHERE id = $2", False)
-        self._put(f"PQclear({result});")
+        self._done(result)
 
     def _select(self) -> None:
         self._fill()
@@ -131,29 +166,30 @@ class Generator:
         result = self._ask(f"SELECT x FROM {table} WHERE id = $2 AND x > $1 - 1000", True)
         target = self._random.choice([self._variable(), f"kept[{self._random.randint(0, 3)}]"])
         if self._random.random() < 0.5:
-            self._put(_SOME_ROWS.format(result=result))
-            self._put(f"{target} = atoi(PQgetvalue({result}, 0, 0));")
+            self._leave_if(f"{self._writing.rows(result)} == 0", result)
+            self._put(f"{target} = {self._writing.value(result)};")
         else:
-            self._put(f"if (PQntuples({result}) > 0) {target} = atoi(PQgetvalue({result}, 0, 0));")
-        self._put(f"PQclear({result});")
+            self._put(f"if ({self._writing.rows(result)} > 0) {target} = {self._writing.value(result)};")
+        self._put(self._writing.clear(result))
 
     def _insert(self) -> None:
         self._fill()
         table = self._table()
-        result = self._ask(f"INSERT INTO {table} VALUES ($1::int + 20, 1, $2::int)", False)
-        self._put(f"PQclear({result});")
+        result = self._ask(
+            f"INSERT INTO {table} VALUES ({self._writing.number('$1')} + 20, 1, {self._writing.number('$2')})", False
+        )
+        self._done(result)
 
     def _delete(self) -> None:
         self._fill()
         result = self._ask(f"DELETE FROM {self._table()} WHERE id = $2 AND x > $1", False)
-        self._put(f"PQclear({result});")
+        self._done(result)
 
     def _compute(self) -> None:
         self._put(f"{self._variable()} = ({self._value()} * 2 + {self._value()}) % 1000;")
 
     def _check_value(self) -> None:
-        self._put(f"if ({self._value()} > {self._random.randint(5, 900)}) {{")
-        self._put('  PQclear(PQexec(conn, "ROLLBACK"));\n  return 1;\n}')
+        self._leave_if(f"{self._value()} > {self._random.randint(5, 900)}")
 
     def _show(self) -> None:
         self._put(f"total = total * 3 + {self._value()};")
@@ -182,25 +218,21 @@ class Generator:
         self._put("}")
 
 
-def transaction(seed: int, name: str) -> str:
+def transaction(seed: int, name: str, writing: Writing) -> str:
     """A translation unit with the function `name`."""
-    head = "#include <libpq-fe.h>\n#include <stdio.h>\n#include <stdlib.h>\n\nextern int total;\n\n"
-    return head + f"int {name}(PGconn *conn, int p, int q);\n\n" + Generator(seed).function(name)
+    declared = f"extern int total;\n\nint {name}({writing.connection}, int p, int q);\n\n"
+    return writing.head + declared + Generator(seed, writing).function(name)
 
 
-def caller(names: list[str]) -> str:
+def caller(names: Sequence[str], writing: Writing) -> str:
     """A function `pick` that runs one of the transactions, each time on the same rows, and prints what is left."""
     return f"""
+{writing.behind}
 int total;
-static int (*const all[])(PGconn *conn, int p, int q) = {{{", ".join(names)}}};
+static int (*const all[])({writing.connection}, int p, int q) = {{{", ".join(names)}}};
 
-static int pick(PGconn *conn, int number, int p, int q) {{
-  PQclear(PQexec(conn, "SET synchronous_commit = off; SET client_min_messages = error;"
-                       "DELETE FROM d; DELETE FROM c; DELETE FROM b; DELETE FROM a;"
-                       "INSERT INTO a SELECT i, i * 5, i FROM generate_series(1, 4) i;"
-                       "INSERT INTO b SELECT i, i * 7, i FROM generate_series(1, 4) i;"
-                       "INSERT INTO c SELECT i, i * 3, i FROM generate_series(1, 4) i;"
-                       "INSERT INTO d SELECT i, i * 2, i FROM generate_series(1, 3) i"));
+static int pick({writing.connection}, int number, int p, int q) {{
+{writing.reset}
   const int code = all[number](conn, p, q);
   printf("total %d\\n", total);
   return code;

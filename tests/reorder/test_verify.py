@@ -156,10 +156,10 @@ def test_what_it_refuses(server: RealServer, tmp_path: Path, more: str, says: st
 
 
 def test_another_client(server: RealServer, tmp_path: Path) -> None:
-    text = """#include <mysql.h>
-int pay(MYSQL *conn) {
-  mysql_query(conn, "UPDATE a SET x = 1"); /* index 2 */
-  mysql_query(conn, "UPDATE b SET x = 1"); /* index 1 */
+    text = """#include <sql.h>
+int pay(SQLHSTMT statement) {
+  SQLExecDirect(statement, (SQLCHAR *)"UPDATE a SET x = 1", SQL_NTS); /* index 2 */
+  SQLExecDirect(statement, (SQLCHAR *)"UPDATE b SET x = 1", SQL_NTS); /* index 1 */
   return 0;
 }
 """

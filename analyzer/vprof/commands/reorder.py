@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, cast
 
@@ -185,11 +184,12 @@ def _verified(found: Reordering, plan: Path, options: tuple[str, ...]) -> Verifi
     from vprof.verify.plan import load
     from vprof.verify.verifying import verify
 
-    wanted = replace(load(plan), maintenance=found.maintenance)
-    if found.maintenance is None:
+    wanted = load(plan)
+    if found.client is None:
         raise UsageError(f"--verify cannot copy databases of the client library that {found.function} uses")
-    same = found.before == found.after
-    return None if same else verify(found.file, found.before, found.after, wanted, options)
+    if found.before == found.after:
+        return None
+    return verify(found.file, found.before, found.after, wanted, found.client, options)
 
 
 def _report(found: Reordering, with_schema: bool, verified: Verified | None, fmt: str, output: Path | None) -> None:

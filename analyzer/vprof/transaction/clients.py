@@ -10,6 +10,7 @@ from typing import Any
 
 from vprof.errors import UsageError
 from vprof.installed import annotations_folder
+from vprof.transaction.client_program import ClientProgram, client_program
 from vprof.transaction.sql import Query
 
 ROLES = {"value", "in", "out", "inout", "ins", "outs", "null", "end", "connection", "sql", "state", "take"}
@@ -22,8 +23,8 @@ class Call:
     """`arguments`: the role of each, `rest` that of all others. `returns`: `value`, `new`, `state` or `argument N`.
     `transaction`: what it does to one, without SQL. `visible`: others than the program see that it was called.
     `leaves`: it does not return.
-    `dialect`: of the SQL text, None for functions that are no client's. `queries`: what it always sends. `maintenance`:
-    the database to connect to when others are copied, None where that is not possible."""
+    `dialect`: of the SQL text, None for functions that are no client's. `queries`: what it always sends. `program`: its
+    client's, None if nobody knows it."""
 
     name: str
     arguments: tuple[str, ...]
@@ -34,7 +35,7 @@ class Call:
     leaves: bool
     dialect: str | None
     queries: tuple[Query, ...] = ()
-    maintenance: str | None = None
+    program: ClientProgram | None = None
 
     def role(self, position: int) -> str:
         return self.arguments[position] if position < len(self.arguments) else self.rest
@@ -67,7 +68,19 @@ def known_calls(more: Iterable[Path] = ()) -> Calls:
     return found
 
 
+def _program(table: dict[str, Any]) -> ClientProgram | None:
+    """Its own, or that of a description in annotations/clients, by name."""
+    own = table.get("program")
+    if isinstance(own, str):
+        path = annotations_folder() / "clients" / f"{own}.toml"
+        if not path.is_file():
+            raise ValueError(f"program: annotations/clients describes no {own}")
+        own = tomllib.loads(path.read_text(encoding="utf-8")).get("program")
+    return None if own is None else client_program(own)
+
+
 def _calls(table: dict[str, Any]) -> Iterable[Call]:
+    program = _program(table)
     for entry in table.get("call", ()):
         names, arguments, rest = entry["function"], tuple(entry.get("arguments", ())), entry.get("rest", "value")
         strange = {*arguments, rest} - ROLES
@@ -85,5 +98,5 @@ def _calls(table: dict[str, Any]) -> Iterable[Call]:
                 entry.get("visible", False),
                 entry.get("leaves", False),
                 table.get("dialect"),
-                maintenance=table.get("maintenance"),
+                program=program,
             )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
+from vprof.transaction.client_program import ClientProgram
 from vprof.transaction.clients import Calls
 from vprof.transaction.flow import STATE, Webs, address_argument, endings, way_of
 from vprof.transaction.pointers import STATE_TEXT, Memory, Pointers
@@ -83,8 +84,8 @@ class Facts:
         """Parameters that are sent as SQL."""
         self.dialect = ""
         """Of the SQL that was met so far."""
-        self.maintenance: str | None = None
-        """As of the calls that send it."""
+        self.client: ClientProgram | None = None
+        """Of the calls that send it."""
         self._endings, self._way = endings(function.body), 0
         self._known: dict[int, Effects] = {}
         self._parsed: dict[tuple[str, str], Query] = {}
@@ -341,7 +342,7 @@ class Facts:
             return [Query(call.transaction.upper(), control=call.transaction)]
         if "sql" not in call.arguments:
             return list(call.queries)
-        self.dialect, self.maintenance = call.dialect or "", call.maintenance
+        self.dialect, self.client = call.dialect or "", call.program or self.client
         position = call.arguments.index("sql")
         if position >= len(node["args"]):
             return [Query("SQL", unknown="its SQL is built at run time")]

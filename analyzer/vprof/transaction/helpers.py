@@ -56,7 +56,7 @@ def _describe(program: Program, function: Function, calls: Calls) -> Call | None
         False,
         facts.dialect,
         queries,
-        facts.maintenance,
+        facts.client,
     )
 
 

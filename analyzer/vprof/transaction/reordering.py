@@ -14,6 +14,7 @@ from vprof.errors import InvariantError, UsageError
 from vprof.reorder import Solution, solve
 from vprof.reorder.problem import Before, Problem
 from vprof.transaction.attach import attached
+from vprof.transaction.client_program import ClientProgram
 from vprof.transaction.clients import Calls
 from vprof.transaction.dependences import Dependence, Dependences
 from vprof.transaction.effects import Facts
@@ -29,7 +30,7 @@ from vprof.transaction.units import Unit, block_of, effects_of, labels, units_of
 
 @dataclass(frozen=True)
 class Reordering:
-    """`before`, `after`: the texts of `file`; equal if nothing moves. `maintenance`: as of Call. `undone`: as of
+    """`before`, `after`: the texts of `file`; equal if nothing moves. `client`: as of Facts. `undone`: as of
     Facts."""
 
     file: Path
@@ -38,7 +39,7 @@ class Reordering:
     solution: Solution
     before: bytes
     after: bytes
-    maintenance: str | None
+    client: ClientProgram | None
     undone: bool
     renamed: tuple[Renaming, ...]
 
@@ -104,7 +105,7 @@ def reorder(
     if moved:
         way.check(after, program, block, solution)
     text = after if moved else whole.text
-    return Reordering(file, function, tuple(block.units), solution, whole.text, text, facts.maintenance, undone, names)
+    return Reordering(file, function, tuple(block.units), solution, whole.text, text, facts.client, undone, names)
 
 
 class _Found(NamedTuple):

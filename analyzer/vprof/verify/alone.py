@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vprof.errors import VprofError
-from vprof.verify.databases import Copy, Table
-from vprof.verify.main_text import CONNECTION, NO_CONNECTION
+from vprof.verify.databases import Copy, Table, compared
+from vprof.verify.main_text import NO_CONNECTION
 
 SIDES = ("original", "reordered")
 _PATIENCE_S = 60
@@ -41,7 +41,11 @@ class Alone:
 
 def alike(programs: Sequence[Path], calls: Sequence[str], two: Sequence[Copy], ignore: frozenset[str]) -> Alone:
     """Up to the first call after which something differs. `programs`, `two`: in the order of SIDES."""
-    tables = two[0].tables(ignore)
+    tables = compared(two[0].tables(), ignore)
+    if early := _in_tables(0, "", tables, two):
+        raise VprofError(
+            f"the copies differ in {early.where} before the first call: is somebody writing to the database?"
+        )
     for number, call in enumerate(calls):
         said = [_output(program, number, copy) for program, copy in zip(programs, two, strict=True)]
         found = _in_output(number, call, said) or _in_tables(number, call, tables, two)
@@ -55,7 +59,7 @@ def _output(program: Path, number: int, copy: Copy) -> str:
     try:
         done = subprocess.run(
             [program, str(number)],
-            env={**os.environ, CONNECTION: copy.where},
+            env={**os.environ, **copy.environment},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -84,7 +88,7 @@ def _in_tables(number: int, call: str, tables: Sequence[Table], two: Sequence[Co
         if two[0].digest(table) != two[1].digest(table):
             rows = [one.rows(table) for one in two]
             own = [_first(rows[0] - rows[1]), _first(rows[1] - rows[0])]
-            return Difference(number + 1, call, f"table {table.called}", table.columns, own[0], own[1])
+            return Difference(number + 1, call, f"table {table.called}", tuple(table.columns), own[0], own[1])
     return None
 
 

@@ -5,29 +5,40 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from vprof.errors import UsageError
+from vprof.transaction.client_program import ClientProgram
 from vprof.transaction.program import command_of
 from vprof.verify.main_text import main_text
 from vprof.verify.plan import Plan
 
-_LINK = ("-lpq",)
+
+@dataclass(frozen=True)
+class Building:
+    """What both programs have in common. `options`: of the compiler."""
+
+    file: Path
+    calls: Sequence[str]
+    plan: Plan
+    client: ClientProgram
+    options: Sequence[str]
 
 
-def build(
-    file: Path, text: bytes, calls: Sequence[str], plan: Plan, options: Sequence[str], name: str, folder: Path
-) -> Path:
-    """The program with `text` in the place of `file`'s. Raises UsageError with the first error if it does not build."""
+def build(of: Building, text: bytes, name: str, folder: Path) -> Path:
+    """The program with `text` in the place of the file's. Raises UsageError with the first error if it does not
+    build."""
+    file = of.file
     own = folder / name
     own.mkdir()
     source, main, program = own / file.name, own / f"vprof_main{file.suffix}", own / "program"
     source.write_bytes(text)
-    main.write_text(main_text(source, calls), encoding="utf-8")
-    words, where = _command(file, options)
-    link = [str(plan.folder / word) if not word.startswith("-") else word for word in plan.link]
+    main.write_text(main_text(source, of.calls, of.client), encoding="utf-8")
+    words, where = _command(file, of.options)
+    link = [str(of.plan.folder / word) if not word.startswith("-") else word for word in of.plan.link]
     done = subprocess.run(
-        [*words, "-iquote", str(file.resolve().parent), "-o", str(program), str(main), *link, *_LINK],
+        [*words, "-iquote", str(file.resolve().parent), "-o", str(program), str(main), *link, *of.client.link],
         cwd=where,
         capture_output=True,
         text=True,

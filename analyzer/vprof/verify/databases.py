@@ -1,105 +1,63 @@
-"""Copies of a database on its own server, and what their tables have in them.
+"""What verifying asks of a server: copies of a database, their tables, and what these have in them.
 
-Only what was made here is dropped. A copy can be made only while nobody uses the database.
+by_psycopg.py and by_pymysql.py answer, each for the servers that its library speaks to. Only what was made here is
+dropped.
 """
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
-
-import psycopg
-from psycopg import Connection, conninfo, sql
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 from vprof.errors import UsageError
-from vprof.verify.plan import Plan
-
-_TABLES = """SELECT n.nspname, c.relname,
-       array(SELECT a.attname::text FROM pg_attribute a
-             WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum)
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relkind = 'r' AND c.relpersistence <> 't' AND n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'
-ORDER BY 1, 2"""
-_DIGEST = "SELECT count(*), coalesce(sum(hashtextextended(t::text, 0)::numeric), 0) FROM (SELECT {} FROM {}) t"
-_ROWS = "SELECT t::text FROM (SELECT {} FROM {}) t"
 
 
 @dataclass(frozen=True)
 class Table:
-    """`columns`: those that are compared."""
+    """`called`: in reports. `path`: what it is called in SQL, name by name. `columns`: those that are compared, with
+    their types."""
 
-    schema: str
-    name: str
-    columns: tuple[str, ...]
+    called: str
+    path: tuple[str, ...]
+    columns: Mapping[str, str]
+
+
+class Copy(Protocol):
+    """Of a database, with a connection that sees at once what others commit."""
 
     @property
-    def called(self) -> str:
-        return self.name if self.schema == "public" else f"{self.schema}.{self.name}"
+    def environment(self) -> Mapping[str, str]:
+        """Of a program that is to connect to it: the variables that its client's `open` and `connected` read."""
 
-    def query(self, text: str) -> sql.Composed:
-        columns = sql.SQL(", ").join(map(sql.Identifier, self.columns))
-        return sql.SQL(text).format(columns, sql.Identifier(self.schema, self.name))
-
-
-@dataclass(frozen=True)
-class Copy:
-    connection: Connection
-    where: str
-    """Its connection string."""
-
-    def tables(self, ignore: frozenset[str]) -> list[Table]:
-        """`ignore`: columns as table.column, or whole tables. Raises UsageError if one is not there."""
-        found, left = [], set(ignore)
-        for schema, name, columns in self.connection.execute(_TABLES):
-            table = Table(schema, name, tuple(one for one in columns))
-            names = {f"{table.called}.{one}" for one in columns}
-            kept = tuple(one for one in columns if f"{table.called}.{one}" not in ignore)
-            left -= names | {table.called}
-            if kept and table.called not in ignore:
-                found.append(Table(schema, name, kept))
-        if left:
-            raise UsageError(f"ignore names {min(left)}: the database has no such table or column (table.column)")
-        return found
+    def tables(self) -> Iterable[Table]:
+        """All, with all columns."""
 
     def digest(self, table: Table) -> object:
-        return self.connection.execute(table.query(_DIGEST)).fetchone()
+        """The same for two tables that have the same rows, in whatever order, and hardly ever for others."""
 
     def rows(self, table: Table) -> Counter[str]:
-        return Counter(row for (row,) in self.connection.execute(table.query(_ROWS)))
+        """As text."""
 
 
-@contextmanager
-def copies(plan: Plan, names: Sequence[str]) -> Iterator[list[Copy]]:
-    """One of the database for each name. Raises UsageError if the server refuses."""
-    found = []
-    with _connected(plan.server, plan.maintenance) as server, ExitStack() as made:
-        for name in names:
-            own = f"vprof_{os.getpid()}_{name}"
-            _execute(server, "CREATE DATABASE {} TEMPLATE {}", own, plan.database)
-            made.callback(_execute, server, "DROP DATABASE {} WITH (FORCE)", own)
-            where = conninfo.make_conninfo(plan.server, dbname=own)
-            found.append(Copy(made.enter_context(closing(_connected(where, own))), where))
-        yield found
+Copies = Callable[[Sequence[str]], AbstractContextManager[list[Copy]]]
+"""One copy of the database for each name, until the context ends. Raises UsageError if the server refuses."""
 
 
-def _connected(where: str, database: str | None) -> Connection:
-    try:
-        if database and "dbname" not in conninfo.conninfo_to_dict(where):
-            where = conninfo.make_conninfo(where, dbname=database)
-        return psycopg.connect(where, autocommit=True)
-    except psycopg.Error as e:
-        raise UsageError(f"server: {_one_line(e)}") from e
+def compared(tables: Iterable[Table], ignore: frozenset[str]) -> list[Table]:
+    """`ignore`: columns as table.column, or whole tables. Raises UsageError if one is not there."""
+    found, left = [], set(ignore)
+    for table in tables:
+        kept = {name: kind for name, kind in table.columns.items() if f"{table.called}.{name}" not in ignore}
+        left -= {table.called, *(f"{table.called}.{name}" for name in table.columns)}
+        if kept and table.called not in ignore:
+            found.append(replace(table, columns=kept))
+    if left:
+        raise UsageError(f"ignore names {min(left)}: the database has no such table or column (table.column)")
+    return found
 
 
-def _execute(server: Connection, text: str, *names: str) -> None:
-    try:
-        server.execute(sql.SQL(text).format(*map(sql.Identifier, names)))
-    except psycopg.Error as e:
-        raise UsageError(f"{text.format(*names)}: {_one_line(e)}") from e
-
-
-def _one_line(error: psycopg.Error) -> str:
-    return " ".join(str(error).split())
+def name_of_copy(name: str, process: int) -> str:
+    return f"vprof_{process}_{name}"

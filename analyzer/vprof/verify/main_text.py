@@ -3,7 +3,7 @@
     program NUMBER                      makes one call, and prints what it returns
     program load SECONDS SEED FILE      makes calls at random, and writes a line for each: begin and end in ns, value
 
-Its connection string is in the environment, since others see the words of a command.
+What it connects to is in the environment, since others see the words of a command.
 """
 
 from __future__ import annotations
@@ -11,20 +11,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-CONNECTION = "VPROF_CONNECTION"
+from vprof.transaction.client_program import ClientProgram
+
 NO_CONNECTION = 120
 """Exit code."""
 
 _TEXT = """#define main vprof_no_main
 #include "{file}"
 #undef main
-#include <libpq-fe.h>
+#include <{header}>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-static long long vprof_call(PGconn *conn, int number) {{
+static long long vprof_call({type}conn, int number) {{
   (void)conn;
   switch (number) {{
 {cases}
@@ -33,9 +34,9 @@ static long long vprof_call(PGconn *conn, int number) {{
 }}
 
 /* As a caller does that goes on with the connection. */
-static long long vprof_whole_call(PGconn *conn, int number) {{
+static long long vprof_whole_call({type}conn, int number) {{
   const long long value = vprof_call(conn, number);
-  if (PQtransactionStatus(conn) != PQTRANS_IDLE) PQclear(PQexec(conn, "ROLLBACK"));
+  {undo};
   return value;
 }}
 
@@ -45,7 +46,7 @@ static long long vprof_now_ns(void) {{
   return now.tv_sec * 1000000000LL + now.tv_nsec;
 }}
 
-static int vprof_load(PGconn *conn, double seconds, unsigned seed, const char *file) {{
+static int vprof_load({type}conn, double seconds, unsigned seed, const char *file) {{
   FILE *out = fopen(file, "w");
   if (!out) return 1;
   const long long until = vprof_now_ns() + (long long)(seconds * 1e9);
@@ -58,23 +59,35 @@ static int vprof_load(PGconn *conn, double seconds, unsigned seed, const char *f
 }}
 
 int main(int argc, char **argv) {{
-  PGconn *conn = PQconnectdb(getenv("{connection}"));
+  {type}conn = {open};
   int code = 0;
-  if (PQstatus(conn) != CONNECTION_OK) {{
-    fputs(PQerrorMessage(conn), stderr);
+  if (!({connected})) {{
+    fputs({error}, stderr);
     return {no_connection};
   }}
   if (argc == 5)
     code = vprof_load(conn, atof(argv[2]), (unsigned)atol(argv[3]), argv[4]);
   else
     printf("returned %lld\\n", vprof_whole_call(conn, atoi(argv[1])));
-  PQfinish(conn);
+  {close};
   return code;
 }}
 """
 
 
-def main_text(file: Path, calls: Sequence[str]) -> str:
+def main_text(file: Path, calls: Sequence[str], client: ClientProgram) -> str:
     """`file`: of the transaction. Calls count from 0."""
     cases = "\n".join(f"    case {number}: return (long long)({call});" for number, call in enumerate(calls))
-    return _TEXT.format(file=file, cases=cases, count=len(calls), connection=CONNECTION, no_connection=NO_CONNECTION)
+    return _TEXT.format(
+        file=file,
+        cases=cases,
+        count=len(calls),
+        no_connection=NO_CONNECTION,
+        header=client.header,
+        type=client.type,
+        open=client.open,
+        connected=client.connected,
+        error=client.error,
+        undo=client.undo,
+        close=client.close,
+    )

@@ -28,10 +28,9 @@ class Load:
 
 @dataclass(frozen=True)
 class Plan:
-    """`folder`: where the file is, which `link` starts from. `server`: a connection string. `call`: an expression of C
-    in which `{name}` stands for an input. `inputs`: the values of each, or the first and the last whole number.
-    `maintenance`: the database to connect to for copying another one, unless `server` names one: not in the file, but
-    known of the client library (annotations/clients)."""
+    """`folder`: where the file is, which `link` starts from. `server`: where it is, in the words of its client library.
+    `call`: an expression of C in which `{name}` stands for an input. `inputs`: the values of each, or the first and the
+    last whole number."""
 
     folder: Path
     server: str
@@ -43,7 +42,6 @@ class Plan:
     runs: int = 100
     seed: int = 1
     load: Load | None = None
-    maintenance: str | None = None
 
     def calls(self, count: int) -> list[str]:
         """So many, with inputs drawn at random; the same ones each time."""

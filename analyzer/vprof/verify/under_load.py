@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,9 +16,8 @@ from vprof.compare.run_metrics import MeasuredRun
 from vprof.errors import VprofError
 from vprof.tables.model import Int64
 from vprof.verify.alone import SIDES
-from vprof.verify.databases import copies
-from vprof.verify.main_text import CONNECTION
-from vprof.verify.plan import Load, Plan
+from vprof.verify.databases import Copies
+from vprof.verify.plan import Load
 
 _MORE_S = 60
 """For transactions that have begun."""
@@ -32,15 +31,15 @@ class Loaded:
     returned: tuple[Counter[int], Counter[int]]
 
 
-def under_load(programs: Sequence[Path], plan: Plan, load: Load, folder: Path) -> Loaded:
+def under_load(programs: Sequence[Path], copies: Copies, load: Load, folder: Path) -> Loaded:
     """Rounds begin with the one side and the other in turn. Raises VprofError if a client fails."""
     runs: tuple[list[MeasuredRun], list[MeasuredRun]] = ([], [])
     returned: tuple[Counter[int], Counter[int]] = (Counter(), Counter())
     for number in range(load.rounds):
         for side in (0, 1) if number % 2 == 0 else (1, 0):
             name = f"{SIDES[side]} {number + 1}"
-            with copies(plan, ["load"]) as [copy]:
-                rows = _measured(programs[side], copy.where, load, number, folder)
+            with copies(["load"]) as [copy]:
+                rows = _measured(programs[side], copy.environment, load, number, folder)
             if not len(rows):
                 raise VprofError(f"{name}: no transaction ended: give more seconds")
             runs[side].append(_run(Path(name), rows))
@@ -48,13 +47,13 @@ def under_load(programs: Sequence[Path], plan: Plan, load: Load, folder: Path) -
     return Loaded(diff(*runs), returned)
 
 
-def _measured(program: Path, where: str, load: Load, number: int, folder: Path) -> Int64:
+def _measured(program: Path, where: Mapping[str, str], load: Load, number: int, folder: Path) -> Int64:
     """A row for each transaction: begin, end, value."""
     files = [folder / f"client{client}" for client in range(load.clients)]
     clients = [
         subprocess.Popen(
             [program, "load", str(load.seconds), str(1000 * number + at), file],
-            env={**os.environ, CONNECTION: where},
+            env={**os.environ, **where},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

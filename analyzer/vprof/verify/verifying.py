@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from vprof.errors import UsageError
+from vprof.transaction.client_program import ClientProgram
+from vprof.verify import by_psycopg, by_pymysql
 from vprof.verify.alone import SIDES, Alone, alike
-from vprof.verify.build import build
-from vprof.verify.databases import copies
+from vprof.verify.build import Building, build
 from vprof.verify.plan import Plan
 from vprof.verify.under_load import Loaded, under_load
 
@@ -26,13 +30,31 @@ class Verified:
         return self.alone.difference is None
 
 
-def verify(file: Path, before: bytes, after: bytes, plan: Plan, options: Sequence[str]) -> Verified:
+_COPIES = {"psycopg": by_psycopg.copies, "pymysql": by_pymysql.copies}
+_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+
+
+def verify(
+    file: Path, before: bytes, after: bytes, plan: Plan, client: ClientProgram, options: Sequence[str]
+) -> Verified:
     """Two texts of a file. `options`: of the compiler. UsageError if one does not build, or the server refuses."""
+    if client.names_databases:
+        _check_names(before.decode("utf-8", "replace"), plan.database)
     with TemporaryDirectory(prefix="vprof-") as name:
-        folder, calls = Path(name), plan.calls(plan.runs)
-        texts = zip(SIDES, (before, after), strict=True)
-        programs = [build(file, text, calls, plan, options, side, folder) for side, text in texts]
-        with copies(plan, SIDES) as two:
-            alone = alike(programs, calls, two, plan.ignore)
-        loaded = under_load(programs, plan, plan.load, folder) if plan.load and not alone.difference else None
+        folder = Path(name)
+        building = Building(file, plan.calls(plan.runs), plan, client, options)
+        programs = [build(building, text, side, folder) for side, text in zip(SIDES, (before, after), strict=True)]
+        copies = partial(_COPIES[client.driver], plan, client)
+        with copies(SIDES) as two:
+            alone = alike(programs, building.calls, two, plan.ignore)
+        loaded = under_load(programs, copies, plan.load, folder) if plan.load and not alone.difference else None
         return Verified(alone, loaded)
+
+
+def _check_names(text: str, database: str) -> None:
+    """SQL that names the database would change it, and no copy."""
+    name = re.escape(database)
+    named = re.compile(rf"\buse\s+`?{name}\b|(?<![\w$.`])(?:`{name}`|{name})\s*\.\s*[`\w]", re.IGNORECASE)
+    for number, line in enumerate(text.splitlines(), 1):
+        if any(named.search(string) for string in _STRING.findall(line)):
+            raise UsageError(f"line {number} names the database {database}, and would change it instead of a copy")
