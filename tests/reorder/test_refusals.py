@@ -73,10 +73,17 @@ def test_a_table_of_calls_with_an_unknown_word(tmp_path: Path) -> None:
     assert refused(tmp_path, GOOD, "--calls", tmp_path / "calls.toml") == "calls.toml: g: no argument can be give"
 
 
-def test_a_view_that_is_not_understood(tmp_path: Path) -> None:
-    (tmp_path / "schema.sql").write_text("CREATE VIEW v AS SELECT FROM WHERE;\n")
+@pytest.mark.parametrize(
+    ("schema", "what"),
+    [
+        ("CREATE VIEW v AS SELECT FROM WHERE", "view"),
+        ("CREATE DEFINER = me TRIGGER t BESIDE UPDATE ON a FOR EACH ROW SELECT 1", "trigger"),
+    ],
+)
+def test_a_schema_that_is_not_understood(tmp_path: Path, schema: str, what: str) -> None:
+    (tmp_path / "schema.sql").write_text(f"{schema};\n")
     said = refused(tmp_path, GOOD, "--schema", tmp_path / "schema.sql")
-    assert said == "a view of the schema is not understood: CREATE VIEW v AS SELECT FROM WHERE"
+    assert said == f"a {what} of the schema is not understood: {schema[:60]}"
 
 
 def test_an_older_text_is_never_overwritten(tmp_path: Path) -> None:

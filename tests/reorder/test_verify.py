@@ -156,10 +156,10 @@ def test_what_it_refuses(server: RealServer, tmp_path: Path, more: str, says: st
 
 
 def test_another_client(server: RealServer, tmp_path: Path) -> None:
-    text = """#include <sql.h>
-int pay(SQLHSTMT statement) {
-  SQLExecDirect(statement, (SQLCHAR *)"UPDATE a SET x = 1", SQL_NTS); /* index 2 */
-  SQLExecDirect(statement, (SQLCHAR *)"UPDATE b SET x = 1", SQL_NTS); /* index 1 */
+    text = """short SQLExecDirect(void *statement, const char *text, int length);
+int pay(void *statement) {
+  SQLExecDirect(statement, "UPDATE a SET x = 1", -3); /* index 2 */
+  SQLExecDirect(statement, "UPDATE b SET x = 1", -3); /* index 1 */
   return 0;
 }
 """

@@ -17,19 +17,39 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from vprof.errors import UsageError
-from vprof.transaction.sql import Access, Query, parse, table_name
+from vprof.transaction.schema_text import statements
+from vprof.transaction.sql import Access, Query, parse, table_name, unknown_function
 
 _ANY = "*"
 """Stands for all tables."""
 
+_PART_OF_NAME = r"(?:`[^`]*`|\"[^\"]*\"|[\w$]+)"
+_NAME = rf"({_PART_OF_NAME}(?:\.{_PART_OF_NAME})*)"
+
+
+def _like(words: str) -> re.Pattern[str]:
+    """As statements are written: blanks stand for any space, NAME is a name."""
+    text = words.replace("NAME", _NAME).replace("[or replace] ", r"(?:or\s+replace\s+)?").replace(" ", r"\s+")
+    return re.compile(text, re.IGNORECASE | re.DOTALL)
+
+
 _BODY = re.compile(r"\$(\w*)\$(.*?)\$\1\$", re.DOTALL)
-_FUNCTION = re.compile(r"create\s+(?:or\s+replace\s+)?(?:function|procedure)\s+([\w.\"`]+)\s*\(", re.IGNORECASE)
-_TRIGGER = re.compile(
-    r"create\s+(?:or\s+replace\s+)?(?:constraint\s+)?trigger\s+[\w.\"`]+\s+(?:before|after|instead\s+of)\s+(.+?)\s+on\s+"
-    r"([\w.\"`]+)\s+(.*)",
-    re.IGNORECASE | re.DOTALL,
+_FUNCTION = _like(r"create [or replace] (?:function|procedure) NAME\s*\(")
+_TRIGGER = _like(
+    r"create [or replace] (?:definer\s*=\s*\S+ )?(?:constraint )?trigger (?:if not exists )?NAME "
+    r"(?:before|after|instead of) (.+?) on NAME (.*)"
 )
-_EXECUTES = re.compile(r"execute\s+(?:function|procedure)\s+([\w.\"`]+)", re.IGNORECASE)
+_EXECUTES = _like(r"execute (?:function|procedure) NAME")
+_RULE = _like(r"create [or replace] rule NAME as on (\w+) to NAME")
+_MAKES = _like(
+    r"create [or replace] (?:(?:algorithm|definer)\s*=\s*\S+ |sql security \w+ |constraint |materialized |"
+    r"temp(?:orary)? |recursive )*(view|trigger|rule)\b"
+)
+_TABLE = _like(r"(?:create (?:\w+ )?|alter )table (?:if (?:not )?exists )?(?:only )?NAME")
+_REFERENCES = _like(r"\breferences NAME")
+_PART_OF = _like(r" partition of NAME")
+_PART = _like(r" attach partition NAME")
+_INHERITS = re.compile(r"\binherits\s*\(([^)]*)\)", re.IGNORECASE)
 _EVENT = re.compile(r"insert|update|delete", re.IGNORECASE)
 _QUERY = re.compile(r"\s*(select|insert|update|delete|with)\b", re.IGNORECASE)
 _HARMLESS = re.compile(r"\s*(return\b.*|begin|end|null)?\s*", re.IGNORECASE | re.DOTALL)
@@ -48,11 +68,12 @@ class ForeignKey:
 
 @dataclass
 class Schema:
-    """`triggers`: by table and event."""
+    """`triggers`: by table and event. `parts`: tables whose rows are rows of another one, in both directions."""
 
     views: dict[str, tuple[Access, ...]] = field(default_factory=dict)
     keys: list[ForeignKey] = field(default_factory=list)
     triggers: dict[tuple[str, str], tuple[Access, ...]] = field(default_factory=dict)
+    parts: list[tuple[str, str]] = field(default_factory=list)
 
     def conflicts(self, one: Query, other: Query) -> Iterator[str]:
         """Why two queries must keep their order."""
@@ -65,13 +86,20 @@ class Schema:
         """With all that follows from them."""
         found = list(query.accesses)
         for one in found:  # grows
-            more = [*self._of_view(one), *self._of_keys(one), *self._of_triggers(one)]
+            more = [*self._of_view(one), *self._of_parts(one), *self._of_keys(one), *self._of_triggers(one)]
             found += [access for access in more if access not in found]
         return found
 
     def _of_view(self, one: Access) -> Iterator[Access]:
         for inner in self.views.get(one.table, ()):
-            yield Access(inner.table, one.write, None, one.event, f"{one.table} is a view of {inner.table}")
+            why = f"{one.table} is a view of {inner.table}" if inner.table != _ANY else f"{one.table} calls functions"
+            yield Access(inner.table, one.write or inner.write, None, one.event, why)
+
+    def _of_parts(self, one: Access) -> Iterator[Access]:
+        for part, whole in self.parts:
+            if one.table in (part, whole):
+                other = whole if one.table == part else part
+                yield Access(other, one.write, one.columns, one.event, f"{part} is a part of {whole}")
 
     def _of_keys(self, one: Access) -> Iterator[Access]:
         if not one.write:
@@ -117,49 +145,37 @@ def load(path: Path, dialect: str) -> Schema:
 
 
 def parse_schema(text: str, dialect: str) -> Schema:
-    """Statements that are not understood are passed over, unless they make a trigger or a view."""
+    """Statements that are not understood are passed over, unless they make a table, a trigger or a view."""
     logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
     schema, functions = Schema(), {}
-    for statement in _statements(text):
-        function = _FUNCTION.match(statement)
-        trigger = _TRIGGER.match(statement)
-        if function:
+    for statement in statements(text, dialect, _is_open):
+        if function := _FUNCTION.match(statement):
             functions[_name(function[1])] = _BODY.search(statement)
-        elif trigger:
-            body = _EXECUTES.search(trigger[3])
+        elif trigger := _TRIGGER.match(statement):
+            body = _EXECUTES.search(trigger[4])
             inner = functions.get(_name(body[1])) if body else None
-            code = (inner[2] if inner else None) if body else re.sub(r"^for\s+each\s+row", "", trigger[3], flags=re.I)
-            does = _effects(code, dialect)
-            for event in _EVENT.findall(trigger[1]):
-                key = (_name(trigger[2]), event.lower())
-                schema.triggers[key] = (*schema.triggers.get(key, ()), *does)
+            code = (inner[2] if inner else None) if body else re.sub(r"^for\s+each\s+row", "", trigger[4], flags=re.I)
+            for event in _EVENT.findall(trigger[2]):
+                _add_trigger(schema, _name(trigger[3]), event, _effects(code, dialect))
+        elif rule := _RULE.match(statement):
+            _add_trigger(schema, _name(rule[3]), rule[2], _effects(None, dialect))
         else:
             _add(schema, statement, dialect)
     return schema
+
+
+def _add_trigger(schema: Schema, table: str, event: str, does: tuple[Access, ...]) -> None:
+    key = (table, event.lower())
+    schema.triggers[key] = (*schema.triggers.get(key, ()), *does)
 
 
 def _name(text: str) -> str:
     return re.sub(r"[\"`]", "", text).split(".")[-1].lower()
 
 
-def _statements(text: str) -> Iterator[str]:
-    """Ends of statements are semicolons outside of quotes, bodies of functions and `BEGIN ... END`."""
-    text = re.sub(r"--[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
-    text = re.sub(r"^\s*delimiter\s+\S+\s*$", "", text, flags=re.IGNORECASE | re.MULTILINE)
-    held = ""
-    for part in re.split(r"(\$\w*\$.*?\$\w*\$|'(?:[^']|'')*'|;)", text, flags=re.DOTALL):
-        if part == ";" and not _is_open(held):
-            yield held.strip()
-            held = ""
-        else:
-            held += part
-    if held.strip():
-        yield held.strip()
-
-
 def _is_open(statement: str) -> bool:
     """Whether it is a trigger whose BEGIN has no END yet."""
-    if not _TRIGGER.match(statement.strip()):
+    if not _TRIGGER.match(statement):
         return False
     words = re.findall(r"\b(?:begin|case|if|loop|end)\b", statement, re.IGNORECASE)
     return bool(words) and words[0].lower() == "begin" and words[-1].lower() != "end"
@@ -188,20 +204,44 @@ def _add(schema: Schema, statement: str, dialect: str) -> None:
     except (SqlglotError, RecursionError):
         tree = None
     kind = str(tree.args.get("kind", "")).upper() if isinstance(tree, exp.Create | exp.Alter) else ""
-    if re.match(r"create\s+.*?\bview\b", statement, re.IGNORECASE) and kind != "VIEW":
-        raise UsageError(f"a view of the schema is not understood: {' '.join(statement.split())[:60]}")
-    if tree is None:
+    made = _MAKES.match(statement)
+    if made and kind != "VIEW":
+        raise UsageError(f"a {made[1].lower()} of the schema is not understood: {' '.join(statement.split())[:60]}")
+    if kind == "VIEW" and tree is not None:
+        _add_view(schema, tree)
+    table = _TABLE.match(statement)
+    if table:
+        name = _name(table[1])
+        schema.keys += _keys(tree, name) if tree is not None and kind == "TABLE" else _unclear_keys(statement, name)
+        schema.parts += _parts(statement, name, table.end())
+
+
+def _add_view(schema: Schema, tree: exp.Expr) -> None:
+    view, inner = tree.find(exp.Table), tree.expression
+    if view is None or inner is None:
         return
-    if kind == "VIEW":
-        view = tree.find(exp.Table)
-        inner = tree.expression
-        if view is not None and inner is not None:
-            tables = {table_name(one) for one in inner.find_all(exp.Table)}
-            schema.views[table_name(view)] = tuple(Access(one, False) for one in sorted(tables))
-    elif kind == "TABLE":
-        table = tree.find(exp.Table)
-        if table is not None:
-            schema.keys += _keys(tree, table_name(table))
+    tables = {table_name(one) for one in inner.find_all(exp.Table)}
+    found = [Access(one, False) for one in sorted(tables)]
+    if unknown_function(inner):
+        found.append(Access(_ANY, True))
+    schema.views[table_name(view)] = tuple(found)
+
+
+def _parts(statement: str, name: str, at: int) -> Iterator[tuple[str, str]]:
+    """Of a statement that makes or changes a table, whose name ends `at`."""
+    if part_of := _PART_OF.match(statement, at):
+        yield name, _name(part_of[1])
+    if part := _PART.match(statement, at):
+        yield _name(part[1]), name
+    for inherits in _INHERITS.findall(statement):
+        yield from ((name, _name(one.strip())) for one in inherits.split(","))
+
+
+def _unclear_keys(statement: str, table: str) -> Iterator[ForeignKey]:
+    """Of a table that the parser does not understand, they may be about any columns."""
+    changes = bool(re.search(r"\bon\s+(?:delete|update)\s+(?:cascade|set)\b", statement, re.IGNORECASE))
+    for parent in _REFERENCES.findall(statement):
+        yield ForeignKey(table, frozenset({_ANY}), _name(parent), None, changes)
 
 
 def _keys(tree: exp.Expr, table: str) -> Iterator[ForeignKey]:

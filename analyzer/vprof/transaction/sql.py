@@ -57,11 +57,10 @@ def parse(text: str, dialect: str) -> Query:
 def _query(tree: exp.Expr, text: str) -> Query:
     if not isinstance(tree, exp.Select | exp.Union | exp.Insert | exp.Update | exp.Delete):
         return Query("SQL", unknown=f"the effects of its SQL are not known: {_short(text)}")
-    called = next((one for one in tree.find_all(exp.Anonymous) if one.name.lower() not in _HARMLESS), None)
     if tree.args.get("into") is not None or ":=" in text:
         return Query("SQL", unknown=f"the effects of its SQL are not known: {_short(text)}")
-    if called is not None:
-        return Query("SQL", unknown=f"the effects of the function {called.name} in its SQL are not known")
+    if called := unknown_function(tree):
+        return Query("SQL", unknown=f"the effects of the function {called} in its SQL are not known")
     target = tree.this if isinstance(tree, exp.Insert | exp.Update | exp.Delete) else None
     if isinstance(target, exp.Schema):
         target = target.this
@@ -70,6 +69,11 @@ def _query(tree: exp.Expr, text: str) -> Query:
     accesses = tuple(_accesses(tree, target))
     tables = list(dict.fromkeys(one.table for one in accesses))
     return Query(f"{tree.key.upper()} {', '.join(tables)}".strip(), accesses)
+
+
+def unknown_function(tree: exp.Expr) -> str | None:
+    """The name of the first function that the parser does not know."""
+    return next((one.name for one in tree.find_all(exp.Anonymous) if one.name.lower() not in _HARMLESS), None)
 
 
 def _accesses(tree: exp.Expr, target: exp.Table | None) -> Iterator[Access]:
