@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from click.testing import Result
 from real_servers import RealServer, postgres
-from reordered import index_of, reorder
+from verify_parts import verified as run_verified
 
 from vprof.errors import UsageError
 
@@ -39,16 +39,6 @@ PAY = """int pay(PGconn *conn, int value) {
 }
 """
 GOOD, WRONG = (HEAD + PAY % values for values in (("value", "value"), ("next(&value)", "next(&value)")))
-OWN = """#include <stdio.h>
-int next(int *value) { return (*value)++; }
-int show(int value) { return printf("%d\\n", value) ? value : 0; }
-"""
-LIE = """[[call]]
-function = ["next"]
-arguments = ["in"]
-[[call]]
-function = ["show"]
-"""
 
 
 @pytest.fixture(scope="module")
@@ -65,24 +55,8 @@ def databases(server: RealServer) -> set[str]:
 
 
 def verified(server: RealServer, folder: Path, text: str = GOOD, more: str = "", *options: object) -> Result:
-    """`more`: lines of verify.toml, those given twice in place of the usual ones."""
-    usual = {
-        "server": f"'host={server.socket} user=vprof'",
-        "database": "'vprof'",
-        "call": "'pay(conn, {value})'",
-        "link": "['own.c']",
-        "ignore": "['a.at']",
-        "runs": "5",
-    }
-    lines = [f"{key} = {value}" for key, value in usual.items() if f"{key} =" not in more.split("[load]")[0]]
-    inputs = "" if "[inputs]" in more else "[inputs]\nvalue = { from = 1, to = 9 }\n"
-    (folder / "verify.toml").write_text("\n".join([*lines, more, inputs]))
-    (folder / "t.c").write_text(text)
-    (folder / "own.c").write_text(OWN)
-    (folder / "calls.toml").write_text(LIE)
-    (folder / "index.json").write_text(json.dumps(index_of(text)))
-    words = ["--index", folder / "index.json", "--calls", folder / "calls.toml", "--verify", folder / "verify.toml"]
-    return reorder(folder / "t.c", "--function", "pay", *words, *options)
+    usual = {"server": f"'host={server.socket} user=vprof'", "database": "'vprof'"}
+    return run_verified(folder, text, usual, more, options=options)
 
 
 def test_alike(server: RealServer, tmp_path: Path) -> None:

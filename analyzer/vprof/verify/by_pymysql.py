@@ -57,7 +57,7 @@ class _Copy:
 
     def tables(self) -> Iterator[Table]:
         for name, columns in columns_of(self.connection, self.database).items():
-            yield Table(name, (self.database, name), {one.name: one.kind for one in columns})
+            yield Table(name, (name,), {one.name: one.kind for one in columns})
 
     def digest(self, table: Table) -> object:
         """The sum of 64 bits of each row's MD5, made of its columns' MD5."""

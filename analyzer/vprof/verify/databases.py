@@ -17,8 +17,8 @@ from vprof.errors import UsageError
 
 @dataclass(frozen=True)
 class Table:
-    """`called`: in reports. `path`: what it is called in SQL, name by name. `columns`: those that are compared, with
-    their types."""
+    """`called`: in reports. `path`: what it is called in SQL, name by name, in any copy. `columns`: those that are
+    compared, with their types."""
 
     called: str
     path: tuple[str, ...]
