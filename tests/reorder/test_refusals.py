@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -16,10 +17,17 @@ QUERIES = """  PQclear(PQexec(conn, "UPDATE a SET x = 1"));
 GOOD = f"{HEAD}void f(PGconn *conn) {{\n{QUERIES}}}\n"
 
 
-def refused(folder: Path, text: str, *options: object, function: str = "f", index: str = '{"3": 2, "4": 1}') -> str:
-    (folder / "t.c").write_text(text)
+def refused(
+    folder: Path,
+    text: str,
+    *options: object,
+    function: str = "f",
+    index: str = '{"3": 2, "4": 1}',
+    name: str = "t.c",
+) -> str:
+    (folder / name).write_text(text)
     (folder / "index.json").write_text(index)
-    done = reorder(folder / "t.c", "--function", function, "--index", folder / "index.json", *options)
+    done = reorder(folder / name, "--function", function, "--index", folder / "index.json", *options)
     assert isinstance(done.exception, UsageError), done.output
     said = str(done.exception)
     assert "\n" not in said
@@ -34,6 +42,62 @@ def test_two_transactions(tmp_path: Path) -> None:
     begin = '  PQclear(PQexec(conn, "BEGIN"));\n'
     text = f"{HEAD}void f(PGconn *conn) {{\n{begin}{QUERIES}{begin}{QUERIES}}}\n"
     assert refused(tmp_path, text) == "f begins 2 transactions (lines 3, 6): give one function to each"
+
+
+def test_two_functions_of_one_name(tmp_path: Path) -> None:
+    text = f"{GOOD}void f(PGconn *conn, int x) {{}}\n"
+    assert refused(tmp_path, text, name="t.cpp") == "the file defines f 2 times: give them names of their own"
+
+
+def test_all_queries_in_a_try_block(tmp_path: Path) -> None:
+    text = f"{HEAD}void f(PGconn *conn) {{\n  try {{\n{QUERIES}  }} catch (...) {{\n  }}\n}}\n"
+    said = refused(tmp_path, text, name="t.cpp")
+    assert said == "f sends no query that vprof sees: line 3 has a try block: vprof does not follow exceptions"
+
+
+@pytest.mark.parametrize(
+    ("between", "what"),
+    [
+        ("try {\n  } catch (...) {\n  }", "a try block: vprof does not follow exceptions"),
+        ("if (!conn) throw 1;", "a throw: vprof does not follow exceptions"),
+        ("for (char one : \"ab\") {\n  }", "a for over a range"),
+        ("auto add = [&] { conn = nullptr; };", "a lambda"),
+        ('__asm__("");', "assembly"),
+        ("if (int x = 1; x) {\n  }", "C that vprof does not understand (IfStmt)"),
+    ],
+)
+def test_what_nothing_may_pass_in_cxx(tmp_path: Path, between: str, what: str) -> None:
+    first, last = QUERIES.splitlines()
+    (tmp_path / "t.cpp").write_text(f"{HEAD}void f(PGconn *conn) {{\n{first}\n  {between}\n{last}\n}}\n")
+    (tmp_path / "index.json").write_text('{"3": 2}')
+    done = reorder(tmp_path / "t.cpp", "--function", "f", "--index", tmp_path / "index.json", "--format", "json")
+    assert done.exit_code == 0, done.exception
+    assert json.loads(done.output)["patch"] == ""
+    assert {unit["line"]: unit["fixed"] for unit in json.loads(done.output)["units"]}[4] == what
+
+
+@pytest.mark.parametrize(
+    ("sql", "level"),
+    [
+        ("BEGIN ISOLATION LEVEL READ COMMITTED", "READ COMMITTED"),
+        ("SET TRANSACTION ISOLATION LEVEL\trepeatable  read", "REPEATABLE READ"),
+        ("SET SESSION transaction_isolation = 'READ-UNCOMMITTED'", "READ UNCOMMITTED"),
+        ("BEGIN ISOLATION LEVEL SERIALIZABLE", None),
+        ("BEGIN", None),
+    ],
+)
+def test_weaker_isolation_is_warned_of(tmp_path: Path, sql: str, level: str | None) -> None:
+    """In the report, and in JSON."""
+    (tmp_path / "t.c").write_text(f'{HEAD}void f(PGconn *conn) {{\n  PQclear(PQexec(conn, "{sql}"));\n{QUERIES}}}\n')
+    (tmp_path / "index.json").write_text('{"4": 2, "5": 1}')
+    words = [tmp_path / "t.c", "--function", "f", "--index", tmp_path / "index.json"]
+    done = reorder(*words)
+    assert done.exit_code == 0, done.exception
+    told = f"Line 3 asks for less, {level}: whether the order does the same there is up to you."
+    assert (told in done.output) == (level is not None)
+    found = json.loads(reorder(*words, "--format", "json").output)
+    assert found["order"][1:3] == ["line 5 (UPDATE b)", "line 4 (UPDATE a)"]
+    assert found["weaker"] == ([{"line": 3, "level": level}] if level else [])
 
 
 def test_no_query(tmp_path: Path) -> None:
@@ -68,9 +132,20 @@ def test_an_index_that_is_none(tmp_path: Path, index: str, says: str) -> None:
     assert refused(tmp_path, GOOD, index=index) == says
 
 
-def test_a_table_of_calls_with_an_unknown_word(tmp_path: Path) -> None:
-    (tmp_path / "calls.toml").write_text('[[call]]\nfunction = "g"\narguments = ["give"]\n')
-    assert refused(tmp_path, GOOD, "--calls", tmp_path / "calls.toml") == "calls.toml: g: no argument can be give"
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ('[[call]]\nfunction = "g"\narguments = ["give"]', "g: no argument can be give"),
+        ('[[call]]\nfunction = "g"\ntransaction = "end"', "g: transaction must be begin, commit or rollback"),
+        ('[[call]]\nfunction = "g"\nreturns = "argument"', "g: returns must be value, new, state or argument N"),
+        ('dialect = "sqll"\n[[call]]\nfunction = "g"', "dialect: sqlglot knows no sqll"),
+        ('program = "libno"\n[[call]]\nfunction = "g"', "program: annotations/clients describes no libno"),
+        ('[program]\ndriver = "psycopg"\n[[call]]\nfunction = "g"', "[program] lacks the key `header`"),
+    ],
+)
+def test_a_table_of_calls_that_is_wrong(tmp_path: Path, table: str, says: str) -> None:
+    (tmp_path / "calls.toml").write_text(f"{table}\n")
+    assert refused(tmp_path, GOOD, "--calls", tmp_path / "calls.toml") == f"calls.toml: {says}"
 
 
 @pytest.mark.parametrize(

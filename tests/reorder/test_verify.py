@@ -11,6 +11,7 @@ import psycopg
 import pytest
 from click.testing import Result
 from real_servers import RealServer, postgres
+from verify_parts import LIE
 from verify_parts import verified as run_verified
 
 from vprof.errors import UsageError
@@ -139,3 +140,16 @@ int pay(void *statement) {
 """
     done = verified(server, tmp_path, text)
     assert str(done.exception) == "--verify cannot copy databases of the client library that pay uses"
+
+
+def test_another_driver(server: RealServer, tmp_path: Path) -> None:
+    """Which a table of calls names."""
+    texts = ("header", "type", "open", "connected", "error", "undo", "close")
+    program = "".join(f'{key} = ""\n' for key in texts)
+    calls = (
+        f'[program]\ndriver = "none"\nlink = []\n{program}'
+        + '[[call]]\nfunction = "ask"\narguments = ["connection", "sql"]'
+    )
+    usual = {"server": "''", "database": "'vprof'"}
+    done = run_verified(tmp_path, GOOD, usual, "", 'dialect = "postgres"\n' + calls + LIE)
+    assert str(done.exception) == "--verify copies databases by psycopg or pymysql, not by none"

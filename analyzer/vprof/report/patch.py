@@ -40,8 +40,9 @@ def render(found: Reordering, with_schema: bool, verified: Verified | None = Non
 
 def render_json(found: Reordering, verified: Verified | None = None) -> str:
     """{"order", "objective": as for a problem; "units": [{"unit", "line", "index", "fixed": why, or null}], "before":
-    [[first, then, why]], "renamed": [{"variable", "name", "line": of the first use}], "patch": text}; "verified":
-    verified_json, if it was asked for, and something moves."""
+    [[first, then, why]], "renamed": [{"variable", "name", "line": of the first use}], "weaker": [{"line", "level": of
+    isolation}], where SQL asks for less than serializable; "patch": text}; "verified": verified_json, if it was asked
+    for, and something moves."""
     document = _document(found)
     if verified:
         from vprof.report.verify import verified_json
@@ -66,7 +67,9 @@ def _document(found: Reordering) -> dict[str, Any]:
     ]
     before = [[problem.units[one.first], problem.units[one.then], one.reason] for one in problem.before]
     renamed = [{"variable": one.old, "name": one.name, "line": one.line} for one in found.renamed]
-    return {**found.solution.as_json(), "units": units, "before": before, "renamed": renamed, "patch": unified(found)}
+    weaker = [{"line": line, "level": level} for line, level in found.weaker]
+    own = {"units": units, "before": before, "renamed": renamed, "weaker": weaker, "patch": unified(found)}
+    return {**found.solution.as_json(), **own}
 
 
 def _show(found: Reordering, with_schema: bool, verified: Verified | None, console: Console) -> None:
@@ -88,6 +91,10 @@ def _show(found: Reordering, with_schema: bool, verified: Verified | None, conso
         show_verified(verified, console)
     heading(console, "What this takes for granted")
     undone = (_UNDONE,) if found.undone else ()
-    for sentence in (_ISOLATION, _ERRORS, *undone, *(() if with_schema else (_NO_SCHEMA,))):
+    weaker = [
+        f"Line {at} asks for less, {level}: whether the order does the same there is up to you."
+        for at, level in found.weaker
+    ]
+    for sentence in (_ISOLATION, *weaker, _ERRORS, *undone, *(() if with_schema else (_NO_SCHEMA,))):
         line(console, sentence)
     heading(console, "The patch")

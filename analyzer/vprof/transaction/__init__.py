@@ -1,6 +1,7 @@
 """A transaction's function, from source to a patch: which statements may change places, and a text in which they do.
 
-    FILE.c -> vprof-units -> [program.py] statements -> [clients.py] what its calls do, [sql.py, schema.py] its queries
+    FILE.c -> vprof-units -> [program.py] statements -> [clients.py, client_program.py] what its calls do
+      -> [sql.py, schema_text.py, schema.py] its queries
       -> [steps.py] what an expression does -> [flow.py] which definitions reach which uses
       -> [pointers.py] what pointers point to -> [effects.py] what a statement reads, writes, asks
       -> [helpers.py] the same of functions that it calls -> [split.py] branches and loops in parts

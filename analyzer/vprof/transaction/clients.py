@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from sqlglot.dialects.dialect import Dialect
 
 from vprof.errors import UsageError
 from vprof.installed import annotations_folder
@@ -16,6 +19,7 @@ from vprof.transaction.sql import Query
 ROLES = {"value", "in", "out", "inout", "ins", "outs", "null", "end", "connection", "sql", "state", "take"}
 """What an argument is for."""
 _ENDS = {"begin", "commit", "rollback"}
+_RETURNS = re.compile(r"value|new|state|argument \d+")
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,9 @@ def _program(table: dict[str, Any]) -> ClientProgram | None:
 
 
 def _calls(table: dict[str, Any]) -> Iterable[Call]:
-    program = _program(table)
+    program, dialect = _program(table), table.get("dialect")
+    if dialect and Dialect.get(dialect) is None:
+        raise ValueError(f"dialect: sqlglot knows no {dialect}")
     for entry in table.get("call", ()):
         names, arguments, rest = entry["function"], tuple(entry.get("arguments", ())), entry.get("rest", "value")
         strange = {*arguments, rest} - ROLES
@@ -88,15 +94,18 @@ def _calls(table: dict[str, Any]) -> Iterable[Call]:
             raise ValueError(f"{names}: no argument can be {', '.join(sorted(strange))}")
         if entry.get("transaction", "begin") not in _ENDS:
             raise ValueError(f"{names}: transaction must be begin, commit or rollback")
+        returns = entry.get("returns", "value")
+        if not _RETURNS.fullmatch(returns):
+            raise ValueError(f"{names}: returns must be value, new, state or argument N")
         for name in [names] if isinstance(names, str) else names:
             yield Call(
                 name,
                 arguments,
                 rest,
-                entry.get("returns", "value"),
+                returns,
                 entry.get("transaction"),
                 entry.get("visible", False),
                 entry.get("leaves", False),
-                table.get("dialect"),
+                dialect,
                 program=program,
             )

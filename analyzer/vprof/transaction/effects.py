@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from vprof.transaction.client_program import ClientProgram
 from vprof.transaction.clients import Calls
@@ -27,6 +27,15 @@ class Place(NamedTuple):
 
 
 WORLD = Place("world")
+
+_CALLED = {
+    "CXXTryStmt": "a try block: vprof does not follow exceptions",
+    "CXXThrowExpr": "a throw: vprof does not follow exceptions",
+    "CXXForRangeStmt": "a for over a range",
+    "LambdaExpr": "a lambda",
+    "GCCAsmStmt": "assembly",
+}
+"""What is not understood, by Clang's name of it."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +159,7 @@ class Facts:
     def _find(self, one: Statement) -> Effects:
         found = Effects()
         if one.kind == "other":
-            found.stop(f"a statement that is not understood ({one.raw.get('what', '')})")
+            found.stop(not_understood(one.raw))
         for declared in one.raw.get("declares", ()):
             variable = self.program.variables[declared["v"]]
             if variable.destructor:
@@ -266,7 +275,7 @@ class Facts:
     def _expression(self, found: Effects, node: Expression) -> None:
         for step in steps(node):
             if step.kind == "unknown":
-                found.stop(f"an expression that is not understood ({step.node.get('what', '')})")
+                found.stop(not_understood(step.node))
             elif step.kind == "call":
                 self._call(found, step.node)
             else:
@@ -381,6 +390,12 @@ class Facts:
         if len(values) == 1 and values[0].get("k") == "string":
             return str(values[0]["text"])
         return None
+
+
+def not_understood(raw: dict[str, Any]) -> str:
+    """In words, of a statement or an expression that is not."""
+    what = raw.get("what", "")
+    return _CALLED.get(what, f"C that vprof does not understand ({what})")
 
 
 def _place(memory: Memory) -> Place:

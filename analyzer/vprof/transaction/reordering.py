@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -30,7 +30,8 @@ from vprof.transaction.units import Unit, block_of, effects_of, labels, units_of
 
 @dataclass(frozen=True)
 class Reordering:
-    """`before`, `after`: the texts of `file`; equal if nothing moves. `client`: as of Facts. `undone`: as of
+    """`before`, `after`: the texts of `file`; equal if nothing moves. `client`: as of Facts. `weaker`: lines
+    that ask for isolation weaker than serializable, with the level. `undone`: as of
     Facts."""
 
     file: Path
@@ -42,6 +43,7 @@ class Reordering:
     client: ClientProgram | None
     undone: bool
     renamed: tuple[Renaming, ...]
+    weaker: tuple[tuple[int, str], ...]
 
     @cached_property
     def fixed(self) -> list[tuple[str, str]]:
@@ -105,7 +107,15 @@ def reorder(
     if moved:
         way.check(after, program, block, solution)
     text = after if moved else whole.text
-    return Reordering(file, function, tuple(block.units), solution, whole.text, text, facts.client, undone, names)
+    units, weaker = tuple(block.units), tuple(_weaker(facts))
+    return Reordering(file, function, units, solution, whole.text, text, facts.client, undone, names, weaker)
+
+
+def _weaker(facts: Facts) -> Iterator[tuple[int, str]]:
+    for asked in facts.of(facts.function.body).asked:
+        level = asked.query.level
+        if level and level != "SERIALIZABLE":
+            yield asked.line, level
 
 
 class _Found(NamedTuple):

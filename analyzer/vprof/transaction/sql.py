@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 _BEGINS, _COMMITS, _ROLLS_BACK = ("begin", "start transaction"), ("commit", "end"), ("rollback", "abort")
+_LEVEL = re.compile(
+    r"isolation(?:\s+level\s+|\s*(?:=|\bto\b)\s*['\"]?)(serializable|repeatable[\s-]+read|read[\s-]+(?:un)?committed)",
+    re.IGNORECASE,
+)
 _HARMLESS = {"now"}
 """Functions that the parser does not know, and that read and change nothing."""
 
@@ -30,16 +35,22 @@ class Access:
 @dataclass(frozen=True)
 class Query:
     """A statement of SQL: its accesses, or what it does to the transaction (`control`: begin, commit, rollback), or why
-    its effects are `unknown`. `summary`: a few words for reports."""
+    its effects are `unknown`. `summary`: a few words for reports. `level`: of isolation, that it asks for."""
 
     summary: str
     accesses: tuple[Access, ...] = ()
     control: str | None = None
     unknown: str | None = None
+    level: str | None = None
 
 
 def parse(text: str, dialect: str) -> Query:
     """Never fails: SQL that nobody understands is unknown."""
+    found, level = _parsed(text, dialect), _LEVEL.search(text)
+    return replace(found, level=" ".join(re.split(r"[\s-]+", level[1].upper()))) if level else found
+
+
+def _parsed(text: str, dialect: str) -> Query:
     words = " ".join(text.split()).rstrip("; ").lower()
     for control, starts in (("begin", _BEGINS), ("commit", _COMMITS), ("rollback", _ROLLS_BACK)):
         if words.startswith(starts) and not words.startswith("rollback to") and ";" not in words:

@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from vprof.errors import UsageError
-from vprof.transaction.effects import Asked, Effects, Facts
+from vprof.transaction.effects import Asked, Effects, Facts, not_understood
 from vprof.transaction.flow import names
 from vprof.transaction.program import Program, Statement
 
@@ -66,6 +66,11 @@ def block_of(facts: Facts) -> Statement:
         lines = ", ".join(map(str, begins))
         raise UsageError(f"{name} begins {len(begins)} transactions (lines {lines}): give one function to each")
     if not facts.of(body).queries:
+        other = next((one for one in body.all() if one.kind == "other"), None)
+        if other is not None:
+            raise UsageError(
+                f"{name} sends no query that vprof sees: line {other.line} has {not_understood(other.raw)}"
+            )
         raise UsageError(f"{name} sends no query that vprof knows of: annotations/clients has the calls that do")
     block = body
     while True:

@@ -38,6 +38,8 @@ def verify(
     file: Path, before: bytes, after: bytes, plan: Plan, client: ClientProgram, options: Sequence[str]
 ) -> Verified:
     """Two texts of a file. `options`: of the compiler. UsageError if one does not build, or the server refuses."""
+    if client.driver not in _COPIES:
+        raise UsageError(f"--verify copies databases by {' or '.join(_COPIES)}, not by {client.driver}")
     if client.names_databases:
         _check_names(before.decode("utf-8", "replace"), plan.database)
     with TemporaryDirectory(prefix="vprof-") as name:
