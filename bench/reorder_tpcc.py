@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
-"""What does the order that `vprof reorder` finds gain TPC-C's payment and new-order, on PostgreSQL.
+"""What does the order that `vprof reorder` finds gain TPC-C's payment and new-order, on PostgreSQL or MariaDB.
 
     python bench/reorder_tpcc.py --plan
-    python bench/reorder_tpcc.py --results reorder_tpcc.jsonl [--warehouses 1,4,16] [--clients 8,16,32] [--rounds 3]
-                                 [--seconds 15] [--folder DIR]
+    python bench/reorder_tpcc.py --results reorder_tpcc.jsonl [--server mysql] [--warehouses 1,4,16]
+                                 [--clients 8,16,32] [--rounds 3] [--seconds 15] [--folder DIR]
 
 For each number of warehouses it fills the tables; runs the driver as it is, and takes the standard deviation of each
 statement's time for its conflict index; has `vprof reorder` write payment.c and new_order.c anew by these, in a copy of
 workloads/; builds this copy; and runs both drivers in turn, a closed loop of payments alone, of new orders alone, and
 of the whole mix. Each round has a seed of its own. The data is checked after the last one. Makes the runs that the
 results file does not have yet, and prints the tables of all, also as Markdown beside it. `--plan` says how long it
-takes. The index and the patch stay beside the results: reorder_tpcc-4.json, reorder_tpcc-4-payment.patch.
+takes. The index and the patch stay beside the results: reorder_tpcc-4.json, reorder_tpcc-4-payment.patch, of MariaDB
+reorder_tpcc-mysql-4.json.
 
-The server commits to the disk, and runs read committed, as it does by default: each of these two transactions reads
-only rows that it has locked, that nobody changes (items, names), or whose changes it does not need to see at one time.
+The server commits to the disk, and runs read committed, or repeatable read, as it does by default: each of these two
+transactions reads only rows that it has locked, that nobody changes (items, names), or whose changes it does not need
+to see at one time.
 The paper (QURO, VLDB 2016) reports 6.53 times the throughput for payments alone, and 2.23 for new orders.
 """
 
@@ -73,10 +75,11 @@ class Ran:
     retries: int
     queries: dict[str, tuple[int, float]]
     broken: list[str] | None = None
+    server: str = "postgres"
 
     @property
     def key(self) -> tuple[object, ...]:
-        return (self.warehouses, self.clients, self.load, self.side, self.round)
+        return (self.server, self.warehouses, self.clients, self.load, self.side, self.round)
 
 
 @dataclass(frozen=True)
@@ -181,10 +184,10 @@ def measured_index(file: Path, prefix: Path, where: Where, options: list[str]) -
     return {text: Text(**one) for text, one in json.loads(file.read_text(encoding="utf-8")).items()}
 
 
-def wanted(options: argparse.Namespace, warehouses: int) -> list[tuple[int, int, str, str, int]]:
+def wanted(options: argparse.Namespace, warehouses: int) -> list[tuple[str, int, int, str, str, int]]:
     """Sides begin in turn."""
     return [
-        (warehouses, clients, load, side, number)
+        (options.server, warehouses, clients, load, side, number)
         for clients in options.clients
         for load in LOADS
         for number in range(options.rounds)
@@ -199,16 +202,17 @@ def missing(options: argparse.Namespace, warehouses: int, have: list[Ran]) -> It
         return
     below = options.results.resolve().with_suffix("")
     original = driver_of(WORKLOADS, below / "original")
-    index = options.results.with_name(f"{options.results.stem}-{warehouses}.json")
-    with SERVERS["postgres"](SETTINGS["postgres"], options.folder) as server:
-        where = Where("postgres", str(server.socket), "vprof", "vprof")
+    name = str(warehouses) if options.server == "postgres" else f"{options.server}-{warehouses}"
+    index = options.results.with_name(f"{options.results.stem}-{name}.json")
+    with SERVERS[options.server](SETTINGS[options.server], options.folder) as server:
+        where = Where(options.server, str(server.socket), "vprof", "vprof")
         with set_to("VPROF_PREFIX", original):
             Driver().setup("tpcc", where, given(scale=warehouses), print)
         usual = {"scale": warehouses, "warmup": options.warmup, "seconds": options.seconds}
         texts = measured_index(index, original, where, given(**usual, clients=options.clients[0], seed=2))
-        prefixes = {"original": original, "reordered": reordered(texts, below / str(warehouses), options.results)}
+        prefixes = {"original": original, "reordered": reordered(texts, below / name, options.results)}
         for key in left:
-            _, clients, load, side, number = key
+            _, _, clients, load, side, number = key
             mix = {"mix": LOADS[load]} if LOADS[load] else {}
             words = given(**usual, clients=clients, seed=3 + number, **mix)
             report, measured, queries = run(prefixes[side], where, words)
@@ -217,22 +221,23 @@ def missing(options: argparse.Namespace, warehouses: int, have: list[Ran]) -> It
                 with set_to("VPROF_PREFIX", original):
                     broken = Driver().check("tpcc", where, given(scale=warehouses))
             means = {text: (one.count, one.mean) for text, one in queries.items()}
-            yield Ran(*key, measured.count, measure(measured), report["retries"], means, broken)
+            ran = (measured.count, measure(measured), report["retries"], means, broken)
+            yield Ran(*key[1:], *ran, server=options.server)
 
 
 def tables(runs: list[Ran]) -> str:
-    names = ("warehouses, clients", "load", "tx/s", "throughput", "mean", "variance", "p99", "verdict", "paper")
-    rows, slower, said = head(*names), head("warehouses, clients", "load", "statement", "us", "us reordered"), []
-    for warehouses, clients, load in dict.fromkeys((run.warehouses, run.clients, run.load) for run in runs):
-        mine = [run for run in runs if (run.warehouses, run.clients, run.load) == (warehouses, clients, load)]
-        sides = [[run for run in mine if run.side == side] for side in SIDES]
+    first = "server, warehouses, clients"
+    names = (first, "load", "tx/s", "throughput", "mean", "variance", "p99", "verdict", "paper")
+    rows, slower, said = head(*names), head(first, "load", "statement", "us", "us reordered"), []
+    for key in dict.fromkeys(run.key[:4] for run in runs):
+        sides = [[run for run in runs if run.key[:4] == key and run.side == side] for side in SIDES]
         if not all(sides):
             continue
-        name = f"{warehouses}, {clients}"
+        load, name = str(key[3]), ", ".join(map(str, key[:3]))
         rows.append(of_load(name, load, sides))
         slower += of_queries(name, load, sides)
     for run in runs:
-        said += [f"- {run.warehouses} warehouses: {what}" for what in run.broken or ()]
+        said += [f"- {run.server}, {run.warehouses} warehouses: {what}" for what in run.broken or ()]
     how = "Ratios: reordered to original, with 95 % intervals over the runs, as `vprof diff` has them."
     lines = (rows, [how], slower if len(slower) > 2 else ["No statement became slower."], said)
     return "\n\n".join("\n".join(some) for some in lines if some)
@@ -290,6 +295,7 @@ def main() -> None:
     parser.add_argument("--warmup", type=float, default=3)
     parser.add_argument("--clients", type=numbers, default=[8, 16, 32])
     parser.add_argument("--warehouses", type=numbers, default=[1, 4, 16])
+    parser.add_argument("--server", choices=tuple(SERVERS), default="postgres")
     parser.add_argument("--plan", action="store_true", help="say how long it takes, and end")
     options = parser.parse_args()
     print(plan(options), flush=True)
