@@ -63,6 +63,14 @@ def number(value: str) -> str:
     return value
 
 
+def insert_or_update(table: str) -> str:
+    return f"INSERT INTO {table} VALUES ($2, $1, NULL) ON DUPLICATE KEY UPDATE x = x + $1"
+
+
+def delete_by_others(table: str, other: str) -> str:
+    return f"DELETE {table} FROM {table} JOIN {other} o ON {table}.id = o.id WHERE o.id = $2 AND o.x > $1"
+
+
 def query(target: str, sql: str, values: str, mark: str, choose: random.Random) -> Sequence[str]:
     """With the values of the transaction, or with constants."""
     if choose.random() < 0.5:

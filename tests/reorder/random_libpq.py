@@ -42,6 +42,15 @@ def number(value: str) -> str:
     return f"{value}::int"
 
 
+def insert_or_update(table: str) -> str:
+    row = "($2::int, $1::int, NULL)"
+    return f"INSERT INTO {table} VALUES {row} ON CONFLICT (id) DO UPDATE SET x = {table}.x + $1::int"
+
+
+def delete_by_others(table: str, other: str) -> str:
+    return f"DELETE FROM {table} USING {other} o WHERE {table}.id = o.id AND o.id = $2 AND o.x > $1"
+
+
 def query(target: str, sql: str, values: str, mark: str, choose: random.Random) -> Sequence[str]:
     return [f'{target} = PQexecParams(conn, "{sql}", 2, NULL, {values}, NULL, NULL, 0); {mark}']
 

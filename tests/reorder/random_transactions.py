@@ -37,6 +37,12 @@ class Writing(Protocol):
     def number(self, value: str) -> str:
         """SQL for a number that is given as a text."""
 
+    def insert_or_update(self, table: str) -> str:
+        """SQL for a row with the key `$2`."""
+
+    def delete_by_others(self, table: str, other: str) -> str:
+        """SQL that deletes the row `$2` if the other table has such a one with an x above `$1`."""
+
     def rollback(self, choose: random.Random) -> str: ...
 
     def query(self, target: str, sql: str, values: str, mark: str, choose: random.Random) -> Sequence[str]:
@@ -94,7 +100,12 @@ class Generator:
             (self._update, 5),
             (self._select, 5),
             (self._insert, 1),
+            (self._insert_or_update, 1),
+            (self._insert_others, 1),
             (self._delete, 1),
+            (self._delete_by_others, 1),
+            (self._count, 1),
+            (self._refer, 1),
             (self._compute, 2),
             (self._check_value, 1),
             (self._show, 1),
@@ -128,7 +139,7 @@ class Generator:
         self._put(f"{values}[0] = {text};\n{values}[1] = {more};")
         self._values = values
 
-    def _ask(self, sql: str, returns: bool) -> str:
+    def _ask(self, sql: str, returns: bool, may_fail: bool = False) -> str:
         """The variable with the result."""
         result = "result"
         declared = ""
@@ -137,7 +148,7 @@ class Generator:
             result, declared = f"result{self._names}", self._writing.result
         for line in self._writing.query(f"{declared}{result}", sql, self._values, self._mark(), self._random):
             self._put(line)
-        if returns or ("INSERT" in sql and not self._writing.goes_on) or self._random.random() < 0.6:
+        if returns or (may_fail and not self._writing.goes_on) or self._random.random() < 0.6:
             self._leave_if(self._writing.failed(result, returns), result)
         return result
 
@@ -175,15 +186,41 @@ class Generator:
     def _insert(self) -> None:
         self._fill()
         table = self._table()
-        result = self._ask(
-            f"INSERT INTO {table} VALUES ({self._writing.number('$1')} + 20, 1, {self._writing.number('$2')})", False
-        )
-        self._done(result)
+        one, other = map(self._writing.number, ("$1", "$2"))
+        self._done(self._ask(f"INSERT INTO {table} VALUES ({one} + 20, 1, {other})", False, may_fail=True))
+
+    def _insert_or_update(self) -> None:
+        self._fill()
+        self._done(self._ask(self._writing.insert_or_update(self._table()), False, may_fail=True))
+
+    def _insert_others(self) -> None:
+        """Some of another table's rows."""
+        self._fill()
+        into, source = self._random.sample("abcd", 2)
+        sql = f"INSERT INTO {into} SELECT id + 40 + $1, x, NULL FROM {source} WHERE id < $2"
+        self._done(self._ask(sql, False, may_fail=True))
 
     def _delete(self) -> None:
         self._fill()
         result = self._ask(f"DELETE FROM {self._table()} WHERE id = $2 AND x > $1", False)
         self._done(result)
+
+    def _delete_by_others(self) -> None:
+        self._fill()
+        sql = self._writing.delete_by_others(*self._random.sample("abcd", 2))
+        self._done(self._ask(sql, False))
+
+    def _count(self) -> None:
+        """Rows of another table."""
+        self._fill()
+        table, other = self._random.sample("abcd", 2)
+        sql = f"UPDATE {table} SET x = x + (SELECT count(*) FROM {other} WHERE x > $1) WHERE id = $2"
+        self._done(self._ask(sql, False))
+
+    def _refer(self) -> None:
+        """To a row that may not be there."""
+        self._fill()
+        self._done(self._ask("UPDATE d SET y = $1 WHERE id = $2", False, may_fail=True))
 
     def _compute(self) -> None:
         self._put(f"{self._variable()} = ({self._value()} * 2 + {self._value()}) % 1000;")

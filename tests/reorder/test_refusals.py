@@ -60,7 +60,7 @@ def test_all_queries_in_a_try_block(tmp_path: Path) -> None:
     [
         ("try {\n  } catch (...) {\n  }", "a try block: vprof does not follow exceptions"),
         ("if (!conn) throw 1;", "a throw: vprof does not follow exceptions"),
-        ("for (char one : \"ab\") {\n  }", "a for over a range"),
+        ('for (char one : "ab") {\n  }', "a for over a range"),
         ("auto add = [&] { conn = nullptr; };", "a lambda"),
         ('__asm__("");', "assembly"),
         ("if (int x = 1; x) {\n  }", "C that vprof does not understand (IfStmt)"),

@@ -18,6 +18,8 @@ from vprof.transaction.sql import parse
         ("postgres", "INSERT INTO a VALUES (1) ON CONFLICT (i) DO UPDATE SET x = 2", {"a"}, set()),
         ("postgres", "DELETE FROM a USING b WHERE a.i = b.i", {"a"}, {"b"}),
         ("postgres", "WITH q AS (UPDATE a SET x = 1 RETURNING i) SELECT * FROM q JOIN b USING (i)", {"a"}, {"a", "b"}),
+        ("postgres", "WITH a AS (SELECT x FROM a) SELECT x FROM a", set(), {"a"}),
+        ("postgres", "WITH b AS (SELECT x FROM a), a AS (SELECT 1) SELECT x FROM a JOIN b", set(), {"a"}),
         ("mysql", "UPDATE a JOIN b ON a.i = b.i SET b.x = 1", {"a", "b"}, {"b"}),
         ("mysql", "DELETE a FROM a JOIN b ON a.i = b.i", {"a", "b"}, {"a", "b"}),
         ("mysql", "INSERT INTO a VALUES (?, NOW())", {"a"}, set()),
@@ -137,6 +139,19 @@ def test_what_a_dump_has_in_its_comments() -> None:
     assert not meet("UPDATE a SET x = 1", "SELECT x FROM e")
     assert meet("SELECT id FROM v", "UPDATE e SET x = 1") and not meet("SELECT id FROM v", "UPDATE c SET x = 1")
     assert meet("INSERT INTO b VALUES (1, 2)", "DELETE FROM p")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "query"),
+    [
+        ("mysql", "DELETE a FROM b JOIN a ON a.i = b.i"),
+        ("mysql", "DELETE b, a FROM b JOIN a ON a.i = b.i"),
+        ("postgres", "WITH gone AS (DELETE FROM a RETURNING i) SELECT i FROM gone"),
+    ],
+)
+def test_a_trigger_of_a_row_that_another_query_deletes(dialect: str, query: str) -> None:
+    schema = "CREATE TRIGGER t AFTER DELETE ON a FOR EACH ROW INSERT INTO c VALUES (1);"
+    assert conflicts(schema, query, "SELECT x FROM c", dialect)
 
 
 def test_a_view_that_calls_functions_may_do_anything() -> None:

@@ -17,8 +17,9 @@ from real_servers import RealServer, mariadb
 from verify_parts import LIE
 from verify_parts import verified as run_verified
 
-from vprof.errors import UsageError
+from vprof.errors import UsageError, VprofError
 from vprof.transaction.clients import known_calls
+from vprof.verify.alone import alike
 from vprof.verify.by_pymysql import copies
 from vprof.verify.databases import Copy, Table, compared
 from vprof.verify.plan import Plan
@@ -237,6 +238,14 @@ def test_a_copy_is_like_the_database(server: RealServer) -> None:
 
 def change(server: RealServer, database: str, *statements: str) -> Sequence[tuple[Any, ...]]:
     return execute(server, f"USE {database}", *statements)
+
+
+def test_copies_that_differ_from_the_start_are_refused(server: RealServer) -> None:
+    """As they do if somebody writes while the second one is made."""
+    with copies(*with_copies(server), ["one", "two"]) as two:
+        change(server, f"vprof_{os.getpid()}_two", "UPDATE a SET x = 9 WHERE id = 1")
+        with pytest.raises(VprofError, match="the copies differ in table a before the first call"):
+            alike([], [], two, frozenset())
 
 
 @pytest.mark.parametrize(

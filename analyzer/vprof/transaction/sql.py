@@ -99,11 +99,15 @@ def _accesses(tree: exp.Expr, target: exp.Table | None) -> Iterator[Access]:
     # Which one of several tables changes is not looked for.
     several = target is not None and (bool(target.args.get("joins")) or bool(tree.args.get("tables")))
     for table in tree.find_all(exp.Table):
-        if table is target or table.name.lower() in names:
+        parents = list(_parents(table))
+        # Within a WITH, the name may still be that of the table.
+        named = table.name.lower() in names and not any(isinstance(one, exp.CTE) for one in parents)
+        if table is target or named:
             continue
-        inside = next((one for one in _parents(table) if isinstance(one, exp.Insert | exp.Update | exp.Delete)), None)
-        if several or (inside is not None and inside is not tree):  # a change within a query: WITH
-            yield Access(table_name(table), True, None, "update")
+        inside = next((one for one in parents if isinstance(one, exp.Insert | exp.Update | exp.Delete)), None)
+        if inside is not None and (several or inside is not tree):  # a change within a query: WITH
+            for event in dict.fromkeys((inside.key, "update")):
+                yield Access(table_name(table), True, None, event)
         yield Access(table_name(table), False)
 
 
