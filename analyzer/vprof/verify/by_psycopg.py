@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
@@ -58,7 +57,7 @@ def copies(plan: Plan, client: ClientProgram, names: Sequence[str]) -> Iterator[
     found: list[Copy] = []
     with _connected(plan.server, client.maintenance) as server, ExitStack() as made:
         for name in names:
-            own = name_of_copy(name, os.getpid())
+            own = name_of_copy(name)
             _execute(server, "CREATE DATABASE {} TEMPLATE {}", own, plan.database)
             made.callback(_execute, server, "DROP DATABASE {} WITH (FORCE)", own)
             where = conninfo.make_conninfo(plan.server, dbname=own)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -99,7 +98,7 @@ def copies(plan: Plan, client: ClientProgram, names: Sequence[str]) -> Iterator[
     with closing(_connected(where)) as server, ExitStack() as made:
         described = describe(server, plan.database, client.engines)
         for name in names:
-            own = name_of_copy(name, os.getpid())
+            own = name_of_copy(name)
             execute(server, f"CREATE DATABASE {quoted(own)} {described.options}")
             made.callback(execute, server, f"DROP DATABASE {quoted(own)}")
             rebuild(server, described, found[0].database if found else plan.database, own)

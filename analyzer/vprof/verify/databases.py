@@ -6,6 +6,7 @@ dropped.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -59,5 +60,6 @@ def compared(tables: Iterable[Table], ignore: frozenset[str]) -> list[Table]:
     return found
 
 
-def name_of_copy(name: str, process: int) -> str:
-    return f"vprof_{process}_{name}"
+def name_of_copy(name: str) -> str:
+    """Of this process."""
+    return f"vprof_{os.getpid()}_{name}"
