@@ -83,7 +83,7 @@ class _Texts:
         self._server, self._database = server, database
         self._all = [name for (name,) in execute(server, "SHOW DATABASES")]
         self._others = [name for name in self._all if name != database]
-        server.select_db(database)
+        execute(server, f"USE {quoted(database)}")
 
     def of(self, kind: str, name: str) -> Sequence[str]:
         """What SHOW CREATE says."""

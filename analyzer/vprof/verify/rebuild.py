@@ -17,7 +17,7 @@ _NO_SUCH_TABLE = 1146
 
 def rebuild(server: Server, found: Description, source: str, copy: str) -> None:
     """Fills the database `copy`, which is there and empty. Raises UsageError if the server refuses something."""
-    server.select_db(copy)
+    execute(server, f"USE {quoted(copy)}")
     execute(server, _MODE)
     for text in found.tables:
         execute(server, text)
