@@ -142,14 +142,11 @@ int pay(void *statement) {
     assert str(done.exception) == "--verify cannot copy databases of the client library that pay uses"
 
 
-def test_another_driver(server: RealServer, tmp_path: Path) -> None:
+def test_another_driver(tmp_path: Path) -> None:
     """Which a table of calls names."""
     texts = ("header", "type", "open", "connected", "error", "undo", "close")
     program = "".join(f'{key} = ""\n' for key in texts)
-    calls = (
-        f'[program]\ndriver = "none"\nlink = []\n{program}'
-        + '[[call]]\nfunction = "ask"\narguments = ["connection", "sql"]'
-    )
-    usual = {"server": "''", "database": "'vprof'"}
-    done = run_verified(tmp_path, GOOD, usual, "", 'dialect = "postgres"\n' + calls + LIE)
+    ask = '[[call]]\nfunction = ["ask", "PQexec"]\narguments = ["connection", "sql"]\nreturns = "new"\n'
+    calls = f'dialect = "postgres"\n[program]\ndriver = "none"\nlink = []\n{program}{ask}{LIE}'
+    done = run_verified(tmp_path, GOOD, {"server": "''", "database": "'vprof'"}, "", calls)
     assert str(done.exception) == "--verify copies databases by psycopg or pymysql, not by none"

@@ -71,19 +71,20 @@ def execute(server: RealServer, *statements: str) -> Sequence[tuple[Any, ...]]:
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[RealServer]:
-    with mariadb(["innodb_flush_log_at_trx_commit=0"]) as running:
-        execute(running, *SCHEMA)
-        yield running
+def running() -> Iterator[RealServer]:
+    with mariadb(["innodb_flush_log_at_trx_commit=0"]) as found:
+        execute(found, *SCHEMA)
+        yield found
 
 
-@pytest.fixture(autouse=True)
-def nothing_is_left(server: RealServer) -> Iterator[None]:
-    before = set(execute(server, "SHOW DATABASES"))
-    rows = execute(server, "SELECT x FROM a ORDER BY id")
-    yield
-    assert set(execute(server, "SHOW DATABASES")) == before
-    assert execute(server, "SELECT x FROM a ORDER BY id") == rows
+@pytest.fixture
+def server(running: RealServer) -> Iterator[RealServer]:
+    """Nothing is left there, and the database is as it was."""
+    before = set(execute(running, "SHOW DATABASES"))
+    rows = execute(running, "SELECT x FROM a ORDER BY id")
+    yield running
+    assert set(execute(running, "SHOW DATABASES")) == before
+    assert execute(running, "SELECT x FROM a ORDER BY id") == rows
 
 
 def verified(server: RealServer, folder: Path, text: str = GOOD, more: str = "", *options: object) -> Result:

@@ -116,8 +116,10 @@ def mariadb(settings: Sequence[str] = (), below: Path | None = None) -> Iterator
         init.write_text("CREATE DATABASE vprof;\nCREATE USER vprof;\nGRANT ALL ON *.* TO vprof;\n")
         init.chmod(0o644)
         options = ["--auth-root-authentication-method=normal", "--skip-test-db"]  # with it comes a user without a name
-        run("mariadb-install-db", "--no-defaults", f"--datadir={data}", *options)
+        # A server that starts deletes what others have in the same folder for temporary tables.
+        run("env", f"TMPDIR={folder}", "mariadb-install-db", "--no-defaults", f"--datadir={data}", *options)
         command = [program, "--no-defaults", f"--datadir={data}", f"--socket={socket}", "--skip-networking"]
+        command += [f"--tmpdir={folder}"]
         command += [f"--init-file={init}", *(f"--{setting}" for setting in settings)]
         log = folder / "log"
         with _serving(command, log, "ready for connections") as process:
