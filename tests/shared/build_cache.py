@@ -4,7 +4,7 @@
     descriptor, its source, prefix/bin/vprof-cc -> CACHE/TARGET-KEY/.vprof   by `vprof instrument`
 
 The key covers what determines the build: the rewriter and what it compiles and links in, the descriptor and the folders
-beside it, the headers of annotations/ that it includes, the compiler.
+beside it, the headers of annotations/ that it includes, the chosen cures, the compiler.
 What is copied into `prefix` each time is not in it: the runtime library, which a kept build links dynamically from
 there, the collector, the calibration, the load driver, the reader of transactions. So the runtime that is tested is
 the installed one. A build without its stamp is made afresh; `CACHE/TARGET.lock` is held from then to the end of the
@@ -28,6 +28,8 @@ from pathlib import Path
 from patience import PATIENCE_SECONDS
 
 from vprof.installed import annotations_folder
+from vprof.target.build_choices import BuildChoices
+from vprof.target.descriptor import Descriptor
 from vprof.target.target import Target
 
 KEPT = 2
@@ -78,20 +80,22 @@ def cache_folder() -> Path:
 
 
 @contextmanager
-def built(name: str, cache: Path, tools: Path, say: Callable[[str], None]) -> Iterator[Built]:
-    """The build of a target, for the caller alone until the way out; made if it is not there.
+def built(
+    name: str, cache: Path, tools: Path, say: Callable[[str], None], cures: tuple[str, ...] = ()
+) -> Iterator[Built]:
+    """The build of a target, with cures, for the caller alone until the way out; made if it is not there.
 
     Raises SourceUnavailableError when the source cannot be fetched, VprofError when `vprof instrument` fails.
     """
     cache.mkdir(parents=True, exist_ok=True)
     with lock(cache / f"{Path(name).name}.lock", say):
-        found = Built(name, cache / f"{Path(name).name}-{_key(Target.load(name), tools)}")
+        found = Built(name, cache / f"{Path(name).name}-{_key(_target(name, cures), tools)}")
         stamp = found.folder / "complete"
         if not stamp.exists():
             shutil.rmtree(found.folder, ignore_errors=True)
         install(tools, found.prefix)
         if not stamp.exists():
-            _make(found, say)
+            _make(found, cures, say)
         stamp.touch()
         _remove_old(found, cache)
         yield found
@@ -109,14 +113,19 @@ def lock(file: Path, say: Callable[[str], None]) -> Iterator[None]:
         yield
 
 
+def _target(name: str, cures: tuple[str, ...]) -> Target:
+    return Target.of(name, None, BuildChoices(cures=cures))
+
+
 def _key(target: Target, tools: Path) -> str:
     compiler = os.environ.get("VPROF_REAL_CC", "clang-19")
     version = subprocess.run([*compiler.split(), "--version"], capture_output=True, check=True).stdout
     descriptor = target.descriptor
     texts = [descriptor.rewriter_json(), json.dumps(descriptor.source), json.dumps(descriptor.build)]
+    texts += [repr(cure.edits) for cure in descriptor.chosen_cures]
     digest = hashlib.sha256(version + "\0".join(texts).encode())
     shared = sorted(annotations_folder().glob("*.h")) if "{annotations}" in texts[2] else []
-    for file in [*shared, *_sources(descriptor.file.parent)]:
+    for file in [*shared, *_sources(descriptor)]:
         digest.update(file.name.encode() + hashlib.sha256(file.read_bytes()).digest())
     for file in _tool_files(tools):
         if file.name not in _NOT_IN_THE_BUILD:
@@ -124,9 +133,12 @@ def _key(target: Target, tools: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-def _sources(folder: Path) -> list[Path]:
-    """What a target's build may take from the folder of its descriptor: what is in folders there."""
-    return sorted(file for file in folder.glob("*/**/*") if file.is_file() and "__pycache__" not in file.parts)
+def _sources(descriptor: Descriptor) -> list[Path]:
+    """What a target's build may take from the folder of its descriptor: what is in folders there, but for cures."""
+    folder = descriptor.file.parent
+    edits = {cure.file for cure in descriptor.cures.values()}
+    files = (file for file in folder.glob("*/**/*") if file.is_file() and "__pycache__" not in file.parts)
+    return sorted(file for file in files if file not in edits)
 
 
 def _tool_files(tools: Path) -> list[Path]:
@@ -142,13 +154,14 @@ def install(tools: Path, prefix: Path) -> None:
         copy.with_name("new").rename(copy)
 
 
-def _make(found: Built, say: Callable[[str], None]) -> None:
+def _make(found: Built, cures: tuple[str, ...], say: Callable[[str], None]) -> None:
     target = found.target
     target.folder.mkdir(parents=True)
     with (target.folder / "fetch.log").open("w", encoding="utf-8") as log:
         target.fetch(say, log)
     say(f"building {target.descriptor.name} in {found.folder}, once; it is kept there")
-    done = found.vprof("instrument", "--target", found.name, timeout=_BUILD_SECONDS)
+    options = [f"--cure={cure}" for cure in cures]
+    done = found.vprof("instrument", "--target", found.name, *options, timeout=_BUILD_SECONDS)
     if done.returncode:
         raise RuntimeError(f"vprof instrument: {done.stderr.strip()}")
     say(done.stdout.strip())

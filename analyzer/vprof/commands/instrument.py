@@ -24,6 +24,7 @@ from vprof.terminal import console
 @source_option
 @source_version_option
 @interval_option
+@click.option("--cure", "cures", multiple=True, metavar="NAME", help="Build a copy of the source with this change.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.argument("build", nargs=-1, type=click.UNPROCESSED)
 def command(
@@ -32,6 +33,7 @@ def command(
     source: Path | None,
     source_version: str | None,
     interval: str | None,
+    cures: tuple[str, ...],
     form: str,
     build: tuple[str, ...],
 ) -> None:
@@ -45,13 +47,18 @@ def command(
     {cxx} and {jobs} in it, as in steps; {build} and {install} lie in the work folder. Your build system does not notice
     when the descriptor changes: clean your tree first, or build in {build}, which vprof then empties.
 
+    A cure is a change of the program against a cause of variance, which the descriptor has in a [[cure]]. It goes to a
+    copy of the source, which BUILD then runs in, and does nothing until it is switched on, as vprof prints. Give --cure
+    again for a second one.
+
     \b
     Examples:
       vprof instrument --target minidb
       vprof instrument --target minidb --source ~/minidb
       vprof instrument --target minidb --source ~/minidb -- make OUT={build} -j{jobs}
+      vprof instrument --target mysql --cure vats
     """
-    target = Target.of(name, folder, BuildChoices(_user(source, source_version, build), interval))
+    target = Target.of(name, folder, BuildChoices(_user(source, source_version, build), interval, cures))
     if target.may_be_stale():
         print(
             "vprof: the descriptor, the command or vprof changed: files that are not compiled again keep old probes",
@@ -64,7 +71,8 @@ def command(
     summary = summarize(units)
     if form == "json":
         where = {"build": str(target.build_dir), "built_from": target.built_from}
-        print(json.dumps({"schema": "vprof-instrument/1", **where, **summary}))
+        applied = [cure.name for cure in target.descriptor.chosen_cures]
+        print(json.dumps({"schema": "vprof-instrument/1", **where, **summary, "cures": applied}))
         return
     left = ", ".join(f"{count} {reason}" for reason, count in summary["left"].items()) or "none"
     of = f" from {target.built_from}" if target.built_from else ""
@@ -72,6 +80,11 @@ def command(
     print(f"units     {summary['instrumented']} instrumented, {summary['unchanged']} compiled unchanged")
     print(f"sites     {summary['sites']} of {summary['functions']} functions; left alone: {left}")
     print(f"matched   {summary['matched']} descriptor entries, all of them")
+    for cure in target.descriptor.chosen_cures:
+        print(f"cure      {cure.name}: {cure.summary}")
+        print(f"          trades: {cure.trades}")
+        print(f"          off until: {cure.off_until}" if cure.switch else "          always on")
+        print(f"          licence of the changed work: {cure.license}")
 
 
 def _user(source: Path | None, version: str | None, build: tuple[str, ...]) -> UserSource | None:

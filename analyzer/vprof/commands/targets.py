@@ -50,7 +50,8 @@ def check(
     """Show where each entry of a target's descriptor applies in its build, and which are left out.
 
     If an entry matches no function or call of the program, vprof fails and names similar functions. So it does for what
-    a [[knob]] governs and the program neither defines nor calls.
+    a [[knob]] or [[cure]] governs and the program neither defines nor calls, and for a cure whose source does not have
+    the lines that it inserts at, each of them once.
 
     With --source, vprof builds nothing: it searches the text of a tree for functions and calls, without expanding
     macros or choosing a side of an #if, and not for what knobs govern. Only a build shows whether an expression
@@ -71,6 +72,7 @@ def check(
         target = Target.load(name, folder)
         units = target.units()
         rows, ungoverned = places(target, units) + governed(target, units), target.ungoverned(units)
+    rows += cured(target)
     left_out = others(target)
     if not rows and not left_out:
         raise UsageError(f"{target.descriptor.file}: nothing to check: it has no roots and no entries")
@@ -78,7 +80,7 @@ def check(
         print(json.dumps({"schema": "vprof-targets-check/1", "entries": rows, "left_out": left_out}))
     else:
         _print(rows, left_out)
-    lines = target.unmatched(units) + ungoverned
+    lines = target.unmatched(units) + ungoverned + target.unapplied()
     if lines:
         raise UsageError("; ".join(lines))
 
@@ -130,19 +132,26 @@ def places(target: Target, units: list[Unit]) -> list[dict[str, str | list[str]]
 
 
 def governed(target: Target, units: list[Unit]) -> list[dict[str, str | list[str]]]:
-    """What each knob governs, with the `file:line` of functions that are defined there; without places, if there is no
-    such function or node."""
+    """What each knob and cure governs, with the `file:line` of functions that are defined there; without places, if
+    there is no such function or node."""
     called = {callee for unit in units for _, callees in callees_of(unit) for callee in callees}
     rows = []
-    for knob in target.descriptor.knobs.values():
-        for name in knob.governs:
+    for table, one, governs in descriptors.governing(target.descriptor):
+        for name in governs:
             where = _places(name, units)
             if not where and name in MEANINGS:
                 where = ["a node of reports"]
             elif not where and name in called:
                 where = ["called, not defined"]
-            rows.append(_row(f"knob {knob.name}", {}, name, where))
+            rows.append(_row(f"{table} {one}", {}, name, where))
     return rows
+
+
+def cured(target: Target) -> list[dict[str, str | list[str]]]:
+    """Where each cure for this version inserts, in the source as it is; without places, where it cannot."""
+    return [
+        _row(f"cure {cure.name}", {}, "inserts", [place] if place else []) for cure, place, _ in target.cure_places()
+    ]
 
 
 def _units_of_text(source: Path, target: Target) -> list[Unit]:
@@ -152,11 +161,17 @@ def _units_of_text(source: Path, target: Target) -> list[Unit]:
 
 
 def others(target: Target) -> list[dict[str, str]]:
-    """The entries for other versions of the program and of other kinds of interval, each with the reason."""
+    """The entries and cures for other versions of the program, and of other kinds of interval, each with the reason."""
+    descriptor = target.descriptor
+    version = descriptor.source.get("version")
+    other_cures = [c for c in descriptor.cures.values() if not descriptors.for_version(c, version, descriptor.file)]
     return [
         {"entry": entries.title(table, entry), "function": _names(entry), "why": _why(target, table, entry)}
-        for table, left_out in target.descriptor.left_out.items()
+        for table, left_out in descriptor.left_out.items()
         for entry in left_out
+    ] + [
+        {"entry": f"cure {cure.name}", "function": "inserts", "why": f"not for {version}: versions {cure.versions}"}
+        for cure in other_cures
     ]
 
 

@@ -1,4 +1,4 @@
-"""What `vprof instrument` was told beside the target's name: the user's own tree, the kind of interval.
+"""What `vprof instrument` was told beside the target's name: the user's own tree, the kind of interval, cures.
 
 command line -> BuildChoices -> choices.json of the work folder -> the same for record, drill and targets check
 """
@@ -34,10 +34,12 @@ class UserSource:
 
 @dataclass(frozen=True)
 class BuildChoices:
-    """`user`: None is the descriptor's own source. `interval`: the `kind` of interval, None the usual one."""
+    """`user`: None is the descriptor's own source. `interval`: the `kind` of interval, None the usual one. `cures`: the
+    names of those that are applied to a copy of the source."""
 
     user: UserSource | None = None
     interval: str | None = None
+    cures: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, work: Path) -> BuildChoices:
@@ -54,6 +56,7 @@ class BuildChoices:
             return cls(
                 user and UserSource(Path(user["folder"]), user["version"], user["command"]),
                 said["interval"],
+                tuple(said.get("cures", [])),  # older builds had none
             )
         except (OSError, ValueError, KeyError, TypeError):
             raise UsageError(f"{file}: damaged: run `vprof instrument` again, with the options it had") from None

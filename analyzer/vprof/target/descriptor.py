@@ -16,8 +16,9 @@ from typing import Any
 from vprof.errors import UsageError
 from vprof.installed import annotation_file
 from vprof.tables.kinds import MEANINGS
-from vprof.target import entries, knobs, repeats, shell
+from vprof.target import cures, entries, knobs, repeats, shell
 from vprof.target.build_choices import BuildChoices
+from vprof.target.cures import Cure
 from vprof.target.entries import Entry
 from vprof.target.fetch import Fetched
 from vprof.target.knobs import Knob
@@ -55,9 +56,10 @@ class Descriptor:
     """A checked descriptor. `entries[table]` are the rewriting entries, shared annotations first.
 
     Entries for other versions of the program than `[source] version`, and intervals of other kinds than the chosen one,
-    are in `left_out[table]` and nowhere else. `knobs`: what may be set, by name. `wanted` is what the descriptor says
-    of the version of a Debian package; `[source] version` is the one that was fetched, and until then the lowest that
-    is wanted.
+    are in `left_out[table]` and nowhere else. `knobs`: what may be set, by name, the switches of chosen cures included.
+    `cures`: those that there are, by name; `chosen_cures`: those that the source gets. `wanted` is what the descriptor
+    says of the version of a Debian package; `[source] version` is the one that was fetched, and until then the lowest
+    that is wanted.
     """
 
     name: str
@@ -76,6 +78,8 @@ class Descriptor:
     entries: dict[str, list[Entry]]
     left_out: dict[str, list[Entry]]
     knobs: dict[str, Knob] = field(default_factory=dict)
+    cures: dict[str, Cure] = field(default_factory=dict)
+    chosen_cures: list[Cure] = field(default_factory=list)
     free: dict[str, Any] = field(default_factory=dict)
     wanted: str = ""
 
@@ -120,6 +124,11 @@ def load(file: Path, choices: BuildChoices | None = None, fetched: Fetched | Non
     chosen, left_out = _chosen(parts, version, choices.interval, file)
     lists = {key: [item for part in parts for item in part.get(key, [])] for key in _LISTS}
     repeats.retry_of(chosen["interval"], str(file))
+    known_cures = cures.load(raw.get("cure", []), file, "server" in raw)
+    chosen_cures = cures.chosen(choices.cures, known_cures, file)
+    for cure in chosen_cures:
+        if not for_version(cure, version, file):
+            raise UsageError(f"cure {cure.name} is not for {version}: versions {cure.versions}")
     return Descriptor(
         name=str(name),
         file=file,
@@ -136,10 +145,28 @@ def load(file: Path, choices: BuildChoices | None = None, fetched: Fetched | Non
         workloads=raw.get("workloads", {}),
         entries=chosen,
         left_out=left_out,
-        knobs=knobs.knobs_of(raw.get("knob", [])),
+        knobs=_knobs(raw, chosen_cures, file),
+        cures=known_cures,
+        chosen_cures=chosen_cures,
         free={key: raw[key] for key in _FREE if key in raw},
         wanted=raw.get("source", {}).get("version", ""),
     )
+
+
+def for_version(cure: Cure, version: str | None, file: Path) -> bool:
+    """Raises UsageError if that depends on the version, and nobody said it."""
+    return not cure.versions or entries.applies({"versions": cure.versions}, version, f"{file}: [[cure]] {cure.name}")
+
+
+def _knobs(raw: dict[str, Any], chosen_cures: list[Cure], file: Path) -> dict[str, Knob]:
+    """Those of the descriptor, and what switches the cures."""
+    known = knobs.knobs_of(raw.get("knob", []))
+    for cure in chosen_cures:
+        if cure.switch:
+            if cure.switch.name in known:
+                raise UsageError(f"{file}: [[cure]] {cure.name}: switch: there is another knob '{cure.switch.name}'")
+            known[cure.switch.name] = cure.switch
+    return known
 
 
 def _resolved(source: dict[str, Any], fetched: Fetched | None, file: Path) -> dict[str, Any]:
@@ -171,15 +198,28 @@ def unmatched(descriptor: Descriptor, matched: set[str], callees: Mapping[str, s
 
 
 def ungoverned(descriptor: Descriptor, callees: Mapping[str, set[str]]) -> list[str]:
-    """One line, with near misses, for each name in `governs` of a knob that the program neither defines nor calls, and
-    that is no node of reports."""
+    """One line, with near misses, for each name in `governs` of a knob or cure that the program neither defines nor
+    calls, and that is no node of reports."""
     called = set[str]().union(*callees.values())
     known = {*callees, *called, *MEANINGS}
     return [
-        f"{descriptor.file}: [[knob]] {knob.name}: no function or node '{name}'{entries.near_misses([name], known)}"
-        for knob in descriptor.knobs.values()
-        for name in knob.governs
+        f"{descriptor.file}: [[{table}]] {one}: no function or node '{name}'{entries.near_misses([name], known)}"
+        for table, one, governs in governing(descriptor)
+        for name in governs
         if name not in known
+    ]
+
+
+def governing(descriptor: Descriptor) -> list[tuple[str, str, tuple[str, ...]]]:
+    """The table and name of each knob, and of each cure for this version, with what it governs. A switch's is its
+    cure's."""
+    version = descriptor.source.get("version")
+    switches = [cure.switch for cure in descriptor.chosen_cures]
+    own = [knob for knob in descriptor.knobs.values() if knob not in switches]
+    applicable = [cure for cure in descriptor.cures.values() if for_version(cure, version, descriptor.file)]
+    return [
+        *(("knob", knob.name, knob.governs) for knob in own),
+        *(("cure", cure.name, cure.governs) for cure in applicable),
     ]
 
 
@@ -222,7 +262,7 @@ def _included(name: str, user: Path) -> dict[str, Any]:
 
 
 def _check_tables(raw: dict[str, Any], file: Path) -> None:
-    known = [*entries.TABLES, *_LISTS, *_TABLES, *_FREE, "name", "summary", "primitive", "external", "knob"]
+    known = [*entries.TABLES, *_LISTS, *_TABLES, *_FREE, "name", "summary", "primitive", "external", "knob", "cure"]
     for key, value in raw.items():
         if key not in known:
             near = get_close_matches(key, known, n=1)

@@ -108,15 +108,21 @@ def check(rows: Any, file: str, has_server: bool) -> None:
     names: set[str] = set()
     for number, row in enumerate(rows, 1):
         where = f"{file}: [[knob]] number {number}"
-        _check_keys(row, where)
-        _check_how(row, where, has_server)
-        knob = _knob(row)
-        for value in knob.values:
-            if wrong := knob._wrong(value):
-                raise UsageError(f"{where}: values: '{value}' is not {wrong}")
+        knob = checked(row, where, has_server)
         if knob.name in names:
             raise UsageError(f"{where}: there is another knob '{knob.name}'")
         names.add(knob.name)
+
+
+def checked(row: Mapping[str, Any], where: str, has_server: bool) -> Knob:
+    """Of one row. Raises UsageError for the first mistake."""
+    _check_keys(row, where)
+    _check_how(row, where, has_server)
+    knob = _knob(row)
+    for value in knob.values:
+        if wrong := knob._wrong(value):
+            raise UsageError(f"{where}: values: '{value}' is not {wrong}")
+    return knob
 
 
 def knobs_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Knob]:
@@ -166,10 +172,15 @@ def _check_keys(row: Mapping[str, Any], where: str) -> None:
         raise UsageError(f"{where}: restart must be true or false")
     if row["kind"] not in (*_KINDS, _CHOICE):
         raise UsageError(f"{where}: kind = '{row['kind']}' must be one of {', '.join((*_KINDS, _CHOICE))}")
-    for key, kinds, what in (("values", (str, int, float), "texts or numbers"), ("governs", (str,), "texts")):
-        value = row[key]
-        if not (isinstance(value, list) and value and all(type(item) in kinds for item in value)):
-            raise UsageError(f"{where}: {key} must be a list of {what}, with one at least")
+    check_list(row, "values", (str, int, float), "texts or numbers", where)
+    check_list(row, "governs", (str,), "texts", where)
+
+
+def check_list(row: Mapping[str, Any], key: str, kinds: tuple[type, ...], what: str, where: str) -> None:
+    """Raises UsageError unless it has items of these kinds, and no others."""
+    value = row[key]
+    if not (isinstance(value, list) and value and all(type(item) in kinds for item in value)):
+        raise UsageError(f"{where}: {key} must be a list of {what}, with one at least")
 
 
 def _check_how(row: Mapping[str, Any], where: str, has_server: bool) -> None:

@@ -1,8 +1,8 @@
 """A target on this machine: where its source and build lie, how it is fetched, built and checked.
 
 Everything vprof makes for a target is below `.vprof/<name>/` of the current folder: `source/` (if it was fetched),
-`build/`, `install/`, `descriptor.json`, `build.log`; a server's own folder is `server/` (target/server.py). What the
-user's own build command makes lies where that says.
+`cured/` (a copy of the source with the chosen cures), `build/`, `install/`, `descriptor.json`, `build.log`; a server's
+own folder is `server/` (target/server.py). What the user's own build command makes lies where that says.
 """
 
 from __future__ import annotations
@@ -21,15 +21,19 @@ from vprof.errors import UsageError, VprofError
 from vprof.installed import LOAD_DRIVER, annotations_folder, compiling_tools, native, target_file, target_names
 from vprof.program.elf import linked_by_wrapper, read_program
 from vprof.program.metadata import Function, Unit
+from vprof.target import cured_tree, cures
 from vprof.target import descriptor as descriptors
 from vprof.target.build_choices import BuildChoices
 from vprof.target.chosen_load import ChosenLoad
+from vprof.target.cures import Cure
 from vprof.target.descriptor import Descriptor
 from vprof.target.fetch import fetch, fetched
 from vprof.target.shell import not_found
 
 _SOURCE = "source"
 """Where a fetched source lies in the work folder."""
+_CURED = "cured"
+"""Where the copy of a source lies there that has the chosen cures."""
 
 Progress = Callable[[str], None]
 """Is told what is being done, in a few words."""
@@ -77,6 +81,13 @@ class Target:
 
     @property
     def source_dir(self) -> Path:
+        """What is built: the source, or its copy with the chosen cures."""
+        original = self.original_dir
+        return self.folder / _CURED if self.descriptor.chosen_cures else original
+
+    @property
+    def original_dir(self) -> Path:
+        """The source as the user or the package has it. Raises UsageError if there is none."""
         source = self.descriptor.source
         if not source:
             raise UsageError(f"{self.descriptor.file}: there is no [source]: give --source DIR")
@@ -86,10 +97,13 @@ class Target:
 
     @property
     def built_from(self) -> str:
-        """The source and its version, for reports, as `name 15.18-0+deb12u1`; "" if nobody said a version."""
+        """The source, its version and cures, for reports, as `name 15.18-0+deb12u1`, `name 15.18 with lazy`; "" if
+        nobody said a version and there are no cures."""
         source = self.descriptor.source
-        version = source.get("version")
-        return f"{source.get('package', self.descriptor.name)} {version}" if version else ""
+        version, names = source.get("version"), [cure.name for cure in self.descriptor.chosen_cures]
+        words = [version] if version else []
+        words += ["with", ", ".join(names)] if names else []
+        return " ".join([source.get("package", self.descriptor.name), *words]) if words else ""
 
     @property
     def command_of_user(self) -> bool:
@@ -117,12 +131,13 @@ class Target:
         raise UsageError(f"the build command left no '{name}' in {self.build_dir} or {self.source_dir}")
 
     def build(self, progress: Progress, only: frozenset[str] | None = None) -> Target:
-        """Fetches the source and runs the build steps with `vprof-cc`; the source stays as it is. Raises VprofError.
+        """Fetches the source and runs the build steps with `vprof-cc`; the source stays as it is: cures go to a copy.
+        Raises VprofError.
 
         Steps run in the build folder, a user's command in the tree. What is up to date is not made again. `only`: no
         other functions get probes. Returns the target as it was built: for the version that was fetched.
         """
-        self._keep_off(self.source_dir)
+        self._keep_off(self.original_dir)
         self._steps()
         self.folder.mkdir(parents=True, exist_ok=True)
         self.choices.keep(self.folder)
@@ -134,7 +149,11 @@ class Target:
 
     def _run_steps(self, progress: Progress, only: frozenset[str] | None, output: IO[str], log: Path) -> None:
         steps = self._steps()
+        edited = cures.edited(self.original_dir, self.descriptor.chosen_cures)
         environment = {**_without_make(), "VPROF_DESCRIPTOR": str(self._annotations(only))}
+        if edited:
+            progress(f"copying the source for {', '.join(cure.name for cure in self.descriptor.chosen_cures)}")
+            cured_tree.update(self.original_dir, self.source_dir, edited, self.folder)
         if self.command_of_user:
             environment |= {"CC": str(native("bin/vprof-cc")), "CXX": str(native("bin/vprof-c++"))}
         for number, step in enumerate(steps, 1):
@@ -145,7 +164,7 @@ class Target:
 
     def _keep_off(self, source: Path) -> None:
         """Raises UsageError if the user's tree lies where folders are ours to empty."""
-        ours = (self.build_dir, self.folder / "install")
+        ours = (self.build_dir, self.folder / "install", self.folder / _CURED)
         if self.choices.user and (source == self.folder or any(source.is_relative_to(folder) for folder in ours)):
             raise UsageError(f"{source} cannot be the source and the work folder: give another --dir")
 
@@ -164,7 +183,7 @@ class Target:
         if source["kind"] != "debian":
             return self
         progress(f"fetching {source['package']} {wanted}")
-        found = fetch(source["package"], wanted, self.source_dir, self.folder / "apt", log)
+        found = fetch(source["package"], wanted, self.original_dir, self.folder / "apt", log)
         return replace(self, descriptor=descriptors.load(self.descriptor.file, self.choices, found))
 
     def _annotations(self, only: frozenset[str] | None) -> Path:
@@ -175,6 +194,7 @@ class Target:
         if not (stamp.exists() and stamp.read_text(encoding="utf-8") == made_from):
             for made in (self.build_dir, self.folder / "install"):
                 shutil.rmtree(made, ignore_errors=True)
+            cured_tree.remove(self.folder / _CURED)
             stamp.write_text(made_from, encoding="utf-8")
         self.build_dir.mkdir(exist_ok=True)
         file = self.folder / "descriptor.json"
@@ -184,13 +204,15 @@ class Target:
     def _made_from(self, text: str) -> str:
         return "\n".join(
             [text, json.dumps(self.descriptor.source), *self._steps(), compiling_tools()]
+            + [repr(cure.edits) for cure in self.descriptor.chosen_cures]
             + [os.environ.get(name, "") for name in ("VPROF_REAL_CC", "VPROF_REAL_CXX")]
         )
 
     def may_be_stale(self) -> bool:
         """Whether a user's command last built with another descriptor or vprof: it may not compile all anew."""
         stamp = self.folder / "build.stamp"
-        if not self.command_of_user or "{build}" in self._steps()[0] or not stamp.exists():
+        elsewhere = "{build}" in self._steps()[0] or bool(self.descriptor.chosen_cures)  # these folders are emptied
+        if not self.command_of_user or elsewhere or not stamp.exists():
             return False
         return stamp.read_text(encoding="utf-8") != self._made_from(self.descriptor.rewriter_json())
 
@@ -220,6 +242,23 @@ class Target:
         """One line for each entry or root that matches no function of the program."""
         matched = {entry for unit in units for entry in unit.matched}
         return descriptors.unmatched(self.descriptor, matched, _callees(units))
+
+    def unapplied(self) -> list[str]:
+        """One line for each edit of a cure for this version that the source, if it is there, does not take."""
+        return [said for _, _, said in self.cure_places() if said]
+
+    def cure_places(self) -> list[tuple[Cure, str, str]]:
+        """Of each edit of a cure for this version of the source, if that is there: the cure, `file:line` of the anchor
+        ("": it is not there once) and why ("")."""
+        version = self.descriptor.source.get("version")
+        if not self.descriptor.source or not self.original_dir.is_dir():
+            return []
+        return [
+            (cure, f"{edit.file}:{line}" if line else "", said)
+            for cure in self.descriptor.cures.values()
+            if descriptors.for_version(cure, version, self.descriptor.file)
+            for edit, line, said in cures.places(self.original_dir, cure)
+        ]
 
     def ungoverned(self, units: list[Unit]) -> list[str]:
         """One line for each name that a knob governs, and that the program neither defines nor calls."""
