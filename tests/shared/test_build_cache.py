@@ -42,8 +42,8 @@ def tools(tmp_path: Path, installed: Path) -> Path:
     return tmp_path / "tools"
 
 
-def use(toy: Path, tools: Path) -> Built:
-    with built(str(toy), toy.parent / "cache", tools, print) as found:
+def use(toy: Path, tools: Path, *cures: str) -> Built:
+    with built(str(toy), toy.parent / "cache", tools, print, cures) as found:
         return found
 
 
@@ -61,6 +61,23 @@ def test_other_steps_are_another_build(toy: Path, tools: Path) -> None:
     first = use(toy, tools)
     (toy / "target.toml").write_text(DESCRIPTOR.replace("echo made", "echo made anew"))
     assert use(toy, tools).folder != first.folder
+
+
+def test_a_cure_is_another_build_and_no_part_of_those_without_it(toy: Path, tools: Path) -> None:
+    def with_cure(number: int) -> None:
+        (toy / "cures/status.toml").write_text(edit.replace("1", str(number)))
+
+    edit = '[[edit]]\nfile = "toy.c"\nbefore = "int main(void) { return 0; }"\ninsert = "int number = 1;"\n'
+    cure = 'name = "status"\nsummary = "a number"\ntrades = "nothing"\nlicense = "MIT"\n'
+    (toy / "cures").mkdir()
+    with_cure(1)
+    (toy / "target.toml").write_text(f'{DESCRIPTOR}[[cure]]\n{cure}governs = ["main"]\nedits = "cures/status.toml"\n')
+    plain, cured = use(toy, tools), use(toy, tools, "status")
+    assert "int number = 1;" in (cured.target.source_dir / "toy.c").read_text()
+    assert cured.folder != plain.folder
+    with_cure(2)
+    assert use(toy, tools) == plain
+    assert use(toy, tools, "status").folder != cured.folder
 
 
 def test_another_rewriter_is_another_build(toy: Path, tools: Path) -> None:

@@ -209,10 +209,12 @@ class Target:
         )
 
     def may_be_stale(self) -> bool:
-        """Whether a user's command last built with another descriptor or vprof: it may not compile all anew."""
+        """Whether a user's command last built with another descriptor or vprof: it may not compile all anew. What lies
+        in folders of ours is."""
         stamp = self.folder / "build.stamp"
-        elsewhere = "{build}" in self._steps()[0] or bool(self.descriptor.chosen_cures)  # these folders are emptied
-        if not self.command_of_user or elsewhere or not stamp.exists():
+        if not self.command_of_user or "{build}" in self._steps()[0] or not stamp.exists():
+            return False
+        if self.descriptor.chosen_cures:
             return False
         return stamp.read_text(encoding="utf-8") != self._made_from(self.descriptor.rewriter_json())
 
