@@ -152,10 +152,10 @@ def deadlock(scene: Scene, vats: bool) -> Iterator[tuple[str, str, bool]]:
     scene.wait_for("youngest", WRITE.format(2), 1)
     scene.wait_for("middle", WRITE.format(1), 2)
     scene.named("eldest").tell(WRITE.format(2))
-    said = [(connection.name, connection.line()) for connection in scene.answered()]
+    said = {connection.name: " ".join(connection.ask("")) for connection in scene.answered()}
     for connection in scene.others:
         connection.tell("ROLLBACK;")
-    victims = [name for name, line in said if "1213" in line]
+    victims = [name for name, line in said.items() if "ERROR 1213" in line]
     yield "youngest, middle, eldest in a circle", f"given up: {', '.join(victims) or 'nobody'}", len(victims) == 1
 
 
