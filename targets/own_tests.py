@@ -105,14 +105,22 @@ def recorded(
     return Result(status == 0, said(status), seconds, totals)
 
 
-def main(description: str | None, modes: tuple[str, ...], run: Callable[[str, list[str]], Result]) -> int:
-    """The command line of a check.py: runs the modes, prints a row for each. Returns 1 if a test failed in one."""
+def main(
+    description: str | None,
+    modes: tuple[str, ...],
+    run: Callable[[str, list[str]], Result],
+    by_name: tuple[str, ...] = (),
+) -> int:
+    """The command line of a check.py: runs the modes, prints a row for each. Returns 1 if a test failed in one.
+
+    `by_name`: modes that run only if they are asked for."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("modes", nargs="*", metavar="mode", help=f"some of {', '.join(modes)} (default: all)")
+    known, default = (*modes, *by_name), f"default: all but {', '.join(by_name)}" if by_name else "default: all"
+    parser.add_argument("modes", nargs="*", metavar="mode", help=f"some of {', '.join(known)} ({default})")
     parser.add_argument("--tests", default="", help="only these, with commas between (default: all)")
     arguments = parser.parse_args()
-    if unknown := set(arguments.modes) - set(modes):
-        parser.error(f"no mode '{min(unknown)}': give some of {', '.join(modes)}")
+    if unknown := set(arguments.modes) - set(known):
+        parser.error(f"no mode '{min(unknown)}': give some of {', '.join(known)}")
     tests = [test for test in arguments.tests.split(",") if test]
     print(f"{'mode':8} {'seconds':>7} {'intervals':>10} {'records':>12} {'dropped':>12}  tests")
     failed = False

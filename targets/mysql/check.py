@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Tests of MariaDB's main suite (mysql-test-run) on the instrumented build, in four modes, and on a plain one.
+"""Tests of MariaDB's main suite (mysql-test-run) on the instrumented build, in five modes, and on a plain one.
 
     plain     a build without vprof, below .vprof/mysql/plain
     dormant   no session
+    cured     no session, with the cures that the build has switched on (`vprof instrument --cure`); asked for by name
     off       a session attached, no function probe on; intervals and waits are recorded
     100       100 functions of the server on
     all       every site on
@@ -13,6 +14,7 @@ one line for each test in `results`. Exit code 1 if a test failed.
     python targets/mysql/check.py
     python targets/mysql/check.py plain dormant off
     python targets/mysql/check.py 100 --tests main.xa,main.trigger
+    python targets/mysql/check.py cured --tests innodb.deadlock_detect,main.deadlock_innodb
 """
 
 from __future__ import annotations
@@ -30,11 +32,14 @@ import own_tests
 from own_tests import Result
 from plain_build import built_plain
 
+from vprof.errors import UsageError
 from vprof.session.plan import Plan
 from vprof.target.server import Account
 from vprof.target.target import Target
 
 MODES = ("plain", "dormant", "off", "100", "all")
+BY_NAME = ("cured",)
+"""Modes that are not for every build."""
 TESTS = """
 alias ansi auto_increment bigint bool case cast commit commit_1innodb compare consistent_snapshot constraints
 count_distinct create cte_recursive date_formats deadlock_innodb delete derived distinct drop flush
@@ -71,11 +76,20 @@ def run(target: Target, mode: str, tests: list[str]) -> Result:
     build = built_plain(target) if mode == "plain" else target
     complete(build)
     mtr = build.filled("perl {build}/mysql-test/mtr --parallel={jobs} --force --max-test-fail=0 --retry=0 --suite=main")
-    command = [*mtr, f"--vardir={output}/var", *(tests or [f"main.{name}" for name in TESTS.split()])]
+    switches = [f"--mysqld={option}" for option in switched_on(target)] if mode == "cured" else []
+    command = [*mtr, f"--vardir={output}/var", *switches, *(tests or [f"main.{name}" for name in TESTS.split()])]
     suite, summary = partial(own_tests.start, command, output, account), partial(said, output)
-    if mode in ("plain", "dormant"):
+    if mode in ("plain", "dormant", "cured"):
         return own_tests.dormant(suite, summary)
     return own_tests.recorded(suite, summary, plan_of(target, mode), output.with_suffix(".trace"), account.name)
+
+
+def switched_on(target: Target) -> list[str]:
+    """The server's options that switch on what it was cured by. Raises UsageError if that is nothing."""
+    switches = [cure.switch for cure in target.descriptor.chosen_cures if cure.switch]
+    if not switches:
+        raise UsageError("the build has no cure: run `vprof instrument --target mysql --cure vats` first")
+    return [switch.assigned(switch.values[-1]).option for switch in switches]
 
 
 def said(output: Path, status: int) -> str:
@@ -90,4 +104,4 @@ def said(output: Path, status: int) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(own_tests.main(__doc__, MODES, partial(run, Target.load("mysql"))))
+    sys.exit(own_tests.main(__doc__, MODES, partial(run, Target.load("mysql")), BY_NAME))
