@@ -32,7 +32,6 @@ import own_tests
 from own_tests import Result
 from plain_build import built_plain
 
-from vprof.errors import UsageError
 from vprof.session.plan import Plan
 from vprof.target.server import Account
 from vprof.target.target import Target
@@ -71,12 +70,12 @@ def complete(build: Target) -> None:
 
 
 def run(target: Target, mode: str, tests: list[str]) -> Result:
+    switches = [f"--mysqld={option}" for option in switched_on(target)] if mode == "cured" else []
     account = Account.of(target)
     output = own_tests.folder_for(target, mode, account)
     build = built_plain(target) if mode == "plain" else target
     complete(build)
     mtr = build.filled("perl {build}/mysql-test/mtr --parallel={jobs} --force --max-test-fail=0 --retry=0 --suite=main")
-    switches = [f"--mysqld={option}" for option in switched_on(target)] if mode == "cured" else []
     command = [*mtr, f"--vardir={output}/var", *switches, *(tests or [f"main.{name}" for name in TESTS.split()])]
     suite, summary = partial(own_tests.start, command, output, account), partial(said, output)
     if mode in ("plain", "dormant", "cured"):
@@ -85,10 +84,10 @@ def run(target: Target, mode: str, tests: list[str]) -> Result:
 
 
 def switched_on(target: Target) -> list[str]:
-    """The server's options that switch on what it was cured by. Raises UsageError if that is nothing."""
+    """The server's options that switch on what it was cured by. Ends the script if that is nothing."""
     switches = [cure.switch for cure in target.descriptor.chosen_cures if cure.switch]
     if not switches:
-        raise UsageError("the build has no cure: run `vprof instrument --target mysql --cure vats` first")
+        raise SystemExit("the build has no cure: run `vprof instrument --target mysql --cure vats` first")
     return [switch.assigned(switch.values[-1]).option for switch in switches]
 
 
