@@ -179,6 +179,16 @@ def test_later_commands_know_the_cure_and_its_switch_is_a_knob(place: Place) -> 
     assert "pool_eldest" not in place.load().descriptor.knobs
 
 
+def test_a_switch_that_was_not_built_in_is_no_knob(place: Place) -> None:
+    assert place.instrument("--cure", "ends").returncode == 0
+    listed = place.vprof("tune", "--target", place.target, "--list")
+    assert listed.stdout.splitlines() == ["pool_eldest: not in this build, comes with --cure eldest of instrument"]
+    fails(
+        place.vprof("tune", "--target", place.target, "--knob", "pool_eldest=0,1"),
+        "there is no knob 'pool_eldest' in this build: it comes with --cure eldest of instrument",
+    )
+
+
 def test_two_cures_are_one_build_and_without_them_it_is_as_ever(place: Place) -> None:
     assert place.instrument("--cure", "ends", "--cure", "eldest").returncode == 0
     assert place.serves(POOL_ELDEST="1") == "1 2 3 \n"

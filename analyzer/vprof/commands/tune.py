@@ -200,6 +200,9 @@ def _list(target: Target) -> None:
         click.echo(f"{knob.name}: {', '.join(knob.values)}{unit}" + (", needs a restart" if knob.restart else ""))
         click.echo(f"  governs {', '.join(knob.governs)}")
         click.echo(f"  trades {knob.trades}")
+    for cure in target.descriptor.absent_cures:
+        if cure.switch:
+            click.echo(f"{cure.switch.name}: not in this build, comes with --cure {cure.name} of instrument")
 
 
 def _governing(findings: Findings, knobs: tuple[str, ...]) -> tuple[str, ...]:

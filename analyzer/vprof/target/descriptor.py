@@ -102,6 +102,11 @@ class Descriptor:
         return json.dumps({**tables, **lists, **planned}, indent=1)
 
     @property
+    def absent_cures(self) -> list[Cure]:
+        """Those that the source does not get."""
+        return [cure for cure in self.cures.values() if cure not in self.chosen_cures]
+
+    @property
     def retry(self) -> Retry | None:
         """How clients repeat what was aborted, if they do. Raises UsageError if entries differ."""
         return repeats.retry_of(self.entries["interval"], str(self.file))

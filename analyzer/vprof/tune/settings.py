@@ -46,6 +46,7 @@ def settings_of(texts: Sequence[str], descriptor: Descriptor, combined: bool) ->
     chosen: dict[str, list[Assignment]] = {}
     for text in texts:
         name, given, values = text.partition("=")
+        _check_built(name.strip(), descriptor)
         knob = find(name.strip(), descriptor.knobs, descriptor.file)
         tried = _values(values) if given else list(knob.values)
         if not tried:
@@ -58,6 +59,13 @@ def settings_of(texts: Sequence[str], descriptor: Descriptor, combined: bool) ->
     if len(found) > MOST_SETTINGS:
         raise UsageError(f"{len(found)} settings are too many to try (at most {MOST_SETTINGS}): give fewer values")
     return found
+
+
+def _check_built(name: str, descriptor: Descriptor) -> None:
+    """Raises UsageError if it switches a cure that was not built in."""
+    for cure in descriptor.absent_cures:
+        if cure.switch and cure.switch.name == name and name not in descriptor.knobs:
+            raise UsageError(f"there is no knob '{name}' in this build: it comes with --cure {cure.name} of instrument")
 
 
 def _values(text: str) -> list[str]:
