@@ -373,6 +373,28 @@ def test_all_else_of_a_source_is_copied_as_it_is(place: Place, tmp_path: Path) -
     assert not (tree / ".vprof").exists()
 
 
+def test_links_lead_into_the_copy_or_to_what_is_not_in_the_source(place: Place, tmp_path: Path) -> None:
+    (place.source / "near").symlink_to(place.source / "order.h")
+    (place.source / "far").symlink_to("../cures")
+    tree = place.work / "cured"
+    cured_tree.update(place.source, tree, {}, place.work)
+    assert (tree / "near").readlink() == tree / "order.h"
+    assert (tree / "far").readlink() == place.target / "cures"
+
+
+def test_what_lies_behind_a_link_is_not_changed(place: Place, tmp_path: Path) -> None:
+    place.source.rename(tmp_path / "mine")
+    place.source.mkdir()
+    (place.source / "part").symlink_to(tmp_path / "mine")
+    (place.target / "cures/ends.toml").write_text(ENDS.replace("pool.c", "./part//pool.c"))
+    done = place.instrument("--cure", "ends")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "vprof: cannot change part/pool.c in a copy of the source: it lies behind a link\n",
+    )
+    assert (tmp_path / "mine/pool.c").read_text() == POOL
+
+
 def test_what_the_source_lost_is_removed_and_what_a_build_made_stays(place: Place) -> None:
     tree = place.work / "cured"
     (place.source / "old.h").touch()

@@ -23,10 +23,15 @@ def update(source: Path, tree: Path, edited: Mapping[str, str], left_out: Path) 
     files = tree.with_suffix(".files")
     try:
         now = list(_files(source, left_out.resolve()))
+        if behind := set(edited) - set(now):
+            raise VprofError(f"cannot change {min(behind)} in a copy of the source: it lies behind a link")
         for gone in set(_listed(files)) - set(now):
             (tree / gone).unlink(missing_ok=True)
         for name in now:
-            _copy(source / name, tree / name, edited.get(name))
+            if name not in edited and (source / name).is_symlink():
+                _link(_aim(source / name, source, tree), tree / name)
+            else:
+                _copy(source / name, tree / name, edited.get(name))
         files.write_bytes("\n".join(now).encode(*ENCODING))
     except OSError as error:
         raise VprofError(f"cannot copy the source: {error.filename}: {error.strerror}") from None
@@ -62,14 +67,22 @@ def _copy(file: Path, copy: Path, text: str | None) -> None:
     copy.parent.mkdir(parents=True, exist_ok=True)
     if text is not None:
         _write(file, copy, text.encode(*ENCODING))
-    elif file.is_symlink():
-        _link(file.readlink(), copy)
     elif not _same(file, copy):
         copy.unlink(missing_ok=True)
         shutil.copy2(file, copy)
 
 
+def _aim(link: Path, source: Path, tree: Path) -> Path:
+    """Where the copy of a link leads: inside the copy if the link stays in the source, else to the same place."""
+    to = link.readlink()
+    there = Path(os.path.normpath(link.parent / to))
+    if not there.is_relative_to(source):
+        return there
+    return tree / there.relative_to(source) if to.is_absolute() else to
+
+
 def _link(to: Path, copy: Path) -> None:
+    copy.parent.mkdir(parents=True, exist_ok=True)
     if not copy.is_symlink() or copy.readlink() != to:
         copy.unlink(missing_ok=True)
         copy.symlink_to(to)

@@ -227,4 +227,4 @@ def _edit(row: Mapping[str, Any], where: str) -> Edit:
     if path.is_absolute() or ".." in path.parts:
         raise UsageError(f"{where}: file must be a path in the source")
     anchor, insert = (row[key].removesuffix("\n") for key in (anchors[0], "insert"))
-    return Edit(row["file"], anchors[0], anchor, insert)
+    return Edit(path.as_posix(), anchors[0], anchor, insert)
