@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from vprof.errors import UsageError, VprofError
+from vprof.installed import target_file, target_names
 from vprof.target import cured_tree, cures
 from vprof.target import descriptor as descriptors
 from vprof.target.build_choices import BuildChoices
@@ -340,6 +341,14 @@ def test_wrong_edits_are_one_line(place: Place, edits: str, said: str) -> None:
         descriptors.load(place.target / "target.toml")
     assert said in str(error.value)
     assert str(place.target / "cures/ends.toml") in str(error.value)
+
+
+def test_our_cures_keep_of_the_program_one_line_for_each_edit_and_are_off_at_first() -> None:
+    found = [cure for name in target_names() for cure in descriptors.load(target_file(name)).cures.values()]
+    assert {"vats", "lazy-lru"} <= {cure.name for cure in found}
+    for cure in found:
+        assert all("\n" not in edit.anchor for edit in cure.edits), cure.name
+        assert cure.switch and cure.switch.values[0] in ("OFF", "0"), cure.name
 
 
 def test_a_switch_is_no_other_knob(place: Place) -> None:
