@@ -49,7 +49,7 @@ rollback row select show_check sp subselect subselect_innodb temp_table trigger 
 type_decimal type_float union update user_var variables view win xa
 """
 _RESULT = re.compile(
-    r"^(main\.\S+(?: '[^']*')?) .*\[ (pass|fail|skipped|disabled|retry-pass|retry-fail) \]", re.MULTILINE
+    r"^(\w+\.\S+(?: '[^']*')?) .*\[ (pass|fail|skipped|disabled|retry-pass|retry-fail) \]", re.MULTILINE
 )
 
 
