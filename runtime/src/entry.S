@@ -25,6 +25,11 @@
         popq \register
         .cfi_adjust_cfa_offset -8
         .endm
+/* Clang 19 goes on to count from the offset before the restored one. */
+        .macro RESTORE_STATE offset
+        .cfi_restore_state
+        .cfi_def_cfa_offset \offset
+        .endm
 /* Calls function(first, second, rcx), which is compiled; keeps all registers but rax, rcx, rdx, r10 and r11. */
         .macro CALL_KEEPING_VECTORS function, first, second
         SAVE %rsi
@@ -101,7 +106,7 @@ __vprof_enter_site:
         RESTORE %rcx
         RESTORE %rdx
         ret
-        .cfi_restore_state
+        RESTORE_STATE 24
 
 .Loutermost:
         shlq $32, %rax
@@ -117,7 +122,7 @@ __vprof_enter_site:
         RESTORE %rcx
         RESTORE %rdx
         ret
-        .cfi_restore_state
+        RESTORE_STATE 24
 
 /* eax: the site. The slow function gets the caller's stack pointer, the one after return. */
 .Lenter_slowly:
@@ -197,7 +202,7 @@ __vprof_leave_frame:
         RESTORE %rdx
         RESTORE %rax
         ret
-        .cfi_restore_state
+        RESTORE_STATE 40
 
 /* rax: now, or 0 if the clock was not read. */
 .Lleave_slowly:
