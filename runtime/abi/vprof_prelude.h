@@ -99,6 +99,38 @@ __VPROF_INLINE void __vprof_out(const struct __vprof_probe *probe) {
  * or nobody knows where (0). */
 #define __VPROF_CALL_NUMBER(k) ((void)(*__vprof_call = (k)))
 
+#ifdef __VPROF_SWITCH
+/* A probe before the body (PROBE_ABI.md "Probes before the body"): the function begins with a no-op of 5 bytes. Its
+ * body begins with a place, which takes no instruction and goes wherever a copy of the body goes. A declaration, so
+ * that C89's may follow. The sections are in the function's group. The record of the place is a section of its own,
+ * which only the function's refers to: the linker keeps both or none (--gc-sections). */
+#define __VPROF_WRAPPED __attribute__((__patchable_function_entry__(5, 0)))
+#define __VPROF_PLACE(i)                                                                                            \
+  const int __vprof_place_ __attribute__((__unused__, __nodebug__)) = __extension__({                               \
+    __asm__ __inline__ __volatile__(                                                                                \
+        ".Lvprof_place%=:\n"                                                                                        \
+        "\t.reloc .Lvprof_place%=, R_X86_64_NONE, .Lvprof_record%=\n"                                               \
+        "\t.pushsection .bss.vprof_pairs,\"aw?\",@nobits\n\t.balign 16\n.Lvprof_pair%=:\n\t.zero 16\n"              \
+        "\t.popsection\n\t.pushsection .text.vprof_stubs,\"ax?\",@progbits\n\t.balign 16\n.Lvprof_stub%=:\n"        \
+        "\tlea{q .Lvprof_pair%=(%%rip), %%r11| r11, [rip + .Lvprof_pair%=]}\n"                                      \
+        "\t.weak __vprof_wrapper\n\t.hidden __vprof_wrapper\n\tjmp __vprof_wrapper\n.Lvprof_end%=:\n"               \
+        "\t.popsection\n\t.pushsection .eh_frame,\"a\",@unwind\n\t.long 20\n.Lvprof_frame%=:\n"                     \
+        "\t.long .Lvprof_frame%= - .Lvprof_frames, .Lvprof_stub%= - ., .Lvprof_end%= - .Lvprof_stub%=\n\t.zero 8\n" \
+        "\t.popsection\n\t.pushsection vprof_places,\"a?\",@progbits,unique,%=\n.Lvprof_record%=:\n"                \
+        "\t.long .Lvprof_place%= - ., " __VPROF_SWITCH "+" #i                                                       \
+        " - ., .Lvprof_stub%= - ., .Lvprof_pair%= - .\n"                                                            \
+        "\t.popsection\n"                                                                                           \
+        :                                                                                                           \
+        :);                                                                                                         \
+    0;                                                                                                              \
+  });
+
+/* What is common to the frame descriptions of the unit's stubs, which move nothing. */
+__asm__(
+    ".pushsection .eh_frame,\"a\",@unwind\n.balign 8\n.Lvprof_frames:\n.long 20, 0\n.byte 1\n.asciz \"zR\"\n"
+    ".byte 1, 0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1, 0, 0\n.popsection\n");
+#endif
+
 /* Descriptor hooks: calls of vprof/vprof.h under names of our own, so that the program may include that header. */
 typedef unsigned long __vprof_u64;
 struct __vprof_typed_args {

@@ -118,6 +118,7 @@ JsonObject Collector::report() const {
       .add("not_kept", report.not_kept)
       .add("ended", report.ended)
       .add("without_room", arena_->without_room.load(std::memory_order_relaxed))
+      .add("not_wrapped", arena_->not_wrapped.load(std::memory_order_relaxed))
       .raw("uninterposed", uninterposed.str());
 }
 

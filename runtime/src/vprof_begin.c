@@ -48,6 +48,49 @@ __attribute__((section("vprof_switch_end"), aligned(PAGE), used)) static unsigne
 CALLED_BELOW("__vprof_at_entry", SITE_NUMBER, "__vprof_enter_site");
 CALLED_BELOW("__vprof_at_exit", "", "__vprof_leave_frame");
 
+/* Where the stub of a function leads whose probe is before its body (vprof_prelude.h); r11: its pair, the address of
+ * the body and that of the switch byte. The function's arguments are all in other registers than rax, r10 and r11, none
+ * is on the stack. Off, it goes on as if it had not been here. On, it is a function between the caller and the body:
+ * the return address stays where it is, so that unwinding and jumps work as through any other. Its frame is the first
+ * word of its own that it uses for nothing else. What an exception leaves ends in the function below, which the
+ * unwinder calls for that frame: no landing pad, no C++ library. */
+__asm__(
+    ".text\n.balign 64\n"
+    ".globl __vprof_wrapper\n.hidden __vprof_wrapper\n.type __vprof_wrapper, @function\n"
+    "__vprof_wrapper:\n"
+    ".cfi_startproc\n.cfi_personality 0x1b, __vprof_unwound\n"
+    "  movq 8(%r11), %rax\n"
+    "  cmpb $1, (%rax)\n"
+    "  jne 1f\n"
+    "  subq $24, %rsp\n.cfi_adjust_cfa_offset 24\n"
+    "  movq %r11, (%rsp)\n" SITE_NUMBER
+    "  leaq 8(%rsp), %r10\n"
+    "  call *__vprof_enter_site@GOTPCREL(%rip)\n"
+    "  movq (%rsp), %r11\n"
+    "  call *(%r11)\n"
+    "  leaq 8(%rsp), %r10\n"
+    "  call *__vprof_leave_frame@GOTPCREL(%rip)\n"
+    "  addq $24, %rsp\n.cfi_adjust_cfa_offset -24\n"
+    "  ret\n"
+    "1:  jmp *(%r11)\n"
+    ".cfi_endproc\n"
+    ".size __vprof_wrapper, . - __vprof_wrapper\n");
+
+/* The unwinder's; there is none in many programs of C. What it calls the CFA of a frame is the stack pointer there, not
+ * where the caller's frame ends. */
+struct _Unwind_Context;
+extern uintptr_t _Unwind_GetCFA(struct _Unwind_Context *context) __attribute__((weak));
+extern void __vprof_leave(void *frame) __attribute__((weak));
+
+__attribute__((used, visibility("hidden"))) int __vprof_unwound(int version, int actions, uint64_t class,
+                                                                void *exception, struct _Unwind_Context *context) {
+  enum { CLEANUP_PHASE = 2, CONTINUE_UNWIND = 8 };
+  (void)version, (void)class, (void)exception;
+  if ((actions & CLEANUP_PHASE) && _Unwind_GetCFA && __vprof_leave)
+    __vprof_leave((void *)(_Unwind_GetCFA(context) + sizeof(uintptr_t)));
+  return CONTINUE_UNWIND;
+}
+
 /* Objects that an older vprof compiled jump here, the place to continue in r11: nothing is recorded of them. */
 #define OF_OLDER_OBJECTS(name, instructions)                                                                    \
   __asm__(".text\n.globl " name "\n.hidden " name "\n.type " name ", @function\n" name                          \
@@ -63,6 +106,11 @@ extern unsigned char __start_vprof_switch[] __attribute__((visibility("hidden"))
 extern unsigned char __stop_vprof_switch[] __attribute__((visibility("hidden")));
 extern void __vprof_register(unsigned char *start, unsigned char *stop);
 
+/* The records of places (vprof_prelude.h) follow, for this is linked first. They end where one is none: a symbol that
+ * the linker makes of the section's end would keep them all, and so all their functions (--gc-sections). */
+__attribute__((section("vprof_places"), aligned(16), used)) static const char places[16] = "vprof places";
+extern void __vprof_wrap(const char *records) __attribute__((weak)); /* an older libvprof has it not */
+
 /* A linker script of the program's may have put the section behind elsewhere: then the bytes end where they end. */
 static unsigned char *end_of_pages(void) {
   const uintptr_t stop = (uintptr_t)__stop_vprof_switch, next = (uintptr_t)next_page;
@@ -71,4 +119,5 @@ static unsigned char *end_of_pages(void) {
 
 __attribute__((constructor(102))) static void register_module(void) {
   __vprof_register(__start_vprof_switch, end_of_pages());
+  if (__vprof_wrap) __vprof_wrap(places + sizeof places);
 }

@@ -375,6 +375,12 @@ def _report(session: Session, plan: Plan, totals: dict[str, Any]) -> None:
             "too little room; raise it, or record with a smaller --ring-size",
             file=sys.stderr,
         )
+    if totals["not_wrapped"]:
+        print(
+            f"vprof: {totals['not_wrapped']} functions are not recorded: their probes stand before bodies "
+            "(VPROF_PROBES=entry), where the runtime could not write; build without that",
+            file=sys.stderr,
+        )
     if not totals["records"]:
         if totals["without_room"] and not session.programs:
             raise VprofError("no records: no program has room for a session")
