@@ -230,7 +230,7 @@ std::vector<const Call *> toNumber(const Function &function, const CallsOfBlock 
 void numberCalls(Unit &unit, const clang::ASTContext &context) {
   Targets targets(unit, context);
   for (Function &function : unit.functions) {
-    if (!function.site) continue;
+    if (!function.site || function.before_body) continue;
     const CallsOfBlock block = callsOf(*function.decl, targets);
     for (const Call *call : toNumber(function, block, targets))
       if (call->target.symbol && function.numbered.size() < kMaxCallNumber)

@@ -21,7 +21,8 @@ namespace vprof {
 
 inline constexpr unsigned kMaxCallNumber = 1023;
 
-/// Fills `numbered` and `unplaced` of every function with a site; numbers go up from 1 in source order.
+/// Fills `numbered` and `unplaced` of every function with a site, unless its probe is before the body; numbers go up
+/// from 1 in source order.
 void numberCalls(Unit &unit, const clang::ASTContext &context);
 
 }  // namespace vprof

@@ -68,7 +68,9 @@ struct FunctionHooks {
 
 std::string textBehindBrace(const Function &function, const FunctionHooks &hooks, const CallHooks &at_calls) {
   std::string text;
-  const std::string probe = function.numbered.empty() ? " __VPROF_PROBE(" : " __VPROF_PROBE_CALLS(";
+  const std::string probe = function.before_body        ? " __VPROF_PLACE("
+                            : function.numbered.empty() ? " __VPROF_PROBE("
+                                                        : " __VPROF_PROBE_CALLS(";
   if (function.site) text += probe + std::to_string(*function.site) + ")";
   for (const Hook *hook : hooks.ends) text += " " + hookText(*hook, *function.decl);
   text += at_calls.declarations;
@@ -140,6 +142,7 @@ llvm::Error placeInFunction(Function &function, const FunctionHooks &hooks, std:
   // Such a hook pastes text around returned expressions, where a numbered call may begin or end.
   if (hooks.ofReturned()) function.numbered.clear();
   const std::string text = textBehindBrace(function, hooks, *at_calls);
+  if (function.before_body) placer.before(function.decl->getBody()->getBeginLoc(), "__VPROF_WRAPPED ");
   if (!text.empty()) placeInBody(function, text, placer);
   placeAroundCalls(function, *at_calls, placer);
   matched.insert(matched.end(), at_calls->matched.begin(), at_calls->matched.end());

@@ -1,6 +1,7 @@
 #include "Prelude.h"
 
 #include "UnitMetadata.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/xxhash.h"
 
@@ -41,6 +42,8 @@ std::string preludeText(const Unit &unit, const std::string &switches, const std
   std::string text = "#pragma GCC system_header\n";
   text += "extern volatile unsigned char __vprof_sw[] __asm__(\"" + switches +
           "\") __attribute__((__visibility__(\"hidden\")));\n";
+  if (llvm::any_of(unit.functions, [](const Function &function) { return function.before_body; }))
+    text += "#define __VPROF_SWITCH \"" + switches + "\"\n";
   if (unit.sites) text += topLevelAssembly(switchAssembly(switches, unit.sites));
   text += topLevelAssembly(assemblyOf(chunkOf(unit), unit.sites ? switches : "", unit.sites));
   return text + fixed;

@@ -41,6 +41,7 @@ struct Function {
   unsigned line = 0;
   std::optional<unsigned> site;
   std::string left;
+  bool before_body = false;       ///< its probe is there (BeforeBody.h)
   double effort = 0;              ///< Effort.h
   bool is_small = false;          ///< by its effort
   bool calls_out = false;         ///< of the library, what may take long (Library.h)

@@ -1,6 +1,7 @@
 // vprof-rewrite: reads one translation unit and writes its instrumented text below a directory.
 //
-//   vprof-rewrite [--spare-lambdas] [--messages] --out DIR --prelude FILE --object PATH [--descriptor JSON]
+//   vprof-rewrite [--spare-lambdas] [--messages] [--before-body] --out DIR --prelude FILE --object PATH [--descriptor
+//   JSON]
 //   [--emit-tree DIR] [--gcc-text FILE] -- COMPILER ARGUMENTS...
 //
 // Writes DIR/manifest (pairs of lines: file as the compiler names it, file that replaces it) and the files it names;
@@ -11,6 +12,7 @@
 // wrong, standard output says how.
 #include <cstdio>
 
+#include "BeforeBody.h"
 #include "CallGraph.h"
 #include "CallNumbers.h"
 #include "CompilerText.h"
@@ -33,7 +35,7 @@ enum ExitCode { kWritten = 0, kCannotInstrument = 1, kUsage = 2, kWrongDescripto
 
 struct Options {
   std::string out, prelude, object, descriptor, emit_tree, gcc_text;
-  bool spare_lambdas = false, messages = false;
+  bool spare_lambdas = false, messages = false, before_body = false;
   std::vector<std::string> command;
 
   bool complete() const { return !out.empty() && !prelude.empty() && !object.empty() && !command.empty(); }
@@ -53,8 +55,9 @@ Options parseOptions(int argc, char **argv) {
                                                       {"--emit-tree", &options.emit_tree},
                                                       {"--gcc-text", &options.gcc_text}};
   int i = 1;
-  for (const auto &[name, value] :
-       {std::pair("--spare-lambdas", &options.spare_lambdas), {"--messages", &options.messages}})
+  for (const auto &[name, value] : {std::pair("--spare-lambdas", &options.spare_lambdas),
+                                    {"--messages", &options.messages},
+                                    {"--before-body", &options.before_body}})
     if (i < argc && std::string(argv[i]) == name) {
       *value = true;
       ++i;
@@ -96,7 +99,7 @@ Outcome write(const vprof::Unit &unit, const vprof::Edits &edits, const vprof::C
 
 class Consumer : public clang::ASTConsumer {
  public:
-  explicit Consumer(Job &job) : job_(job) {}
+  Consumer(Job &job, const clang::CompilerInstance &compiler) : job_(job), compiler_(compiler) {}
 
   void HandleTranslationUnit(clang::ASTContext &context) override {
     if (context.getDiagnostics().hasErrorOccurred()) return;
@@ -112,6 +115,7 @@ class Consumer : public clang::ASTConsumer {
     auto untouchable = vprof::findUntouchable(unit, context, job_.options.spare_lambdas);
     if (gcc_text) vprof::addUntouchableByGcc(unit, *gcc_text, untouchable);
     vprof::assignSites(unit, untouchable, job_.descriptor);
+    if (job_.options.before_body) vprof::chooseBeforeBody(unit, job_.descriptor, compiler_);
     vprof::numberCalls(unit, context);
     llvm::Expected<vprof::Edits> edits = vprof::placeEdits(unit, untouchable, job_.descriptor, context);
     job_.hooked = !unit.matched.empty();
@@ -125,6 +129,7 @@ class Consumer : public clang::ASTConsumer {
   void fail(const std::string &reason) { job_.outcome = {kCannotInstrument, reason}; }
 
   Job &job_;
+  const clang::CompilerInstance &compiler_;
 };
 
 class Action : public clang::ASTFrontendAction {
@@ -137,8 +142,8 @@ class Action : public clang::ASTFrontendAction {
     return job_.outcome.code == kWritten;
   }
 
-  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance &, llvm::StringRef) override {
-    return std::make_unique<Consumer>(job_);
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance &compiler, llvm::StringRef) override {
+    return std::make_unique<Consumer>(job_, compiler);
   }
 
  private:

@@ -85,10 +85,11 @@ class Compilation {
   }
 
   /// The reason why there is no rewritten text, "" if there is.
-  std::string rewrite(bool spare_lambdas) {
+  std::string rewrite(bool before_body, bool spare_lambdas) {
     Arguments command = {tools_.rewriter()};
     if (spare_lambdas) command.push_back("--spare-lambdas");
     if (tools_.is_rewriters_clang) command.push_back("--messages");
+    if (before_body) command.push_back("--before-body");
     command = join(command, {"--out", scratch_, "--prelude", tools_.prelude(), "--object", unit_.identity});
     if (!tools_.descriptor.empty()) command = join(command, {"--descriptor", tools_.descriptor});
     if (!tools_.emit_tree.empty()) command = join(command, {"--emit-tree", tools_.emit_tree});
@@ -114,8 +115,14 @@ class Compilation {
 
   /// The result, or nothing and the reason why the unit cannot be instrumented.
   std::optional<Result> compileInstrumented(std::string &reason) {
+    if (tools_.before_body && tools_.is_rewriters_clang)
+      if (const std::optional<Result> result = compileInstrumented(reason, /*before_body=*/true)) return result;
+    return compileInstrumented(reason, /*before_body=*/false);
+  }
+
+  std::optional<Result> compileInstrumented(std::string &reason, bool before_body) {
     for (const bool spare_lambdas : {false, true}) {
-      reason = rewrite(spare_lambdas);
+      reason = rewrite(before_body, spare_lambdas);
       if (pendingSignal() || wrong_descriptor_) return failed();
       if (!reason.empty()) break;
       const Result result = compileRewritten();

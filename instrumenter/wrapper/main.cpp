@@ -7,6 +7,7 @@
 //   VPROF_DESCRIPTOR               JSON file of the target's descriptor
 //   VPROF_EMIT_TREE                as --emit-tree
 //   VPROF_DISABLE=1                only the real compiler
+//   VPROF_PROBES=entry|body        where probes stand (body): entry is an experiment (../README.md)
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -40,6 +41,16 @@ void takeEmitTree(Arguments &arguments, Tools &tools) {
     }
   }
   if (!tools.emit_tree.empty()) tools.emit_tree = std::filesystem::absolute(tools.emit_tree);
+}
+
+/// Where probes stand. False, and told, if the environment says neither.
+bool takeProbes(Tools &tools) {
+  const char *value = std::getenv("VPROF_PROBES");
+  const std::string place = value && *value ? value : "body";
+  tools.before_body = place == "entry";
+  if (tools.before_body || place == "body") return true;
+  std::fprintf(stderr, "vprof-cc: VPROF_PROBES is neither body nor entry: %s\n", place.c_str());
+  return false;
 }
 
 Arguments command(const Tools &tools, const Arguments &arguments) {
@@ -124,6 +135,7 @@ void printHelp(const Tools &tools) {
       "  VPROF_REAL_CC, VPROF_REAL_CXX  the real compiler (now: %s)\n"
       "  VPROF_DESCRIPTOR               JSON file of the target's descriptor (`vprof instrument` sets it)\n"
       "  VPROF_EMIT_TREE                as --emit-tree\n"
+      "  VPROF_PROBES=entry|body        where probes stand (body; entry is an experiment)\n"
       "  VPROF_DISABLE=1                compile without vprof\n\n",
       kCxx ? "c++" : "cc", compiler.c_str());
   std::fflush(stdout);
@@ -137,6 +149,7 @@ int main(int argc, char **argv) {
   takeEmitTree(arguments, tools);
   const char *disable = std::getenv("VPROF_DISABLE");
   if (disable && std::string(disable) == "1") return replaceProcess(command(tools, arguments));
+  if (!takeProbes(tools)) return 1;
   if (arguments == Arguments{"--help"}) printHelp(tools);
   const CommandLine line = parseCommandLine(arguments, kCxx);
   if (line.mode == Mode::kPassThrough || isInputMissing(line)) return replaceProcess(command(tools, arguments));

@@ -1,0 +1,157 @@
+#include "BeforeBody.h"
+
+#include <algorithm>
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/Attr.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/DeclTemplate.h"
+#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/Basic/Builtins.h"
+#include "clang/Frontend/CompilerInstance.h"
+
+namespace vprof {
+namespace {
+
+constexpr unsigned kIntegerRegisters = 6, kFloatRegisters = 8;
+
+/// Options of code generation that a wrapper was not tried with, or that may give functions other arguments than their
+/// type says.
+bool isUncertain(const clang::CodeGenOptions &code) {
+  return code.PrepareForLTO || code.PrepareForThinLTO || code.FatLTO || code.DisableIntegratedAS ||
+         code.PatchableFunctionEntryCount || code.HotPatch || code.XRayInstrumentFunctions ||
+         code.InstrumentForProfiling || code.CallFEntry || code.InstrumentFunctions ||
+         code.InstrumentFunctionsAfterInlining || code.InstrumentFunctionEntryBare || code.SplitMachineFunctions ||
+         code.EnableSegmentedStacks || code.MergeFunctions || code.StackRealignment || code.NumRegisterParameters ||
+         code.PseudoProbeForProfiling || code.hasProfileInstr() ||
+         code.getProfileUse() != clang::CodeGenOptions::ProfileNone || code.CoverageMapping ||
+         code.hasSanitizeCoverage() || code.SoftFloat || code.SpeculativeLoadHardening || code.UnwindTables == 0 ||
+         !code.SampleProfileFile.empty() || !code.CoverageNotesFile.empty() || !code.PassPlugins.empty() ||
+         code.BBSections != "none" || code.DisableLLVMPasses || code.EmitDeclMetadata;
+}
+
+bool isUncertain(const clang::CompilerInstance &compiler) {
+  const clang::LangOptions &language = compiler.getLangOpts();
+  const clang::FrontendOptions &front_end = compiler.getFrontendOpts();
+  const clang::TargetOptions &target = compiler.getTargetOpts();
+  const std::string model = target.CodeModel;
+  return isUncertain(compiler.getCodeGenOpts()) || !front_end.LLVMArgs.empty() || !front_end.Plugins.empty() ||
+         !language.Sanitize.empty() || language.OpenMP || language.CUDA || language.ObjC || language.SYCLIsDevice ||
+         compiler.getTarget().getPointerWidth(clang::LangAS::Default) != 64 ||
+         (model != "default" && model != "small" && !model.empty());
+}
+
+bool hasUncertainAttribute(const clang::FunctionDecl &decl) {
+  return decl.hasAttr<clang::PatchableFunctionEntryAttr>() || decl.hasAttr<clang::AlwaysInlineAttr>() ||
+         decl.hasAttr<clang::GNUInlineAttr>() || decl.hasAttr<clang::ReturnsTwiceAttr>() ||
+         decl.hasAttr<clang::TargetClonesAttr>() || decl.hasAttr<clang::TargetVersionAttr>() ||
+         decl.hasAttr<clang::CPUDispatchAttr>() || decl.hasAttr<clang::CPUSpecificAttr>() ||
+         decl.hasAttr<clang::AnyX86NoCallerSavedRegistersAttr>() || decl.hasAttr<clang::NoDebugAttr>() ||
+         decl.hasAttr<clang::X86ForceAlignArgPointerAttr>() || decl.hasAttr<clang::StrictFPAttr>() ||
+         decl.hasAttr<clang::XRayInstrumentAttr>() || decl.hasAttr<clang::CUDAGlobalAttr>();
+}
+
+/// It would see the wrapper in its caller's place.
+class LooksForCaller : public clang::RecursiveASTVisitor<LooksForCaller> {
+ public:
+  bool VisitCallExpr(clang::CallExpr *call) {
+    const clang::FunctionDecl *callee = call->getDirectCallee();
+    const unsigned builtin = callee ? callee->getBuiltinID() : 0;
+    found |=
+        builtin == clang::Builtin::BI__builtin_return_address || builtin == clang::Builtin::BI__builtin_frame_address;
+    return !found;
+  }
+
+  bool found = false;
+};
+
+/// What a parameter may take: one register of a kind, or nobody knows.
+enum class Kind { kInteger, kFloat, kOther };
+
+Kind kindOf(clang::QualType written) {
+  const clang::QualType type = written.getCanonicalType();
+  if (type->isReferenceType() || type->isPointerType() || type->isNullPtrType()) return Kind::kInteger;
+  if (type->isDependentType()) return Kind::kOther;
+  if (const auto *enumeration = type->getAs<clang::EnumType>())
+    return enumeration->getDecl()->isComplete() ? kindOf(enumeration->getDecl()->getIntegerType()) : Kind::kOther;
+  const auto *builtin = type->getAs<clang::BuiltinType>();
+  if (!builtin) return Kind::kOther;
+  switch (builtin->getKind()) {
+    case clang::BuiltinType::Float:
+    case clang::BuiltinType::Double:
+      return Kind::kFloat;
+    case clang::BuiltinType::Int128:
+    case clang::BuiltinType::UInt128:
+      return Kind::kOther;
+    default:
+      return builtin->isInteger() ? Kind::kInteger : Kind::kOther;
+  }
+}
+
+/// Its address may be in a register that is an argument.
+bool mayBeReturnedInMemory(clang::QualType type) {
+  return !type->isVoidType() && kindOf(type) == Kind::kOther;
+}
+
+bool hasAllArgumentsInRegisters(const clang::FunctionDecl &decl) {
+  const auto *type = decl.getType()->getAs<clang::FunctionProtoType>();
+  if (!type || type->isVariadic() || type->getCallConv() != clang::CC_C) return false;
+  const clang::QualType returned = type->getReturnType();
+  if (returned->isVectorType() || returned->isAtomicType() || returned->isBitIntType()) return false;
+  const auto *method = llvm::dyn_cast<clang::CXXMethodDecl>(&decl);
+  unsigned integers = (method && method->isInstance()) + mayBeReturnedInMemory(returned), floats = 0;
+  for (const clang::ParmVarDecl *parameter : decl.parameters()) {
+    const Kind kind = kindOf(parameter->getType());
+    if (kind == Kind::kOther || parameter->isParameterPack() || parameter->hasAttr<clang::PassObjectSizeAttr>())
+      return false;
+    ++(kind == Kind::kInteger ? integers : floats);
+  }
+  return integers <= kIntegerRegisters && floats <= kFloatRegisters;
+}
+
+/// At -O3 what is behind a pointer may become several arguments: of functions that only the unit calls, and of copies
+/// that are made of others for certain arguments.
+bool mayHaveOtherArguments(const clang::FunctionDecl &decl, const clang::CodeGenOptions &code) {
+  if (code.OptimizationLevel < 3) return false;
+  const auto *method = llvm::dyn_cast<clang::CXXMethodDecl>(&decl);
+  return (method && method->isInstance()) || mayBeReturnedInMemory(decl.getReturnType()) ||
+         llvm::any_of(decl.parameters(), [](const clang::ParmVarDecl *parameter) {
+           return parameter->getType()->isPointerType() || parameter->getType()->isReferenceType();
+         });
+}
+
+/// The attribute goes before the body: there it would belong to what stands behind an arrow or `requires`.
+bool hasPlaceForAttribute(const clang::FunctionDecl &decl) {
+  const auto *type = decl.getType()->getAs<clang::FunctionProtoType>();
+  return type && decl.hasWrittenPrototype() && !type->hasTrailingReturn() && !decl.getTrailingRequiresClause() &&
+         llvm::isa<clang::CompoundStmt>(decl.getBody());
+}
+
+bool mayBeWrapped(const Function &function, const clang::CodeGenOptions &code) {
+  const clang::FunctionDecl &decl = *function.decl;
+  if (function.is_lambda || llvm::isa<clang::CXXConstructorDecl, clang::CXXDestructorDecl>(decl)) return false;
+  if (hasUncertainAttribute(decl) || !hasPlaceForAttribute(decl) || !hasAllArgumentsInRegisters(decl) ||
+      mayHaveOtherArguments(decl, code))
+    return false;
+  LooksForCaller looks;
+  looks.TraverseStmt(decl.getBody());
+  return !looks.found;
+}
+
+/// By its name, or by an entry: somebody asks for each of its calls, also where it is expanded.
+bool isNamed(const Function &function, const Descriptor &descriptor) {
+  return llvm::is_contained(descriptor.probe, function.name) ||
+         (descriptor.only && llvm::is_contained(*descriptor.only, function.name)) ||
+         llvm::any_of(descriptor.hooks, [&](const Hook &hook) { return hook.names(function); });
+}
+
+}  // namespace
+
+void chooseBeforeBody(Unit &unit, const Descriptor &descriptor, const clang::CompilerInstance &compiler) {
+  if (isUncertain(compiler)) return;
+  for (Function &function : unit.functions)
+    function.before_body =
+        function.site && !isNamed(function, descriptor) && mayBeWrapped(function, compiler.getCodeGenOpts());
+}
+
+}  // namespace vprof

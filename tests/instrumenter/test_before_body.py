@@ -1,0 +1,317 @@
+"""Probes before bodies (VPROF_PROBES=entry): programs do the same, and the same calls are recorded as with the others.
+
+The golden rewrites are compiled with them, and run dormant and with all probes on. One program has what a frame between
+caller and body could break; its calls are compared one by one.
+"""
+
+from __future__ import annotations
+
+import bisect
+import json
+import re
+import shutil
+import struct
+from pathlib import Path
+
+import pytest
+from elftools.elf.elffile import ELFFile
+from test_rewrites import REWRITES, input_of
+from workshop import HERE, PREFIX, Workshop
+
+from vprof.trace.reading import load_binary
+
+RECORD = (PREFIX / "bin/vprof", "record", "--sites", "all", "-o", "run.trace", "--")
+Calls = list[list[tuple[str, int]]]
+
+
+@pytest.mark.parametrize("folder", REWRITES, ids=lambda path: path.name)
+def test_a_golden_rewrite_prints_the_same(folder: Path, shop: Workshop) -> None:
+    shutil.copytree(folder, shop.path, dirs_exist_ok=True)
+    source = input_of(folder)
+    cxx = source.suffix == ".cpp"
+    plain, wrapper = (shop.plain_cxx, shop.cxx) if cxx else (shop.plain, shop.cc)
+    given = folder / "options"
+    options = given.read_text().split() if given.exists() else [f"-std={'c++17' if cxx else 'gnu11'}"]
+    env = {"VPROF_DESCRIPTOR": "descriptor.json"} if (folder / "descriptor.json").exists() else {}
+
+    plain(*options, source.name, "-pthread", "-o", "plain")
+    expected = shop.run("./plain").stdout
+    for level in "-O0", "-O2":
+        wrapper(*options, level, source.name, "-pthread", "-o", "program", VPROF_PROBES="entry", **env)
+        assert {unit["status"] for unit in shop.units("program")} == {"instrumented"}
+        assert shop.run("./program").stdout == expected
+        done = shop.run(*RECORD, "./program", check=False)
+        assert done.stdout == expected
+        assert " 0 dropped" in done.stderr or "no function whose probe was on returned" in done.stderr  # all expanded
+
+
+@pytest.fixture(scope="module")
+def in_bodies(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Calls]:
+    """What `before_body.cpp` prints, and its calls, with probes in bodies."""
+    shop = Workshop(tmp_path_factory.mktemp("bodies"), "clang")
+    return recorded(shop, "-O1", "body")
+
+
+def recorded(shop: Workshop, options: str, probes: str) -> tuple[str, Calls]:
+    words = [*options.split(), "-fno-optimize-sibling-calls", "-pthread", HERE / "before_body.cpp"]
+    shop.cxx(*words, "-o", "program", VPROF_PROBES=probes)
+    printed = shop.run("./program").stdout
+    assert shop.run(*RECORD, "./program").stdout == printed
+    return printed, calls_of(shop)
+
+
+def calls_of(shop: Workshop) -> Calls:
+    """Calls by thread, each with its depth, in order."""
+    trace = load_binary(shop.path / "run.trace")
+    assert trace.loss["dropped"] == 0
+    rows = trace.invocations
+    threads: dict[int, list[tuple[str, int]]] = {}
+    for thread, function, depth in zip(rows.thread, rows.function, rows.depth, strict=True):
+        threads.setdefault(int(thread), []).append((trace.program.functions[function], int(depth)))
+    return sorted(threads.values())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "-O0",
+        "-O2",
+        "-O3 -fno-omit-frame-pointer -fcf-protection=full -fPIC",
+        "-Os -static -g",
+        "-O2 -fuse-ld=lld -ffunction-sections -Wl,--gc-sections,--icf=all",
+        "-O1 -fuse-ld=gold -ffunction-sections -Wl,--gc-sections -masm=intel",
+        "-O2 -no-pie -mno-red-zone -fstack-protector-all",
+    ],
+)
+def test_the_same_calls_as_with_probes_in_bodies(options: str, shop: Workshop, in_bodies: tuple[str, Calls]) -> None:
+    assert recorded(shop, options, "entry") == in_bodies
+
+
+IN_BODY = {"seven", "nine", "by_value", "variable", "caller", "vector", "arrow", "Counted", "result_and_six"}
+"""Arguments on the stack (one is where the result goes), a look for the caller, a vector, no place for the attribute, a
+constructor."""
+
+POINTED = {
+    "big",
+    "two",
+    "floats",
+    "extended",
+    "pair",
+    "wide",
+    "eight",
+    "pointed",
+    "bump",
+    "method",
+    "other",
+    "constant",
+}
+POINTED |= {"compare", "work", "leaves", "waits"}
+"""Also arguments that are pointers: -O3 may pass what is behind one."""
+
+
+@pytest.mark.parametrize(
+    ("options", "more"),
+    [
+        ("-O2", set()),
+        ("-O3", POINTED),
+        ("-O2 -flto", None),
+        ("-O2 -fsanitize=address", None),
+        ("-O2 -fpatchable-function-entry=2", None),
+        ("-O2 -mcmodel=large", None),
+        ("-O2 -pg", None),
+        ("-O2 -mllvm -inline-threshold=100", None),
+    ],
+)
+def test_which_functions_are_wrapped(options: str, more: set[str] | None, shop: Workshop) -> None:
+    """`more` are those that keep their probe in the body besides; None: all do."""
+    source = HERE / "before_body.cpp"
+    shop.cxx(*options.split(), "--emit-tree", "tree", "-c", source, "-o", "program.o", VPROF_PROBES="entry")
+    text = (shop.path / f"tree{source}").read_text()
+    wrapped = set(re.findall(r"(\w+)\([^()]*\)[^(){};]*__VPROF_WRAPPED", text))
+    probed = set(re.findall(r"(\w+)\([^()]*\)[^(){};]*\{ __VPROF_PROBE", text))
+    assert len(wrapped | probed) == 40
+    assert probed == IN_BODY | more if more is not None else not wrapped
+
+
+def test_a_function_that_the_descriptor_names_is_not_wrapped(shop: Workshop) -> None:
+    """Somebody wants its calls also where it is expanded."""
+    shop.write(
+        a_c="int f(int n) { return n + 1; }\nint g(int n) { return n + 2; }\nint h(int n) { return n + 3; }\n",
+        descriptor_json=json.dumps({"probe": ["f", "*"], "interval": [{"function": "g", "id": "n", "event": "begin"}]}),
+    )
+    env = {"VPROF_DESCRIPTOR": "descriptor.json", "VPROF_PROBES": "entry"}
+    shop.cc("--emit-tree", "tree", "-c", "a.c", **env)
+    lines = (shop.path / f"tree{shop.path}/a.c").read_text().splitlines()
+    assert ["__VPROF_WRAPPED" in line for line in lines] == [False, False, True]
+
+
+MODULE = """\
+#define KEPT __attribute__((noinline))
+KEPT int inner(int n) { return n * 3; }
+KEPT int outer(int n) { return inner(n) + inner(n + 1); }
+"""
+LOADS = """\
+#include <dlfcn.h>
+#include <stdio.h>
+int main(void) {
+  int sum = 0;
+  for (int i = 0; i < 3; i++) {
+    void *module = dlopen("./module.so", RTLD_NOW);
+    sum += ((int (*)(int))dlsym(module, "outer"))(i);
+    dlclose(module);
+  }
+  printf("%d\\n", sum);
+  return 0;
+}
+"""
+
+
+def test_libraries_come_and_go(shop: Workshop) -> None:
+    shop.write(module_c=MODULE, loads_c=LOADS)
+    env = {"VPROF_PROBES": "entry"}
+    shop.cc("-O1", "-fPIC", "-shared", "-fno-optimize-sibling-calls", "module.c", "-o", "module.so", **env)
+    shop.cc("-O1", "loads.c", "-o", "program", **env)
+    assert shop.run(*RECORD, "./program").stdout == "27\n"
+    assert calls_of(shop) == [[("main", 0), *3 * [("outer", 1), ("inner", 2), ("inner", 2)]]]
+
+
+def test_a_text_that_cannot_be_written_is_told(shop: Workshop) -> None:
+    """The program has no descriptor left when its functions would be wrapped, after it has joined the session."""
+    limited = """\
+#include <sys/resource.h>
+__attribute__((constructor(101), no_instrument_function)) static void none_left(void) {
+  const struct rlimit limit = {3, 3};
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+int main(void) { return outer(2) - 15; }
+"""
+    shop.write(a_c=MODULE + limited)
+    shop.cc("-O1", "a.c", "-o", "program", VPROF_PROBES="entry")
+    told = shop.run(*RECORD, "./program", check=False).stderr
+    assert "3 functions are not recorded: their probes stand before bodies (VPROF_PROBES=entry)" in told
+
+
+def test_the_place_of_probes_is_one_of_two(shop: Workshop) -> None:
+    shop.write(a_c=MODULE)
+    failed = shop.cc("-c", "a.c", check=False, VPROF_PROBES="exit")
+    assert failed.returncode == 1
+    assert failed.stderr == "vprof-cc: VPROF_PROBES is neither body nor entry: exit\n"
+
+
+@pytest.mark.parametrize("linker", ["bfd", "gold", "lld"])
+def test_unused_functions_are_dropped(linker: str, shop: Workshop) -> None:
+    """Also those that only an unused function needs, which is defined nowhere."""
+    shop.write(
+        a_c=MODULE
+        + "int missing(int);\nint unused(int n) { return missing(n); }\nint main(void) { return outer(2) - 15; }\n"
+    )
+    options = ["-O1", "-ffunction-sections", f"-fuse-ld={linker}", "-Wl,--gc-sections"]
+    shop.cc(*options, "a.c", "-o", "program", VPROF_PROBES="entry")
+    shop.run(*RECORD, "./program")
+    assert calls_of(shop) == [[("main", 0), ("outer", 1), ("inner", 2), ("inner", 2)]]
+
+
+STEPS = """\
+#include <signal.h>
+#include <stdio.h>
+#include <unwind.h>
+#define PLAIN __attribute__((noinline, no_instrument_function))
+static int steps, lost;
+int called(int n);
+PLAIN static int steps_through(int n);
+PLAIN static _Unwind_Reason_Code look(struct _Unwind_Context *context, void *found) {
+  int before = 0;
+  void *place = (char *)_Unwind_GetIPInfo(context, &before) - !before;
+  *(int *)found |= _Unwind_FindEnclosingFunction(place) == (void *)steps_through;
+  return _URC_NO_REASON;
+}
+PLAIN static void step(int number) {
+  int found = 0;
+  (void)number;
+  _Unwind_Backtrace(look, &found);
+  ++steps;
+  lost += !found;
+}
+PLAIN static int steps_through(int n) {
+  __asm__ volatile("pushf; orq $0x100, (%%rsp); popf" ::: "cc", "memory");
+  n = called(n);
+  __asm__ volatile("pushf; andq $~0x100, (%%rsp); popf" ::: "cc", "memory");
+  return n;
+}
+PLAIN int main(void) {
+  called(1);
+  signal(SIGTRAP, step);
+  int n = steps_through(3);
+  printf("%d: %d lost of %s\\n", n, lost, steps > 60 ? "many" : "few");
+  return 0;
+}
+"""
+
+
+def test_the_stack_can_be_walked_at_every_instruction(shop: Workshop) -> None:
+    """By a handler of a signal that comes there: in the stub, in the code behind it and in the runtime."""
+    shop.write(steps_c=STEPS, called_c="int called(int n) { return 5 * n; }\n")
+    options = ["-O1", "-mno-red-zone", "-fno-optimize-sibling-calls"]
+    shop.cc(*options, "steps.c", "called.c", "-lgcc_s", "-o", "program", VPROF_PROBES="entry")
+    assert shop.run("./program").stdout == "15: 0 lost of few\n"
+    assert shop.run(*RECORD, "./program").stdout == "15: 0 lost of many\n"
+
+
+SHARED = """\
+#define KEPT __attribute__((noinline))
+KEPT inline int shared(int n) { return n * 3; }
+template <class T> KEPT T of_template(T n) { return n + 1; }
+struct S { virtual int method(int n) { return n * 2; } };
+int other(int n);
+"""
+
+
+@pytest.mark.parametrize("linker", ["bfd", "gold", "lld"])
+def test_of_copies_in_several_units_one_is_kept(linker: str, shop: Workshop) -> None:
+    other = (
+        'int other(int n) { S s, *p = &s; __asm__("" : "+r"(p)); return shared(n) + of_template(n) + p->method(n); }\n'
+    )
+    shop.write(shared_h=SHARED, a_cpp='#include "shared.h"\n' + other)
+    shop.write(b_cpp='#include "shared.h"\nint main() { return shared(1) + of_template(2) + other(3) - 25; }\n')
+    options = ["-O1", "-fno-optimize-sibling-calls", f"-fuse-ld={linker}", "-Wl,--fatal-warnings"]
+    shop.cxx(*options, "b.cpp", "a.cpp", "-o", "program", VPROF_PROBES="entry")
+    shop.run("./program")
+    shop.run(*RECORD, "./program")
+    inside = [("shared", 2), ("of_template", 2), ("S::method", 2)]
+    assert calls_of(shop) == [[("main", 0), ("shared", 1), ("of_template", 1), ("other", 1), *inside]]
+
+
+def test_the_first_place_of_a_function_is_its_own(shop: Workshop) -> None:
+    """As the runtime supposes, also where clang makes loops of recursion and expands what it can."""
+    for level in "-O1", "-O2", "-Os":
+        shop.cxx(level, "-pthread", HERE / "before_body.cpp", "-o", "program", VPROF_PROBES="entry")
+        names = first_places(shop.path / "program", shop.site_names("program"))
+        assert len(names) > 20
+        assert [pair for pair in names if pair[1].rpartition("::")[2] not in pair[0]] == []
+
+
+def first_places(program: Path, names: dict[int, str]) -> list[tuple[str, str]]:
+    """The functions that begin with a no-op: as the linker calls them, and whose place is their first."""
+    with program.open("rb") as file:
+        elf = ELFFile(file)
+        text, places, switches = (elf.get_section_by_name(name) for name in (".text", "vprof_places", "vprof_switch"))
+        symbols = elf.get_section_by_name(".symtab").iter_symbols()
+        functions = {s["st_value"]: s for s in symbols if s["st_info"]["type"] == "STT_FUNC" and s["st_size"]}
+        code, records = text.data(), places.data()
+        begins = sorted(functions)
+        first: dict[int, tuple[int, int]] = {}
+        for offset in range(16, len(records), 16):
+            place, site = (places["sh_addr"] + offset + at + distance for at, distance in pairs(records, offset))
+            begin = begins[bisect.bisect_right(begins, place) - 1]
+            first[begin] = min(first.get(begin, (place, site)), (place, site))
+        no_op = bytes.fromhex("0f1f440008")
+        return [
+            (functions[begin].name, names[site - switches["sh_addr"]])
+            for begin, (_, site) in first.items()
+            if code[begin - text["sh_addr"] : begin - text["sh_addr"] + len(no_op)] == no_op
+        ]
+
+
+def pairs(records: bytes, offset: int) -> list[tuple[int, int]]:
+    """Where the first two fields of a record are, and what they say."""
+    return list(zip((0, 4), struct.unpack_from("<ii", records, offset), strict=True))
