@@ -66,7 +66,7 @@ struct Worker {
     (__VPROF_CALL_NUMBER(4), (__VPROF_AT(interval_1, interval_abort, (base)), make(true)));
   }
 
-  const char *take(Queue &queue) { __VPROF_PROBE(6) __VPROF_KEEP_VALUE(queue_0, 1, Request *) __VPROF_KEEP_VALUE(queue_0, 2, Request *) __VPROF_KEEP_VALUE(queue_1, 3, Flag) __VPROF_KEEP_VALUE(queue_1, 4, Flag) 
+  const char *take(Queue &queue) { __VPROF_PROBE(6) __VPROF_KEEP_VALUE(queue_0, 1, server::Request *) __VPROF_KEEP_VALUE(queue_0, 2, server::Request *) __VPROF_KEEP_VALUE(queue_1, 3, server::Flag) __VPROF_KEEP_VALUE(queue_1, 4, server::Flag) 
     std::puts(category((__vprof_value_1 = queue.self().pop(0), __VPROF_AT(queue_0, dequeue_any, (__vprof_value_1)), __VPROF_VALUE(1))));
     if (Request *taken = (__vprof_value_2 = queue.self().pop(1), __VPROF_AT(queue_0, dequeue_any, (__vprof_value_2)), __VPROF_VALUE(2))) std::printf("%lu\n", taken->id);
     return (__vprof_value_3 = queue.flag(), __VPROF_AT(queue_1, enqueue_any, (__vprof_value_3)), __VPROF_VALUE(3)) == Flag::kSome ? category((__vprof_value_4 = queue.flag(), __VPROF_AT(queue_1, enqueue_any, (__vprof_value_4)), __VPROF_VALUE(4))) : "";
