@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -68,6 +69,25 @@ def test_a_few_rows_compile_nothing() -> None:
     compiler.when_on(lambda: compiled.append("late"))
     assert compiled == ["early", "late"]
     assert compiler.is_wanted(1)
+
+
+def test_a_thread_that_comes_while_kernels_are_made_ready_waits_for_all() -> None:
+    compiler, compiled, begun = Compiler(), list[str](), threading.Event()
+
+    def slowly() -> None:
+        begun.set()
+        time.sleep(0.2)
+        compiled.append("slowly")
+
+    compiler.when_on(slowly)
+    compiler.when_on(lambda: compiled.append("last"))
+    first = threading.Thread(target=compiler.turn_on)
+    first.start()
+    assert begun.wait(10)
+    assert not compiler.is_wanted(1), "runs as Python meanwhile"
+    assert compiler.is_wanted(100_000)
+    assert compiled == ["slowly", "last"]
+    first.join()
 
 
 def test_what_takes_long_as_python_is_compiled_the_next_time() -> None:

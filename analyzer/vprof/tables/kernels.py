@@ -24,7 +24,9 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -44,22 +46,26 @@ _MAX_SECONDS = 0.25
 
 
 class Compiler:
-    """Compiles every kernel there is or will be, once one is wanted compiled."""
+    """Compiles every kernel there is or will be, once one is wanted compiled. Any thread may want it: it is on for all
+    of them when all kernels are ready."""
 
     def __init__(self) -> None:
-        self._waiting: list[Callable[[], None]] | None = []
+        self._lock = threading.RLock()
+        self._waiting: deque[Callable[[], None]] | None = deque()
         self._seconds = 0.0
 
     def when_on(self, compile_one: Callable[[], None]) -> None:
-        if self._waiting is None:
-            compile_one()
-        else:
-            self._waiting.append(compile_one)
+        with self._lock:
+            if self._waiting is None:
+                compile_one()
+            else:
+                self._waiting.append(compile_one)
 
     def turn_on(self) -> None:
-        waiting, self._waiting = self._waiting, None
-        for compile_one in waiting or ():
-            compile_one()
+        with self._lock:
+            while self._waiting:
+                self._waiting.popleft()()
+            self._waiting = None
 
     def is_wanted(self, rows: int) -> bool:
         """Whether a kernel that gets so many rows is to run compiled."""
