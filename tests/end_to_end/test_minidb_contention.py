@@ -40,6 +40,11 @@ def test_latencies_count_from_the_arrival(minidb: Path) -> None:
     assert float(found["max"]) > 1e6
 
 
+def test_most_clients_may_have_no_request(minidb: Path) -> None:
+    """Of 200, at 20 requests a second."""
+    assert int(summary(minidb, "--contention", "low", "--rate", 20, "--seconds", 0.3)["transactions"]) < 30
+
+
 def test_requests_follow_the_seed_and_the_level_only(minidb: Path) -> None:
     def requests(*options: object, level: str = "high", seed: int = 5) -> str:
         load = ("--contention", level, "--rate", 100, "--seed", seed, "--seconds", 0.2)

@@ -16,7 +16,7 @@ void *allocate(size_t count, size_t size) {
 }
 
 void *reallocate(void *memory, size_t count, size_t size) {
-  return checked(realloc(memory, count * size));
+  return checked(realloc(memory, count ? count * size : 1)); /* of nothing, realloc may return no memory */
 }
 
 void release(void *memory) {
