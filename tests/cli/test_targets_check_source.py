@@ -166,9 +166,9 @@ def test_a_tree_without_source_is_an_error(tmp_path: Path) -> None:
 
 def test_entries_of_mysql_for_mariadb(tmp_path: Path) -> None:
     files = {"sql/sql_parse.cc": MARIADB, "sql/threadpool_generic.cc": MARIADB_POOL, "lock0lock.cc": MARIADB_LOCKS}
-    for cure in Target.load("mysql").descriptor.cures.values():
-        for edit in cure.edits:
-            files[edit.file] = files.get(edit.file, "") + f"\n// {edit.where} this line:\n{edit.anchor}\n"
+    edits = [edit for cure in Target.load("mysql").descriptor.cures.values() for edit in cure.edits]
+    for file, anchor in {(edit.file, edit.anchor) for edit in edits}:
+        files[file] = f"{files.get(file, '')}\n{anchor}\n"
     got = said(check("mysql", tree(tmp_path, files), "--source-version", "10.11.18", "--format", "json"))
     assert {row["why"] for row in got["left_out"]} == {"not for 10.11.18: versions <10", "with --interval statement"}
     assert {row["function"] for row in got["entries"]} >= {"do_command", "queue_put", "tp_callback", "dispatch_command"}
