@@ -177,9 +177,12 @@ def again(study: Study, have: Sequence[Found]) -> list[Found]:
         trace = trace_of(study, one.case, one.number)
         found.append(replayed(one, trace) if one.locks and trace.exists() else one)
         print(found[-1], flush=True)
-    study.results.unlink()
+    anew = study.results.with_suffix(".anew")
+    anew.unlink(missing_ok=True)
     for one in found:
-        keep(study.results, one)
+        keep(anew, one)
+    if found:
+        anew.replace(study.results)
     return found
 
 

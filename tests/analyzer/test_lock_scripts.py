@@ -164,8 +164,9 @@ def test_a_thread_whose_transactions_overlap_is_no_client() -> None:
     assert script.follows is not None and script.gap is not None
     assert script.follows.tolist() == [NONE, NONE, NONE, 1, NONE, 4]
     assert script.gap.tolist() == [0, 0, 0, 5, 0, 10]
-    unknown = script_of(replace(trace, thread=None), taken(trace.steps), "fifo").script
-    assert unknown.follows is None
+    for thread in (None, np.arange(6), np.zeros(6, np.int64)):
+        none = script_of(replace(trace, thread=thread), taken(trace.steps), "fifo").script
+        assert none.follows is None and none.gap is None, "then nothing says that clients think"
 
 
 def test_what_comes_after_the_locks_is_not_held_and_not_lost() -> None:

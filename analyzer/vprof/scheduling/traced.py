@@ -77,6 +77,8 @@ def _script(trace: LockTrace, taken: Taken, kept: Int64, traced: Traced, is_open
     work = i64(np.maximum(until - since, 0))
     names = [str(number) for number in ids.view(np.uint64).tolist()]
     follows = None if is_open or trace.thread is None else _follows(trace, trace.thread)
+    if follows is not None and (follows == NONE).all():
+        follows = None
     gap = None if follows is None else np.where(follows == NONE, 0, trace.begin - let_go[follows])
     tail = i64(trace.end - let_go)
     return Script(
