@@ -8,7 +8,7 @@ from pathlib import Path
 
 from vprof.errors import UsageError
 from vprof.lock_options import LockWishes
-from vprof.scheduling.comparison import TOLERANCE, Comparison, NotMetError, compare
+from vprof.scheduling.comparison import TOLERANCE, Comparison, NotMetError, calibrate, compare
 from vprof.scheduling.generate import Zipf, zipf
 from vprof.scheduling.history import taken
 from vprof.scheduling.policies import policy_named
@@ -78,7 +78,7 @@ def _of_trace(
     path: Path, wishes: LockWishes, policies: list[str], seeds: int, options: Options, is_open: bool
 ) -> Answer:
     trace = read_locks(path)
-    found = script_of(trace, taken(trace.steps), policy_named(wishes.traced or _USUALLY_TRACED).name, is_open)
+    found = _nearest(trace, policy_named(wishes.traced or _USUALLY_TRACED).name, is_open, options)
     _check(path, found)
     measured = script = found.script
     if wishes.clients is not None or wishes.rate is not None:
@@ -90,6 +90,24 @@ def _of_trace(
         raise NotMetError(f"{path}: {e}{usual}") from None
     thinks = script.follows is not None
     return Answer(compared, str(path), script.clients, script.rate, options, _notes(trace, found), thinks)
+
+
+def _nearest(trace: LockTrace, policy: str, is_open: bool, options: Options) -> FromTrace:
+    """With clients that think; but with transactions that begin when they did, if only that meets what was measured."""
+    had = taken(trace.steps)
+    found = script_of(trace, had, policy, is_open)
+    if found.script.follows is None or _is_met(found, options):
+        return found
+    as_begun = script_of(trace, had, policy, is_open=True)
+    return as_begun if _is_met(as_begun, options) else found
+
+
+def _is_met(found: FromTrace, options: Options) -> bool:
+    try:
+        calibrate(found.script, options)
+    except NotMetError:
+        return False
+    return True
 
 
 def _check(path: Path, found: FromTrace) -> None:
