@@ -23,6 +23,10 @@ _ISOLATION = (
     " change between its queries, and the order says when it looks."
 )
 _ERRORS = "Where several queries would fail, another one may be the first: another error is reported, all is undone."
+_TAIL = (
+    "More throughput may come with a longer tail: a query that waits for its lock late holds more locks meanwhile, and"
+    " makes their rivals wait twice. --verify with a [load] compares both."
+)
 _UNDONE = "Whoever calls it undoes the transaction where it returns before its end: --undone-by-caller says so."
 _NO_SCHEMA = "No view, foreign key or trigger makes one table depend on another: give --schema to have vprof look."
 
@@ -95,6 +99,7 @@ def _show(found: Reordering, with_schema: bool, verified: Verified | None, conso
         f"Line {at} asks for less, {level}: whether the order does the same there is up to you."
         for at, level in found.weaker
     ]
-    for sentence in (_ISOLATION, *weaker, _ERRORS, *undone, *(() if with_schema else (_NO_SCHEMA,))):
+    tail = () if verified and verified.loaded else (_TAIL,)
+    for sentence in (_ISOLATION, *weaker, _ERRORS, *tail, *undone, *(() if with_schema else (_NO_SCHEMA,))):
         line(console, sentence)
     heading(console, "The patch")
