@@ -11,6 +11,7 @@ import numpy as np
 
 from vprof.tables.kinds import EXEC
 from vprof.tables.model import NONE, Created, Int64, Trace, nothing_happened
+from vprof.trace.locks import LockSteps
 from vprof.trace.window import WHOLE, Window
 
 T = TypeVar("T")
@@ -41,6 +42,9 @@ class CutTrace:
 
     def created(self) -> Created:
         return self.whole.created
+
+    def lock_steps(self) -> LockSteps | None:
+        return None
 
     def conclude(self, trace: Trace) -> Trace:
         return replace(trace, program=self.whole.program)

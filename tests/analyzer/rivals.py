@@ -1,8 +1,8 @@
 """Programs whose threads compete for CPUs, locks and tasks, run by an independent simulation: what vprof would record,
 and what really comes out with a function made faster.
 
-A thread's script is a list of steps: ("work", function, ns), ("sleep", ns), ("lock", name), ("unlock", name),
-("enter", function) and ("leave", function) around others, ("put", task) and, around an interval of its own,
+A thread's script is a list of steps: ("work", function, ns), ("sleep", ns), ("lock", name), ("lock", name, "S") for a
+lock that is shared, ("unlock", name), ("enter", function) and ("leave", function) around others, ("put", task) and, around an interval of its own,
 ("begin", id) and ("end", id). A task is a name and a script, which a server runs for the interval of that name; the
 interval begins when the task is made, and ends with the script. Servers take tasks in the order in which they were
 made.
@@ -30,6 +30,7 @@ class _Thread:
     sid: str | None = None
     since: int = 0  # since when it does what it does
     waits_for: str = ""
+    mode: str = ""  # in which it wants, or last wanted, a lock
     left: int = 0
     used: int = 0  # of its slice
     on_cpu: bool = False
@@ -40,7 +41,8 @@ class _Thread:
 
 @dataclass
 class Rivals:
-    """`factors`: by function how much longer it takes. Afterwards: `trace`, and `latency` by interval."""
+    """`factors`: by function how much longer it takes. Afterwards: `trace`, and `latency` by interval; `steps` of locks
+    within intervals: time, "request", "grant" or "release", lock, mode, interval, thread."""
 
     scripts: list[list[Step]]
     servers: int
@@ -55,7 +57,8 @@ class Rivals:
         self._events: list[tuple[int, int, int]] = []
         self._want: deque[_Thread] = deque()
         self._free, self._count = self.cpus, 0
-        self._held: dict[str, int] = {}
+        self.steps: list[tuple[int, str, str, str, str, int]] = []
+        self._held: dict[str, dict[int, str]] = {}
         self._asking: dict[str, deque[_Thread]] = {}
         self._idle: deque[_Thread] = deque()
         self._tasks: deque[tuple[str, int, int, list[Step]]] = deque()
@@ -101,6 +104,8 @@ class Rivals:
         thread.on_cpu, thread.used = True, 0
         if thread.was == "blocked":
             self._segment(thread, now, "blocked", thread.waits_for)
+            if thread.waits_for != QUEUE:
+                self._note(thread, now, "grant", thread.waits_for)
             thread.waits_for = ""
         else:
             self._segment(thread, now, "preempted")
@@ -167,19 +172,11 @@ class Rivals:
                 self._off(thread, now, "sleep")
                 self._at(now + what[0], thread)
                 return
-            elif kind == "lock" and what[0] in self._held:
-                self._off(thread, now, "blocked")
-                thread.waits_for = what[0]
-                self._asking.setdefault(what[0], deque()).append(thread)
-                return
             elif kind == "lock":
-                self._held[what[0]] = thread.tid
+                if self._lock(thread, now, what[0], what[1] if what[1:] else "X"):
+                    return
             elif kind == "unlock":
-                del self._held[what[0]]
-                if asking := self._asking.get(what[0]):
-                    other = asking.popleft()
-                    self._held[what[0]] = other.tid
-                    self._wake(thread, other, now)
+                self._unlock(thread, now, what[0])
             elif kind == "enter":
                 thread.entered = now
             elif kind == "leave":
@@ -193,6 +190,37 @@ class Rivals:
             else:
                 assert kind == "end"
                 self._end(thread, now)
+
+    def _lock(self, thread: _Thread, now: int, lock: str, mode: str) -> bool:
+        """Whether it has to wait."""
+        thread.mode = mode
+        self._note(thread, now, "request", lock)
+        asking = self._asking.setdefault(lock, deque())
+        if not asking and self._is_free(lock, mode):
+            self._held.setdefault(lock, {})[thread.tid] = mode
+            self._note(thread, now, "grant", lock)
+            return False
+        self._off(thread, now, "blocked")
+        thread.waits_for = lock
+        asking.append(thread)
+        return True
+
+    def _unlock(self, thread: _Thread, now: int, lock: str) -> None:
+        self._note(thread, now, "release", lock)
+        del self._held[lock][thread.tid]
+        asking = self._asking[lock]
+        while asking and self._is_free(lock, asking[0].mode):
+            other = asking.popleft()
+            self._held[lock][other.tid] = other.mode
+            self._wake(thread, other, now)
+
+    def _is_free(self, lock: str, mode: str) -> bool:
+        held = self._held.get(lock, {})
+        return not held or {mode, *held.values()} == {"S"}
+
+    def _note(self, thread: _Thread, now: int, step: str, lock: str) -> None:
+        if thread.sid is not None:
+            self.steps.append((now, step, lock, thread.mode, thread.sid, thread.tid))
 
     def _end(self, thread: _Thread, now: int) -> None:
         self._segment(thread, now, "exec" if thread.on_cpu else "sleep")

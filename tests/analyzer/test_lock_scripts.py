@@ -79,6 +79,7 @@ def trace_of(
     steps = steps + [(t, RELEASE_ALL, 0, 0, k) for k, t in enumerate(end)]
     steps.sort(key=lambda step: (step[0], step[1] < RELEASE))
     columns = [np.array(column, np.int64) for column in zip(*steps, strict=True)]
+    columns.append(np.zeros(len(steps), np.int64))  # the thread
     begins = np.array(begin, np.int64)
     return LockTrace(
         Path("t"), LockSteps(*columns), begins, begins, np.array(end, np.int64), types or ["t"] * len(end), 0, 0

@@ -110,8 +110,9 @@ def test_policies_of_locks(load: list[object], tmp_path: Path) -> None:
 
 
 def test_locks_of_a_trace() -> None:
-    found = Taken(*(np.array(column) for column in ([0, 1], [5, 5], [1, 1], [0, 10], [0, 40], [2, 42], [40, 90])))
-    steps = LockSteps(*[np.zeros(0, np.int64)] * 5)
+    columns = ([0, 1], [5, 5], [1, 1], [0, 10], [0, 40], [2, 42], [40, 90], [0, 1], [0, 1])
+    found = Taken(*map(np.array, columns), against=np.zeros(2, np.bool_))
+    steps = LockSteps(*[np.zeros(0, np.int64)] * 6)
     begin, end = np.array([0, 5]), np.array([50, 95])
     trace = LockTrace(Path("t"), steps, begin, begin, end, ["a", "b"], 1, 0)
     shown = check(lock_history.render_json(locked(trace, found, 5)))

@@ -21,6 +21,7 @@ from vprof.trace.window import WHOLE
 from vprof.variance.analysis import AnalysisOptions
 from vprof.whatif.changes import parse, resolve
 from vprof.whatif.held import nothing_held
+from vprof.whatif.logged import Logged, nothing_logged
 from vprof.whatif.model import REPLAY, SIMULATION, Model
 from vprof.whatif.pools import no_pools
 from vprof.whatif.prediction import Replays, load
@@ -53,15 +54,16 @@ def test_where_nobody_competes_it_is_the_replay(first: int) -> None:
                 assert np.array_equal(found.at, replay(graph, same).at)
 
 
-def simulated(trace: Trace, cpus: int, *changes: str) -> dict[str, float]:
-    """By interval its latency."""
+def simulated(trace: Trace, cpus: int, *changes: str, told: Logged | None = None) -> dict[str, float]:
+    """By interval its latency. `told`: locks of which the program told."""
+    told = told or nothing_logged()
     called = np.ones(len(trace.program.functions), np.bool_)
     totals = Totals(resolve([parse(change) for change in changes], trace, lambda: called))
-    looks = Looks(Loaded(trace), [totals.changes], MODEL)
+    looks = Looks(Loaded(trace), [totals.changes], MODEL, told.moments)
     part, built = looks.next(trace, WHOLE)
     one = prepare(part, built, totals.changes, looks.of_function[0], scales_cpu=True)
     totals.add(0, one)
-    of = resources(built, part.rows, trace.segments, cpus)
+    of = resources(built, part.rows, trace.segments, cpus, told)
     times = simulate(built.graph, plan(of, lengths(0, one, totals, False)), cpus)
     begin, end = np.full((2, len(trace.interval_ids)), np.nan)
     begin[part.begins], end[part.ends] = times.at[built.begin], times.at[built.end]

@@ -11,7 +11,8 @@ from build_cache import Built
 
 from vprof.scheduling.history import Taken, taken
 from vprof.trace.locks import LockTrace, read_locks
-from vprof.trace.reading import WINDOW_RECORDS, open_windows
+from vprof.trace.outline import WINDOW_RECORDS
+from vprof.trace.reading import open_windows
 
 LOG = "-c log_lock_waits=on -c deadlock_timeout=2ms"
 CHANGE = "UPDATE pgbench_branches SET bbalance = bbalance + 1 WHERE bid = {};"

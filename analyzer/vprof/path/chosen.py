@@ -17,7 +17,7 @@ from vprof.path.interval_path import IntervalPath, interval_path, named
 from vprof.path.stacks import build_stacks
 from vprof.tables.model import Trace
 from vprof.trace.merge import merge
-from vprof.trace.reading import WINDOW_RECORDS
+from vprof.trace.outline import WINDOW_RECORDS
 from vprof.trace.sources import Source, open_sources, positions
 from vprof.trace.usable import rows_of
 

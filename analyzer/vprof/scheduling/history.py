@@ -17,18 +17,20 @@ import numpy as np
 
 from vprof.scheduling.script import EXCLUSIVE, SHARED
 from vprof.tables.columns import i64
-from vprof.tables.model import Bool, Int64
+from vprof.tables.model import NONE, Bool, Int64
 from vprof.trace import locks
 from vprof.trace.locks import GRANT, RELEASE, REQUEST, LockSteps
 
-_OWNER, _OBJECT, _MODE, _REQUESTED, _FREE, _GRANTED, _RELEASED = range(7)
-_NEVER = 2**63 - 1
+_OWNER, _OBJECT, _MODE, _REQUESTED, _FREE, _GRANTED, _RELEASED, _THREAD, _BY, _AGAINST = range(10)
+NEVER = 2**63 - 1
 
 
 @dataclass(frozen=True)
 class Taken:
     """In the order of grants. `mode`: EXCLUSIVE or SHARED. `free`: when the lock was to be had, `requested` if at once.
-    `released`: _NEVER if the trace ends before."""
+    `released`: NEVER if the trace ends before. `thread`: the one that asked for it; `by`: the one that released it, NONE
+    if nobody did. `against`: whether others had it then in a mode that does not go together with this one: it is no
+    lock as it is told, or steps of it were lost."""
 
     owner: Int64
     object: Int64
@@ -37,6 +39,9 @@ class Taken:
     free: Int64
     granted: Int64
     released: Int64
+    thread: Int64
+    by: Int64
+    against: Bool
 
     @property
     def waited(self) -> Bool:
@@ -48,23 +53,24 @@ def taken(steps: LockSteps) -> Taken:
     """A request of what the owner has already, in this mode or as its only owner, is no lock taken anew. Locks within
     the wait for another one are left out."""
     table = _Table()
-    for t, step, mode, thing, owner in zip(
+    for t, step, mode, thing, owner, thread in zip(
         steps.t.tolist(),
         steps.step.tolist(),
         steps.mode.tolist(),
         steps.object.tolist(),
         steps.owner.tolist(),
+        steps.thread.tolist(),
         strict=True,
     ):
         if step == REQUEST:
-            table.request(owner, thing, mode, t)
+            table.request(owner, thing, mode, t, thread)
         elif step == GRANT:
-            table.grant(owner, thing, mode, t)
+            table.grant(owner, thing, mode, t, thread)
         else:
-            table.release(owner, t, thing if step == RELEASE else None)
-    rows = np.array(table.rows, np.int64).reshape(-1, 7)
+            table.release(owner, t, thing if step == RELEASE else None, thread)
+    rows = np.array(table.rows, np.int64).reshape(-1, 10)
     rows = rows[~_within_another(rows)]
-    return Taken(*(i64(column) for column in rows.T))
+    return Taken(*(i64(column) for column in rows.T[:_AGAINST]), against=rows[:, _AGAINST] != 0)
 
 
 def _within_another(rows: Int64) -> Bool:
@@ -85,34 +91,40 @@ class _Table:
 
     def __init__(self) -> None:
         self.rows: list[list[int]] = []
-        self._asked: dict[int, dict[int, tuple[int, int]]] = {}  # owner, object: mode, when
+        self._asked: dict[int, dict[int, tuple[int, int, int]]] = {}  # owner, object: mode, when, thread
         self._held: dict[int, dict[int, list[list[int]]]] = {}  # owner, object: rows
         self._holders: dict[int, set[int]] = {}  # object: owners
         self._free: dict[int, int] = {}  # object: when nobody had it any more
         self._alone: dict[int, tuple[int, int]] = {}  # object: since when this owner alone had it
 
-    def request(self, owner: int, thing: int, mode: int, t: int) -> None:
-        self._asked.setdefault(owner, {}).setdefault(thing, (mode, t))
+    def request(self, owner: int, thing: int, mode: int, t: int, thread: int) -> None:
+        self._asked.setdefault(owner, {}).setdefault(thing, (mode, t, thread))
 
-    def grant(self, owner: int, thing: int, mode: int, t: int) -> None:
-        asked, since = self._asked.get(owner, {}).pop(thing, (mode, t))
+    def grant(self, owner: int, thing: int, mode: int, t: int, thread: int) -> None:
+        asked, since, thread = self._asked.get(owner, {}).pop(thing, (mode, t, thread))
         wanted = EXCLUSIVE if (mode or asked) == locks.EXCLUSIVE else SHARED
         had = self._held.setdefault(owner, {}).setdefault(thing, [])
         if any(row[_MODE] >= wanted for row in had):
             return
         alone, whose = self._alone.get(thing, (since, owner))
         free = max(since, self._free.get(thing, since), alone if whose == owner else since)
-        row = [owner, thing, wanted, since, free, t, _NEVER]
+        row = [owner, thing, wanted, since, free, t, NEVER, thread, NONE, self._is_against(owner, thing, wanted)]
         had.append(row)
         self.rows.append(row)
         self._holders.setdefault(thing, set()).add(owner)
 
-    def release(self, owner: int, t: int, thing: int | None) -> None:
+    def _is_against(self, owner: int, thing: int, wanted: int) -> bool:
+        others = self._holders.get(thing, set()) - {owner}
+        if wanted == EXCLUSIVE:
+            return bool(others)
+        return any(row[_MODE] == EXCLUSIVE for other in others for row in self._held[other][thing])
+
+    def release(self, owner: int, t: int, thing: int | None, thread: int) -> None:
         """Of one object, or of all that the owner has. Whoever asks no more keeps nobody waiting, either."""
         held, asked = self._held.get(owner, {}), self._asked.get(owner, {})
         for one in list(held) if thing is None else [thing]:
             for row in held.pop(one, ()):
-                row[_RELEASED] = t
+                row[_RELEASED], row[_BY] = t, thread
                 self._let_go(one, owner, t)
         for one in list(asked) if thing is None else [thing]:
             if asked.pop(one, None):

@@ -3,7 +3,7 @@
     chunks -> LOCK records, each with the interval that its thread works for -> LockSteps, in the order of time
     chunks -> NAMED records, the same way -> LockNames: what the program called waits of its threads
 
-A reading of its own, for the few reports that need them: what is kept is six numbers of each step.
+A reading of its own, for the few reports that need them: what is kept is seven numbers of each step.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ from vprof.trace.decode import (
 )
 from vprof.trace.intervals import Instances
 from vprof.trace.loading import is_json
-from vprof.trace.outline import Outline, instances_of
-from vprof.trace.reading import WINDOW_RECORDS, open_windows
+from vprof.trace.outline import WINDOW_RECORDS, Outline, Scanned, instances_of
 from vprof.trace.records import INTERVAL_BEGIN, INTERVAL_END, ON_BEHALF
 from vprof.trace.retries import join, retry_of
 from vprof.trace.scan import C_AT, C_BASE, C_BEFORE, C_COUNT, C_THREAD
@@ -44,7 +43,7 @@ REQUEST, GRANT, RELEASE, RELEASE_ALL = range(4)
 SHARED, EXCLUSIVE = 1, 2
 """Modes; 0: not told."""
 
-_TIME, _FLAGS, _OBJECT, _OWNER, _END = range(5)
+_TIME, _FLAGS, _OBJECT, _OWNER, _END, _THREAD = range(6)
 """Columns of what is read: `_OWNER` is the id of an interval, 0: of none; of a name `_OBJECT` is its number, and
 `_TIME` and `_END` are those of the call whose waits have it."""
 _OF_NAME = 1 << 16
@@ -54,14 +53,15 @@ _OF_NAME = 1 << 16
 @dataclass(frozen=True)
 class LockSteps:
     """In the order of time, ns; at one time what is given back comes first. `owner`: the number of its interval; those
-    that are not analyzed (aborted, unfinished) have numbers behind these. Whatever an owner has when an attempt at its
-    interval ends is released by a RELEASE_ALL then, of object 0."""
+    that are not analyzed (aborted, unfinished) have numbers behind these. `thread`: the one that did it, or said so.
+    Whatever an owner has when an attempt at its interval ends is released by a RELEASE_ALL then, of object 0."""
 
     t: Int64
     step: Int64
     mode: Int64
     object: Int64
     owner: Int64
+    thread: Int64
 
 
 @dataclass(frozen=True)
@@ -106,12 +106,9 @@ def read_locks(path: Path) -> LockTrace:
     """Raises UsageError where a trace has no lock events, TraceError if it is none."""
     if is_json(path):
         raise UsageError(f"{path}: JSON traces have no lock events: record the program with vprof record --locks")
-    known = open_windows(path, WINDOW_RECORDS).known
+    known = Outline.of(Scanned.of(path, WINDOW_RECORDS, lambda done: None))
     scanned = known.scanned
-    found = _steps(Source(scanned.file.words, scanned.clock.lines()), scanned.scan.chunks)
-    scanned.file.release()
-    is_name = found[:, _FLAGS] == _OF_NAME
-    found, named = found[~is_name], found[is_name]
+    found, named = _read(scanned)
     if not len(found):
         raise UsageError(f"{path}: no lock events: {_why(known)}")
     intervals = known.selection.intervals
@@ -125,6 +122,20 @@ def read_locks(path: Path) -> LockTrace:
     names = _names(known, named)
     thread = i64(intervals.begin_thread)
     return LockTrace(path, steps, intervals.begin, attempt, intervals.end, types, unowned, lost, names, thread)
+
+
+def steps_of(known: Outline) -> LockSteps | None:
+    """None where a trace has none."""
+    found, _ = _read(known.scanned)
+    return _owned(known, found)[0] if len(found) else None
+
+
+def _read(scanned: Scanned) -> tuple[Int64, Int64]:
+    """Steps and names."""
+    found = _steps(Source(scanned.file.words, scanned.clock.lines()), scanned.scan.chunks)
+    scanned.file.release()
+    is_name = found[:, _FLAGS] == _OF_NAME
+    return i64(found[~is_name]), i64(found[is_name])
 
 
 def _why(known: Outline) -> str:
@@ -145,10 +156,11 @@ def _names(known: Outline, named: Int64) -> LockNames:
 
 
 def _instances(known: Outline) -> tuple[Instances, Int64]:
-    """And the number of each: of its interval, or one behind those of all intervals."""
+    """And the number of each: of its interval, or one behind those of all intervals. Where intervals are the calls of a
+    function, any number, the same one for all attempts at an interval."""
     instances = instances_of(known.scanned)
-    number = known.selection.number[join(instances, retry_of(known.scanned.file.of("mark"))).number]
-    return instances, i64(number)
+    number = join(instances, retry_of(known.scanned.file.of("mark"))).number
+    return instances, i64(number if known.root else known.selection.number[number])
 
 
 def _alive(instances: Instances, found: Int64) -> tuple[Int64, Bool]:
@@ -174,6 +186,7 @@ def _owned(known: Outline, found: Int64) -> tuple[LockSteps, int]:
         np.r_[flags >> 2 & 3, nothing][order],
         np.r_[found[:, _OBJECT], nothing][order],
         i64(np.r_[number[instance], number[ends]][order]),
+        i64(np.r_[found[:, _THREAD], instances.end_thread[ends]][order]),
     )
     return steps, int(np.count_nonzero(~alive))
 
@@ -181,7 +194,7 @@ def _owned(known: Outline, found: Int64) -> tuple[LockSteps, int]:
 @kernel
 def _steps(source: Source, chunks: Int64) -> Int64:
     """Steps and names, rows _TIME ..., each thread's in its order. `chunks`: by thread."""
-    rows, n, thread, working_for = np.zeros((1024, 5), np.int64), 0, -1, 0
+    rows, n, thread, working_for = np.zeros((1024, 6), np.int64), 0, -1, 0
     for c in range(len(chunks)):
         if chunks[c, C_THREAD] != thread:
             thread, working_for = chunks[c, C_THREAD], 0
@@ -214,6 +227,7 @@ def _steps_of_chunk(source: Source, chunk: Int64, working_for: int, rows: Int64,
                 row = rows[n]
                 row[_TIME], row[_FLAGS] = max(now, t), aux_of(head)
                 row[_OBJECT], row[_OWNER] = words[at + 3], words[at + 1] if words[at + 1] != 0 else working_for
+                row[_THREAD] = chunk[C_THREAD]
                 n += 1
             continue
         t = max(now, t + 1)

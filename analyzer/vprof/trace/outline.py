@@ -33,6 +33,9 @@ from vprof.trace.scan import Progress, Scan, scan
 from vprof.trace.turns import Span, plan_of, read_spans, slices
 from vprof.trace.window import open_frames
 
+WINDOW_RECORDS = 1 << 18
+"""Records of a window: what is kept of each is some 200 bytes, until its intervals are analyzed."""
+
 _OF_THREADS = ("thread", "thread_end", "stray", "open", "loss")
 
 

@@ -42,9 +42,10 @@ from vprof.trace.holds import Holds
 from vprof.trace.intervals import Labels
 from vprof.trace.invocations import Calls, kept, labels_at_entry, nested_calls
 from vprof.trace.lives import Lives
+from vprof.trace.locks import LockSteps, steps_of
 from vprof.trace.objects import Names, holds_of, objects_of
 from vprof.trace.off_cpu import OffCpu, read_off_cpu
-from vprof.trace.outline import Outline, Scanned
+from vprof.trace.outline import WINDOW_RECORDS, Outline, Scanned
 from vprof.trace.records import Records
 from vprof.trace.remarks import Mended, remarks
 from vprof.trace.root import functions_named, outermost
@@ -52,10 +53,6 @@ from vprof.trace.scan import Progress
 from vprof.trace.segments import BlockedWaits, cut
 from vprof.trace.wait_stacks import WaitStacks
 from vprof.trace.window import WHOLE, Window, read_window, rows_between
-
-WINDOW_RECORDS = 1 << 18
-"""Records of a window: what is kept of each is some 200 bytes, until its intervals are analyzed."""
-
 
 def load_binary(path: Path | str) -> Trace:
     """Reads a binary trace, whole or cut off at any byte.
@@ -202,6 +199,10 @@ class Windows:
     def created(self) -> Created:
         """All tasks that were handed over."""
         return self.known.given.created
+
+    def lock_steps(self) -> LockSteps | None:
+        """All steps of logical locks, None if none were recorded."""
+        return steps_of(self.known)
 
     def conclude(self, trace: Trace) -> Trace:
         """The trace with all that is known after its windows were read."""

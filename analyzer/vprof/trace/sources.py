@@ -16,7 +16,9 @@ import numpy as np
 
 from vprof.tables.model import NONE, Created, Int64, Trace, nothing_happened
 from vprof.trace.loading import is_json, load_trace
-from vprof.trace.reading import WINDOW_RECORDS, open_windows
+from vprof.trace.locks import LockSteps
+from vprof.trace.outline import WINDOW_RECORDS
+from vprof.trace.reading import open_windows
 from vprof.trace.scan import Progress
 from vprof.trace.window import WHOLE, Window
 
@@ -41,15 +43,19 @@ class Source(Protocol):
     def created(self) -> Created:
         """All tasks that were handed over."""
 
+    def lock_steps(self) -> LockSteps | None:
+        """All steps of logical locks, None if none were recorded."""
+
     def conclude(self, trace: Trace) -> Trace:
         """The trace with all that is known after the windows were read."""
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """A trace in memory."""
+    """A trace in memory, and the steps of logical locks that belong to it."""
 
     whole: Trace
+    steps: LockSteps | None = None
     size = 1
 
     def bare(self) -> Trace:
@@ -66,6 +72,9 @@ class Loaded:
 
     def created(self) -> Created:
         return self.whole.created
+
+    def lock_steps(self) -> LockSteps | None:
+        return self.steps
 
     def conclude(self, trace: Trace) -> Trace:
         return trace

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vprof.terminal import console
-from vprof.trace.reading import WINDOW_RECORDS
+from vprof.trace.outline import WINDOW_RECORDS
 from vprof.trace.scan import Progress
 from vprof.trace.sources import open_sources
 from vprof.variance.analysis import Analysis, AnalysisOptions, analyze_sources

@@ -12,8 +12,12 @@ import numpy as np
 from vprof.tables.kernels import helper
 from vprof.tables.model import NONE
 from vprof.whatif.graph import Graph
+from vprof.whatif.held import Held
 from vprof.whatif.machine import NOBODY, Machine, leave
-from vprof.whatif.standing import Plan, State, drop, take
+from vprof.whatif.standing import Plan, State, drop, same_owner, take
+
+_FOUND = -1
+"""Instead of the depth of a stack."""
 
 
 @helper
@@ -26,24 +30,53 @@ def need(m: Machine, s: State, thread: int, moment: int) -> None:
 
 
 @helper
-def in_circle(graph: Graph, s: State, thread: int) -> int:
+def in_circle(graph: Graph, held: Held, s: State, thread: int) -> int:
     """If the thread waits for another one, and so on until one waits for it: the last on this way that waits for a
     lock. NONE if there is no such circle."""
-    found, other = NOBODY, np.int64(thread)
-    for _ in range(len(s.next)):
-        lock, moment = s.waits_for[other], s.needed[other]
-        if lock != NONE and s.hold[lock] != NONE:
-            found = other
-            other = s.holder[lock]
-        elif lock == NONE and moment != NONE:
-            other = graph.thread[moment]
-            if not _comes_to(graph, s, other, moment):
-                return NONE
-        else:
-            return NONE
-        if other == thread:
-            return int(found)
+    found = s.search
+    found.number[0] += 1
+    found.stack[0] = thread
+    depth = 1
+    while depth > 0:
+        one = found.stack[depth - 1]
+        depth -= 1
+        if s.waits_for[one] != NONE:
+            depth = _look_at_holders(held, s, thread, one, depth)
+        elif s.needed[one] != NONE:
+            other = graph.thread[s.needed[one]]
+            if _comes_to(graph, s, other, s.needed[one]):
+                depth = _look_at(s, thread, one, other, depth)
+        if depth == _FOUND:
+            while s.waits_for[one] == NONE and one != thread:
+                one = found.via[one]
+            return int(one) if s.waits_for[one] != NONE else NONE
     return NONE
+
+
+@helper
+def _look_at_holders(held: Held, s: State, thread: int, one: int, depth: int) -> int:
+    """Those of others that have the lock which thread `one` waits for are to be looked at. Returns the new depth of the
+    stack, or _FOUND."""
+    mine = held.hold[s.asks[one]]
+    hold = s.hold[s.waits_for[one]]
+    while hold != NONE and depth != _FOUND:
+        if not same_owner(held, mine, hold):
+            depth = _look_at(s, thread, one, s.holder[hold], depth)
+        hold = s.beside[hold]
+    return depth
+
+
+@helper
+def _look_at(s: State, thread: int, one: int, other: int, depth: int) -> int:
+    """As above, of a thread that `one` waits for."""
+    found = s.search
+    if other == thread:
+        return _FOUND
+    if found.seen[other] != found.number[0]:
+        found.seen[other], found.via[other] = found.number[0], one
+        found.stack[depth] = other
+        depth += 1
+    return depth
 
 
 @helper

@@ -67,6 +67,11 @@ class Holds(NamedTuple):
     ready: Float
 
 
+def no_holds() -> Holds:
+    none = np.zeros(0, np.int64)
+    return Holds(none, none, none, none, np.zeros(0))
+
+
 class _Watched(NamedTuple):
     """Times in which somebody waits for a lock, by (lock, time): who has it."""
 

@@ -22,7 +22,7 @@ from vprof.tables.columns import i64
 from vprof.tables.kernels import helper, kernel, loop
 from vprof.tables.model import NONE, OBJECT_CLASSES, Bool, Float, Int64
 from vprof.whatif.graph import Graph
-from vprof.whatif.guarded import Called, Holds, Waited, find_guards, with_guards
+from vprof.whatif.guarded import Called, Holds, Waited, find_guards, no_holds, with_guards
 
 _MUTEXES = tuple(OBJECT_CLASSES.index(name) for name in ("mutex", "spin lock"))
 _HANDED_ON, _ONE_BY_ONE = 0.5, 0.9
@@ -36,7 +36,9 @@ times as it had it afterwards."""
 class Held(NamedTuple):
     """By moment: the holds asked for there, hold[ask_first[n]:ask_first[n + 1]]; those released there,
     freed[free_first[n]:free_first[n + 1]]. By hold: its `lock`; `is_known`, whether it is known when it is released;
-    `ready`, how long its thread needs to go on when it gets the lock, ns. `locks`: how many there are."""
+    `ready`, how long its thread needs to go on when it gets the lock, ns; `shared`, whether others that share the lock
+    may have it as well; `owner`, who may have it in several modes, NONE if that is not known. `locks`: how many there
+    are."""
 
     ask_first: Int64
     hold: Int64
@@ -45,6 +47,8 @@ class Held(NamedTuple):
     lock: Int64
     is_known: Bool
     ready: Float
+    shared: Bool
+    owner: Int64
     locks: int
 
 
@@ -60,7 +64,7 @@ class _Found(NamedTuple):
 
 def nothing_held(graph: Graph) -> Held:
     none, first = np.zeros(0, np.int64), np.zeros(len(graph.time) + 1, np.int64)
-    return Held(first, none, first, none, none, np.zeros(0, np.bool_), np.zeros(0), 0)
+    return Held(first, none, first, none, none, none != NONE, np.zeros(0), none != NONE, none, 0)
 
 
 def is_mutex(class_: Int64) -> Bool:
@@ -91,22 +95,40 @@ def locks(graph: Graph, candidates: Int64, object_: Int64, class_: Int64, togeth
     return found
 
 
-def find_held(graph: Graph, lock: Int64, round_: Int64, delay: Float, usual: float, called: Called) -> Held:
+def find_holds(graph: Graph, lock: Int64, round_: Int64, delay: Float, usual: float, called: Called) -> Holds:
     """`lock`: of `locks`. `round_`: by moment a number that two moments of a thread share if the thread takes no task
     between them. `delay`: by wait, how long its thread needed to go on; `usual`: what most need."""
     rows = np.flatnonzero(lock != NONE)
     if not len(rows):
-        return nothing_held(graph)
+        return no_holds()
     rows = i64(rows[np.lexsort((graph.time[graph.waits.ended_by[rows]], lock[rows]))])
     waited = Waited(rows, lock[rows], _released(graph, rows))
     holds = _holds_waited_for(graph, waited, round_, delay, usual)
-    holds = with_guards(graph, holds, find_guards(graph, waited, called), round_, usual)
+    return with_guards(graph, holds, find_guards(graph, waited, called), round_, usual)
+
+
+def held_of(graph: Graph, inferred: Holds, logged: Holds, shared: Bool, owner: Int64) -> Held:
+    """`inferred`: holds of which it is known from waits; `logged`: from the program itself, with mode and owner."""
+    count = len(inferred.lock)
+    first = int(inferred.lock.max(initial=NONE)) + 1
+    lock = np.r_[inferred.lock, first + logged.lock]
+    columns = zip(inferred[1:], logged[1:], strict=True)
+    holds = Holds(i64(lock), *(np.concatenate(pair) for pair in columns))
     ask_first, by_asked = _by_moment(holds.asked, len(graph.time))
     known = np.flatnonzero(holds.freed != NONE)
     free_first, by_freed = _by_moment(holds.freed[known], len(graph.time))
     is_known = holds.freed != NONE
     return Held(
-        ask_first, by_asked, free_first, known[by_freed], holds.lock, is_known, holds.ready, int(lock.max()) + 1
+        ask_first,
+        by_asked,
+        free_first,
+        i64(known[by_freed]),
+        holds.lock,
+        is_known,
+        holds.ready,
+        np.r_[np.zeros(count, np.bool_), shared],
+        i64(np.r_[np.full(count, NONE), owner]),
+        int(lock.max(initial=NONE)) + 1,
     )
 
 

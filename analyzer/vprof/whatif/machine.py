@@ -2,7 +2,7 @@
 
     threads  ->  Machine;  push and pop: events by time;  execute, want, leave: a CPU
 
-A thread has one event at most. CPUs go to threads in the order in which they ask; who has had one for `SLICE_NS` while
+A thread has one event at most. Of several events of one time that comes first which was known first. CPUs go to threads in the order in which they ask; who has had one for `SLICE_NS` while
 others want one asks again.
 """
 
@@ -21,17 +21,18 @@ SLICE_NS = 3e6
 GOES_ON, COMES, IS_READY, HAS_RUN = range(4)
 """What an event is: the thread does what is next; its next moment comes; it wants a CPU; it has executed."""
 
-_EVENTS, _HEAD, _WANT, _FREE = range(4)
+_EVENTS, _HEAD, _WANT, _FREE, _PUSHED = range(5)
 """Columns of `Machine.counts`: how many events; where the ring of those that want a CPU begins, and how many they are;
-CPUs that are free."""
+CPUs that are free; how many events there were."""
 
 
 class Machine(NamedTuple):
-    """By thread: its `event`; `left`, ns that it executes until its next moment; `slice`, of these until its event;
+    """By thread: its `event`, and the `turn` of that; `left`, ns that it executes until its next moment; `slice`, of these until its event;
     `on_cpu`, whether it has one, and how long it has executed on it, `used`, since others could have it. `at` and
     `heap`: times and threads of events, as a heap. `ring`: who wants a CPU."""
 
     event: Int64
+    turn: Int64
     left: Float
     slice: Float
     on_cpu: Bool
@@ -44,7 +45,8 @@ class Machine(NamedTuple):
 
 @helper
 def push(m: Machine, at: float, thread: int, event: int) -> None:
-    m.event[thread] = event
+    m.event[thread], m.turn[thread] = event, m.counts[_PUSHED]
+    m.counts[_PUSHED] += 1
     k = m.counts[_EVENTS]
     m.counts[_EVENTS] = k + 1
     while k > 0 and at < m.at[(k - 1) // 2]:
@@ -69,14 +71,20 @@ def pop(m: Machine) -> int:
     k = 0
     while 2 * k + 1 < last:
         child = 2 * k + 1
-        if child + 1 < last and m.at[child + 1] < m.at[child]:
+        if child + 1 < last and _is_before(m, m.at[child + 1], m.heap[child + 1], child):
             child += 1
-        if m.at[child] >= at:
+        if _is_before(m, at, moved, child):
             break
         m.at[k], m.heap[k] = m.at[child], m.heap[child]
         k = child
     m.at[k], m.heap[k] = at, moved
     return int(thread)
+
+
+@helper
+def _is_before(m: Machine, at: float, thread: int, k: int) -> bool:
+    """Whether the thread's event, at that time, comes before the one in place k of the heap."""
+    return bool(at < m.at[k] or (at == m.at[k] and m.turn[thread] < m.turn[m.heap[k]]))
 
 
 @helper

@@ -265,7 +265,8 @@ class Replays:
         """Of each set of changes; or why the replay says more, and none. Raises VprofError if no interval counts, and a
         simulation was asked for."""
         traces = whole or [one.conclude(one.trace(WHOLE)) for one in self.loads.sources]
-        sim = simulated(traces, variants, self.model)
+        steps = [source.lock_steps() for source in self.loads.sources]
+        sim = simulated(traces, steps, variants, self.model)
         why_not = sim.why_not(self._recorded_ns())
         if why_not and self.model.way != SIMULATION:
             return why_not, []

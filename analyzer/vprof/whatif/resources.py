@@ -18,7 +18,8 @@ from vprof.tables.kinds import EXEC, PREEMPTED
 from vprof.tables.model import NONE, Bool, Float, Int64, Segments
 from vprof.whatif.graph import Built, Graph
 from vprof.whatif.guarded import Called
-from vprof.whatif.held import Held, find_held, is_mutex, locks
+from vprof.whatif.held import Held, find_holds, held_of, is_mutex, locks
+from vprof.whatif.logged import Logged, Waited, find_waited, holds_of, nothing_logged
 from vprof.whatif.overlap import Overlap
 from vprof.whatif.pools import Pools, find_pools
 from vprof.whatif.replay import Lengths
@@ -33,7 +34,7 @@ _LEAST_NS = 1000
 class Resources:
     """By moment as in `Plan`, but for lengths: `stays`, the part of the time that ends there which is no wait for the
     program's own threads; `executes`, whether a thread executed then, for itself or a round that begins with it. By
-    wait: `delay`."""
+    wait: `delay`. `guessed`: how many waits were for locks, no mutexes, of which it is not told who has them."""
 
     graph: Graph
     does: Int64
@@ -43,10 +44,14 @@ class Resources:
     delay: Float
     held: Held
     pools: Pools
+    guessed: int
 
 
-def resources(built: Built, rows: Rows, seg: Segments, cpus: int) -> Resources:
-    """REQUIRES: a graph of a whole trace, whose segments these are."""
+def resources(
+    built: Built, rows: Rows, seg: Segments, cpus: int, told: Logged | None = None
+) -> Resources:
+    """`told`: locks of which the program told, with whose moments the graph is made. REQUIRES: a graph of a whole
+    trace, whose segments these are."""
     graph = built.graph
     if len(rows.ts) != len(seg.ts):
         raise InvariantError("the segments of a whole trace are not those of its graph: please report this trace")
@@ -63,11 +68,21 @@ def resources(built: Built, rows: Rows, seg: Segments, cpus: int) -> Resources:
     stays[preempted] = others / length[preempted]
     does = np.where(executes, EXECUTES, PASSES)
     does[preempted[others < _LEAST_NS]] = NOTHING
-    return _with_rivals(built, seg, works, i64(does), stays, executes, delay)
+    told = told or nothing_logged()
+    waited = find_waited(built, told, i64(state), busy)
+    return _with_rivals(built, seg, works, i64(does), stays, executes, delay, told, waited)
 
 
 def _with_rivals(
-    built: Built, seg: Segments, works: Bool, does: Int64, stays: Float, executes: Bool, delay: Float
+    built: Built,
+    seg: Segments,
+    works: Bool,
+    does: Int64,
+    stays: Float,
+    executes: Bool,
+    delay: Float,
+    told: Logged,
+    waited: Waited,
 ) -> Resources:
     """With locks and queues, and without the waits for them. `works`: by moment, whether the time that ends there was
     for an interval. Changes `does`."""
@@ -77,6 +92,7 @@ def _with_rivals(
     object_, class_ = _waited_for(graph, seg)
     pools = find_pools(graph, works, object_[wait], is_mutex(class_)[wait], delay, usual)
     between = _covered(graph, pools.entry, pools.taken)
+    between |= waited.of != NONE
     wait[between], does[between] = NONE, NOTHING
     does[pools.taken] = EXECUTES
     together = _together(graph, pools)
@@ -84,12 +100,14 @@ def _with_rivals(
     candidates = np.flatnonzero((object_[:-1] != NONE) & ~waits.by_task & is_kept)
     lock = locks(graph, i64(candidates), object_[:-1], class_[:-1], together)
     rounds = i64(np.cumsum(np.r_[0, pools.at[:-1] != NONE]))
-    held = find_held(graph, lock, rounds, delay, usual, called)
+    inferred = find_holds(graph, lock, rounds, delay, usual, called)
+    held = held_of(graph, inferred, holds_of(built, told, waited, usual), told.shared, told.owner)
     among = (lock == NONE) & is_kept & (together[graph.thread[waits.end]] == together[graph.thread[waits.ended_by]])
     for those, instead in ((lock != NONE, NOTHING), (among, PASSES)):
         of = _covered(graph, waits.start[those] + 1, waits.end[those])
         wait[of], does[of] = NONE, instead
-    return Resources(graph, does, wait, stays, executes, delay, held, pools)
+    guessed = int(np.count_nonzero((lock != NONE) & ~is_mutex(class_[:-1])))
+    return Resources(graph, does, wait, stays, executes, delay, held, pools, guessed)
 
 
 def plan(of: Resources, lengths: Lengths) -> Plan:

@@ -1,9 +1,9 @@
 """Traces simulated with and without changes: what their latencies would be, and how near the simulation comes.
 
-    traces, as a whole + sets of changes  ->  each simulated as it was, and under each set  ->  Simulated
+    traces, as a whole, and steps of locks + sets of changes  ->  each simulated as it was, and under each set  ->  Simulated
 
 A simulation without a change is not what was recorded, but like it: other threads win at times, and who had a lock is
-known only where somebody waited for it. So what a change makes of a figure is its ratio in two simulations, with the
+known only where somebody waited for it, or the program told (logged.py). So what a change makes of a figure is its ratio in two simulations, with the
 change and without. What intervals take with it is told by rank: the recorded latency of that rank times the ratio of
 those that have it in the simulations, so that without a change latencies are the recorded ones.
 
@@ -21,10 +21,12 @@ import numpy as np
 from vprof.tables.columns import floats, i64
 from vprof.tables.kinds import PREEMPTED
 from vprof.tables.model import Bool, Float, Int64, Trace
+from vprof.trace.locks import LockSteps
 from vprof.trace.sources import Loaded
 from vprof.trace.window import WHOLE
 from vprof.whatif.changes import SCHED, STATES, Resolved
 from vprof.whatif.graph import Built
+from vprof.whatif.logged import Logged, logged
 from vprof.whatif.model import Model
 from vprof.whatif.replay import Times, as_recorded
 from vprof.whatif.resources import plan, resources
@@ -46,13 +48,16 @@ _FEW = 0.1
 @dataclass(frozen=True)
 class Simulated:
     """Of some traces under some sets of changes. By interval: `used`, whether it counts. `begin`, `ns`: by set and
-    interval, in the simulation; `base_begin`, `base_ns`: without a change."""
+    interval, in the simulation; `base_begin`, `base_ns`: without a change. `told`: how many locks that were taken the
+    program told of; `guessed`: waits for locks, no mutexes, of which it did not."""
 
     used: Bool
     base_begin: Float
     base_ns: Float
     begin: Float
     ns: Float
+    told: int
+    guessed: int
 
     def nearness(self, recorded_ns: Float) -> dict[str, float]:
         """By figure what the simulation without a change gives, by what was recorded."""
@@ -97,24 +102,30 @@ def changes_waits(changes: Sequence[Resolved]) -> str:
     return ""
 
 
-def simulated(traces: Sequence[Trace], variants: Sequence[Totals], model: Model) -> Simulated:
-    """`variants`: sets of changes of which all totals are known. REQUIRES: not `refused`."""
-    parts = [_simulated(number, trace, variants, model) for number, trace in enumerate(traces)]
+def simulated(
+    traces: Sequence[Trace], steps: Sequence[LockSteps | None], variants: Sequence[Totals], model: Model
+) -> Simulated:
+    """`steps`: of logical locks, of each trace, None if it has none. `variants`: sets of changes of which all totals
+    are known. REQUIRES: not `refused`."""
+    pairs = enumerate(zip(traces, steps, strict=True))
+    parts = [_simulated(number, trace, logged(own), variants, model) for number, (trace, own) in pairs]
     return Simulated(
         used=np.concatenate([part.used for part in parts]),
         base_begin=np.concatenate([part.base_begin for part in parts]),
         base_ns=np.concatenate([part.base_ns for part in parts]),
         begin=np.concatenate([part.begin for part in parts], axis=1),
         ns=np.concatenate([part.ns for part in parts], axis=1),
+        told=sum(part.told for part in parts),
+        guessed=sum(part.guessed for part in parts),
     )
 
 
-def _simulated(number: int, trace: Trace, variants: Sequence[Totals], model: Model) -> Simulated:
+def _simulated(number: int, trace: Trace, told: Logged, variants: Sequence[Totals], model: Model) -> Simulated:
     """One trace; its times count from its own origin."""
-    looks = Looks(Loaded(trace), [one.changes for one in variants], model)
+    looks = Looks(Loaded(trace), [one.changes for one in variants], model, told.moments)
     part, built = looks.next(trace, WHOLE)
     graph, cpus = built.graph, min(one.cpus or 1 for one in trace.recorded)
-    of = resources(built, part.rows, trace.segments, cpus)
+    of = resources(built, part.rows, trace.segments, cpus, told)
     unchanged = as_recorded(graph)
     if model.is_open:
         unchanged = unchanged._replace(arrives=built.arrives)
@@ -129,7 +140,7 @@ def _simulated(number: int, trace: Trace, variants: Sequence[Totals], model: Mod
         begins.append(begin)
         ends.append(end)
     begin, ns = np.array(begins), np.maximum(np.array(ends) - np.array(begins), 0.0)
-    return Simulated(used, begin[0], ns[0], begin[1:], ns[1:])
+    return Simulated(used, begin[0], ns[0], begin[1:], ns[1:], len(told.lock), of.guessed)
 
 
 def _intervals(part: Stretch, built: Built, times: Times) -> tuple[Float, Float]:

@@ -42,7 +42,19 @@ from vprof.whatif.machine import (
 )
 from vprof.whatif.pools import Pools
 from vprof.whatif.replay import Known, Times, known
-from vprof.whatif.standing import NOTHING, PASSES, Plan, State, append, take
+from vprof.whatif.standing import (
+    NOTHING,
+    PASSES,
+    Plan,
+    Search,
+    State,
+    append,
+    ask,
+    give_back,
+    goes_along,
+    has_turn,
+    take,
+)
 
 _NEVER = -1e300
 
@@ -59,8 +71,9 @@ def simulate(graph: Graph, plan: Plan, cpus: int, before: Known | None = None) -
 @kernel
 def _simulate(graph: Graph, plan: Plan, cpus: int, before: Known) -> None:
     threads, moments = len(graph.first) - 1, len(graph.time)
-    locks, pools = plan.held.locks + 1, plan.pools.pools + 1
+    locks, pools, holds = plan.held.locks + 1, plan.pools.pools + 1, len(plan.held.lock)
     machine = Machine(
+        np.zeros(threads, np.int64),
         np.zeros(threads, np.int64),
         np.zeros(threads),
         np.zeros(threads),
@@ -69,7 +82,7 @@ def _simulate(graph: Graph, plan: Plan, cpus: int, before: Known) -> None:
         np.zeros(threads),
         np.zeros(threads, np.int64),
         np.zeros(threads, np.int64),
-        np.array([0, 0, 0, cpus]),
+        np.array([0, 0, 0, cpus, 0]),
     )
     state = State(
         before.next,
@@ -79,7 +92,9 @@ def _simulate(graph: Graph, plan: Plan, cpus: int, before: Known) -> None:
         np.full(threads, NOBODY),
         np.full(threads, NOBODY),
         np.full(locks, NOBODY),
-        np.full(locks, NOBODY),
+        np.full(holds, NOBODY),
+        np.full(holds, NOBODY),
+        np.zeros(holds, np.bool_),
         np.full(moments, NOBODY),
         np.full(locks, NOBODY),
         np.full(locks, NOBODY),
@@ -90,6 +105,7 @@ def _simulate(graph: Graph, plan: Plan, cpus: int, before: Known) -> None:
         np.full(pools, NOBODY),
         np.full(len(plan.pools.entry), NOBODY),
         np.zeros(len(graph.waits.end), np.bool_),
+        Search(np.zeros(1, np.int64), np.zeros(threads, np.int64), np.zeros(threads, np.int64), np.zeros(threads, np.int64)),
     )
     _go(graph, plan, before.times, machine, state)
 
@@ -166,18 +182,19 @@ def _come(graph: Graph, plan: Plan, times: Times, m: Machine, s: State, now: flo
 
 @helper
 def _release(held: Held, m: Machine, s: State, now: float, hold: int) -> None:
-    """Nothing happens if somebody else has the lock, which went to one more to end a circle."""
+    """It goes to those who asked first. Nothing happens if somebody else has the lock, which went to one more to end a
+    circle."""
+    if not give_back(held, s, hold):
+        return
     lock = held.lock[hold]
-    if s.hold[lock] == hold:
-        s.hold[lock] = NONE
-        while s.asking[lock] != NONE and s.hold[lock] == NONE:
-            thread = s.asking[lock]
-            s.asking[lock] = s.following[thread]
-            ready = held.ready[held.hold[s.asks[thread]]]
-            take(held, s, thread)
-            s.resumes[thread] = True
-            m.left[thread] = 0.0
-            push(m, now + ready, thread, IS_READY)
+    while s.asking[lock] != NONE and goes_along(held, s, held.hold[s.asks[s.asking[lock]]]):
+        thread = s.asking[lock]
+        s.asking[lock] = s.following[thread]
+        ready = held.ready[held.hold[s.asks[thread]]]
+        take(held, s, thread)
+        s.resumes[thread] = True
+        m.left[thread] = 0.0
+        push(m, now + ready, thread, IS_READY)
 
 
 @helper
@@ -221,7 +238,7 @@ def _go_on(graph: Graph, plan: Plan, times: Times, m: Machine, s: State, now: fl
 def _need(graph: Graph, plan: Plan, m: Machine, s: State, now: float, thread: int, moment: int) -> None:
     """The thread waits for a moment to come."""
     need(m, s, thread, moment)
-    other = in_circle(graph, s, thread)
+    other = in_circle(graph, plan.held, s, thread)
     if other != NONE:
         let_go(graph, plan, s, other)
         push(m, now, other, GOES_ON)
@@ -234,11 +251,11 @@ def _has_all(graph: Graph, plan: Plan, m: Machine, s: State, thread: int) -> boo
     last = s.next[thread] - 1
     held = plan.held
     while s.asks[thread] < held.ask_first[last + 1]:
-        lock = held.lock[held.hold[s.asks[thread]]]
-        s.waits_for[thread] = lock
-        if s.hold[lock] != NONE and in_circle(graph, s, thread) == NONE:
+        hold = held.hold[s.asks[thread]]
+        s.waits_for[thread] = held.lock[hold]
+        if not has_turn(held, s, hold) and in_circle(graph, held, s, thread) == NONE:
             leave(m, thread)
-            append(s.asking, s.last_asking, s.following, lock, thread)
+            ask(held, s, thread)
             return False
         take(held, s, thread)
     s.asks[thread] = NONE

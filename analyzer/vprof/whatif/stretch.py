@@ -65,7 +65,7 @@ class Stretch(NamedTuple):
     and `ends`: rows of `intervals`, those of all; those of `outside` begin when their request was made, by nobody of
     the program. `kept`: columns thread and time of moments before it that are needed. By thread: `ahead`, whether it
     takes up a task after the end, `begins_ahead`, whether it begins an interval then. `origin`: what times count from,
-    None: the earliest here."""
+    None: the earliest here. `marked`: columns thread and time of moments that are asked for beside."""
 
     threads: int
     begin: int
@@ -82,15 +82,20 @@ class Stretch(NamedTuple):
     ahead: Bool
     begins_ahead: Bool
     origin: int | None
+    marked: tuple[Int64, Int64]
+
+
+NOTHING_MARKED: tuple[Int64, Int64] = (np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 class Stretches:
     """Of one trace, in order."""
 
-    def __init__(self, source: Source, wanted: Bool) -> None:
-        """`wanted`: the functions of the source whose calls may be changed."""
+    def __init__(self, source: Source, wanted: Bool, marked: tuple[Int64, Int64] = NOTHING_MARKED) -> None:
+        """`wanted`: the functions of the source whose calls may be changed. `marked`: of a trace that is one window."""
         bare, made = source.bare(), source.created()
         self.intervals, self.threads, self._wanted = bare.intervals, len(bare.threads), wanted
+        self._marked = marked
         self._outside = made_outside(made, bare.intervals)
         self._tasks = Tasks(*(i64(column) for column in (made.creator, made.ts, made.thread, made.ts2)))
         self._by_made, self._by_taken = np.argsort(made.ts, kind="stable"), np.argsort(made.ts2, kind="stable")
@@ -132,6 +137,7 @@ class Stretches:
             ahead=self._last_taken >= end,
             begins_ahead=self._last_begin >= end,
             origin=self.origin,
+            marked=self._marked,
         )
 
     def carry(self, part: Stretch, until: int, kept: tuple[Int64, Int64], origin: int | None) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from vprof.tables.kinds import BLOCKED
-from vprof.tables.model import NONE, Trace
+from vprof.tables.model import NONE, Int64, Trace
 from vprof.trace.sources import Source
 from vprof.trace.window import Window
 from vprof.whatif.changes import Resolved
@@ -25,21 +25,27 @@ from vprof.whatif.graph import Built, build
 from vprof.whatif.model import USUAL, Model
 from vprof.whatif.replay import Known, Times, check_identity, known, replay
 from vprof.whatif.scales import Totals, lengths, numbers_of, prepare
-from vprof.whatif.stretch import Stretch, Stretches
+from vprof.whatif.stretch import NOTHING_MARKED, Stretch, Stretches
 
 
 class Looks:
     """The graphs of a trace's windows, in order."""
 
-    def __init__(self, source: Source, changes: Sequence[Sequence[Resolved]], model: Model = USUAL) -> None:
-        """`changes`: all sets of them that are asked about."""
+    def __init__(
+        self,
+        source: Source,
+        changes: Sequence[Sequence[Resolved]],
+        model: Model = USUAL,
+        marked: tuple[Int64, Int64] = NOTHING_MARKED,
+    ) -> None:
+        """`changes`: all sets of them that are asked about. `marked`: as of `Stretches`."""
         bare = source.bare()
         self.of_function = [numbers_of(one, bare) for one in changes]
         wanted = np.zeros(len(bare.program.functions), np.bool_)
         for numbers in self.of_function:
             wanted |= numbers != NONE
         self.intervals = bare.intervals
-        self._stretches, self._is_open = Stretches(source, wanted), model.is_open
+        self._stretches, self._is_open = Stretches(source, wanted, marked), model.is_open
         self._strict = any(resolved.key is None for one in changes for resolved in one)
 
     @property
