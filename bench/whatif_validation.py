@@ -57,7 +57,8 @@ class After:
 @dataclass(frozen=True)
 class Group:
     """A load without changes, and with each of some. `sites`: functions that have to be on beside the roots and those
-    that are changed. `is_open`: requests come at a rate, whatever becomes of those before."""
+    that are changed. `is_open`: requests come at a rate, whatever becomes of those before. `tells_locks`: recorded with
+    --locks, for which the target has [[lock]] entries."""
 
     name: str
     target: str
@@ -66,6 +67,7 @@ class Group:
     server: str = ""
     is_open: bool = False
     is_seeded: bool = False
+    tells_locks: bool = False
 
     def sides(self) -> list[tuple[str, tuple[str, ...], str]]:
         """Name, options of the load, and options of the server of each."""
@@ -87,7 +89,7 @@ def planted(pathology: str, *functions: str, failed: tuple[str, str] = ("", ""))
         )
         for amount, why in zip((50, 10), failed, strict=True)
     ]
-    return Group(f"minidb {pathology}", "minidb", tuple(afters), load, is_seeded=True)
+    return Group(f"minidb {pathology}", "minidb", tuple(afters), load, is_seeded=True, tells_locks=True)
 
 
 UNSEEN = "who has a row's lock is not known where nobody waits: waits are missing, and with them what a change gains"
@@ -196,6 +198,8 @@ def record(study: Study, build: Built, group: Group, number: int, side: tuple[st
     options = ["--target", group.target, "--seconds", study.seconds, "--sites", sites]
     if server:
         options.append(f"--server-options={server}")
+    if group.tells_locks:
+        options.append("--locks")
     seed = ["--seed", number] if group.is_seeded else []
     part = trace.with_suffix(".part")
     vprof(build, "record", *options, "-o", part, "--", *load, *seed)

@@ -78,7 +78,7 @@ _LEAST_NEWEST_BYTES = 64 << 20
 @click.option(
     "--locks",
     is_flag=True,
-    help="Also record each step of logical locks ([[lock]] of the descriptor): for `vprof whatif --locks`.",
+    help="Also record each step of logical locks ([[lock]] of the descriptor): for `vprof whatif` and its --locks.",
 )
 @click.option(
     "--slots",

@@ -89,7 +89,8 @@ def command(
 
     Where the trace says how many CPUs there were, CPUs, locks and queues that threads share serve who comes first
     (--model simulation), if without a change that gives nearly the recorded latencies. Otherwise who waited for whom
-    stays, and waits for a CPU stay as recorded (--model replay).
+    stays, and waits for a CPU stay as recorded (--model replay). Who has a lock is known where somebody waited for it,
+    and always if vprof record --locks told.
 
     Nodes that can be changed are [preempted], [fault], [disk], [off cpu], [sleep], [memory], [idle], [sched],
     [unknown] and [gap].

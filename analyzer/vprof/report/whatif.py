@@ -112,6 +112,8 @@ def _model(count: int, model: Model, found: Sequence[Found], now: Analysis | Non
     if near := next((one.nearness for one in found if one.nearness), None):
         said = _listed(f"{ratio:.2f} times the {name}" for name, ratio in near.items())
         line(console, f"without a change the simulation gives {said} that was recorded", "dim")
+    if told := next((one.told for one in found if one.told), 0):
+        line(console, f"who had which lock is what the program told, of {told:,} locks that were taken", "dim")
     if why := next((one.why_replay for one in found if one.why_replay), ""):
         line(console, f"not simulated, since {why}", "dim")
     if REPLAY in ways and waiting >= MUCH_APART:
@@ -195,6 +197,7 @@ def whatif_json(prediction: Prediction, intervals: bool = False) -> dict[str, An
         "way": prediction.found.way,
         "why_replay": prediction.found.why_replay,
         "nearness": prediction.found.nearness,
+        "locks_told": prediction.found.told,
         "model_error": {name: list(ends) for name, ends in MODEL_ERROR[prediction.found.way].items()},
         "intervals": len(prediction.ids),
         "figures": _figures(outcome),

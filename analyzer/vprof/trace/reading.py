@@ -54,6 +54,7 @@ from vprof.trace.segments import BlockedWaits, cut
 from vprof.trace.wait_stacks import WaitStacks
 from vprof.trace.window import WHOLE, Window, read_window, rows_between
 
+
 def load_binary(path: Path | str) -> Trace:
     """Reads a binary trace, whole or cut off at any byte.
 

@@ -85,8 +85,9 @@ class Loads:
 @dataclass(frozen=True)
 class Found:
     """What became of the intervals that count: `rows` of all that are analyzed. `way`: one of WAYS; where the model
-    leaves it open and it is the replay, `why_replay`. Of a simulation: its `nearness` (simulated.py), and a `doubt`,
-    where it says too little and was asked for all the same."""
+    leaves it open and it is the replay, `why_replay`. Of a simulation: its `nearness` (simulated.py); a `doubt`, where
+    it says too little and was asked for all the same, or does not know what it could; how many locks that were taken
+    the program `told` of."""
 
     rows: Int64
     predicted_ns: Float
@@ -95,6 +96,7 @@ class Found:
     why_replay: str = ""
     nearness: dict[str, float] | None = None
     doubt: str = ""
+    told: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -267,12 +269,14 @@ class Replays:
         traces = whole or [one.conclude(one.trace(WHOLE)) for one in self.loads.sources]
         steps = [source.lock_steps() for source in self.loads.sources]
         sim = simulated(traces, steps, variants, self.model)
-        why_not = sim.why_not(self._recorded_ns())
+        recorded = self._recorded_ns()
+        why_not, unknown = sim.why_not(recorded), sim.unknown(recorded)
         if why_not and self.model.way != SIMULATION:
-            return why_not, []
+            return "; ".join(filter(None, (why_not, unknown))), []
         if not sim.used[self._order()].any():
             raise VprofError(f"--model simulation: {why_not}")
-        return "", self._of_simulation(sim, runs, why_not and f"this says little: {why_not}")
+        doubts = (f"this says little: {why_not}" if why_not else "", unknown)
+        return "", self._of_simulation(sim, runs, "; ".join(filter(None, doubts)))
 
     def _of_simulation(self, sim: Simulated, runs: Sequence[Replay], doubt: str) -> list[Found]:
         order, recorded = self._order(), self._recorded_ns()
@@ -287,7 +291,7 @@ class Replays:
             changed = Latencies(floats(sim.begin[k][mine] + since), floats(sim.ns[k][mine]))
             figures = as_measured(outcome(base, changed, blocks), now)
             then = by_rank(changed.ns, base.ns, now.ns)
-            found.append(Found(i64(rows), then, figures, SIMULATION, nearness=nearness, doubt=doubt))
+            found.append(Found(i64(rows), then, figures, SIMULATION, nearness=nearness, doubt=doubt, told=sim.told))
         return found
 
     def _order(self) -> Int64:

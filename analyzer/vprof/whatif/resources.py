@@ -47,9 +47,7 @@ class Resources:
     guessed: int
 
 
-def resources(
-    built: Built, rows: Rows, seg: Segments, cpus: int, told: Logged | None = None
-) -> Resources:
+def resources(built: Built, rows: Rows, seg: Segments, cpus: int, told: Logged | None = None) -> Resources:
     """`told`: locks of which the program told, with whose moments the graph is made. REQUIRES: a graph of a whole
     trace, whose segments these are."""
     graph = built.graph

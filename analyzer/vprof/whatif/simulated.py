@@ -39,6 +39,8 @@ MOST_WINDOWS = 20
 """Traces of more windows are not simulated: all of a trace has to be in memory, which takes a gigabyte then."""
 NEAR = 0.3
 """How far the mean and the variance of a simulation without a change may be from what was recorded, as a part of it."""
+_NEARER = 0.1
+"""If its mean is further off, what it does not know may be why."""
 _LEAST_USED = 0.5
 """The part of the intervals that has to count."""
 _FEW = 0.1
@@ -73,6 +75,15 @@ class Simulated:
         near = self.nearness(recorded_ns)
         off = [f"{near[name]:.2f} times the {name}" for name in ("mean", "variance") if abs(near[name] - 1) > NEAR]
         return f"a simulation without a change gives {' and '.join(off)} that was recorded" if off else ""
+
+    def unknown(self, recorded_ns: Float) -> str:
+        """What it did not know that may be why it is off, and who would tell; "" if there is no such thing."""
+        if self.told or not self.guessed or abs(self.nearness(recorded_ns)["mean"] - 1) <= _NEARER:
+            return ""
+        return (
+            "who has a lock is known only where somebody waited for it: vprof record --locks tells more, if the program's "
+            "descriptor has [[lock]] entries"
+        )
 
 
 def by_rank(ns: Float, base: Float, recorded: Float) -> Float:

@@ -105,7 +105,9 @@ def _simulate(graph: Graph, plan: Plan, cpus: int, before: Known) -> None:
         np.full(pools, NOBODY),
         np.full(len(plan.pools.entry), NOBODY),
         np.zeros(len(graph.waits.end), np.bool_),
-        Search(np.zeros(1, np.int64), np.zeros(threads, np.int64), np.zeros(threads, np.int64), np.zeros(threads, np.int64)),
+        Search(
+            np.zeros(1, np.int64), np.zeros(threads, np.int64), np.zeros(threads, np.int64), np.zeros(threads, np.int64)
+        ),
     )
     _go(graph, plan, before.times, machine, state)
 
