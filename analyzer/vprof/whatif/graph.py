@@ -135,28 +135,10 @@ def build(part: Stretch, is_open: bool, strict: bool) -> Built:
     begin_thread = np.where(part.outside[part.begins], outside, iv.begin_thread[part.begins])
     end_thread, end_at = iv.end_thread[part.ends], iv.end[part.ends]
     enters, leaves = calls.fs >= part.begin, calls.fe < part.end
-    of = [
-        part.kept[0],
-        part.marked[0],
-        seg.thread,
-        seg.thread[~opens],
-        seg.waker[woken],
-        creator,
-        made.thread[taken],
-        begin_thread,
-    ]
-    of += [end_thread, calls.thread[enters], calls.thread[leaves]]
-    at = [
-        part.kept[1],
-        part.marked[1],
-        seg.ts,
-        seg.te[~opens],
-        seg.woken[woken],
-        made.ts,
-        made.ts2[taken],
-        iv.begin[part.begins],
-    ]
-    at += [end_at, calls.fs[enters], calls.fe[leaves]]
+    of = [part.kept[0], seg.thread, seg.thread[~opens], seg.waker[woken], creator, made.thread[taken], begin_thread]
+    of += [end_thread, calls.thread[enters], calls.thread[leaves], part.marked[0]]
+    at = [part.kept[1], seg.ts, seg.te[~opens], seg.woken[woken], made.ts, made.ts2[taken], iv.begin[part.begins]]
+    at += [end_at, calls.fs[enters], calls.fe[leaves], part.marked[1]]
     moments = Moments.of(threads, i64(np.concatenate(of)), i64(np.concatenate(at)), part.origin)
     thread, time = moments.columns()
     first = i64(np.searchsorted(thread, np.arange(threads + 2)))

@@ -2,8 +2,8 @@
 
     threads  ->  Machine;  push and pop: events by time;  execute, want, leave: a CPU
 
-A thread has one event at most. Of several events of one time that comes first which was known first. CPUs go to threads in the order in which they ask; who has had one for `SLICE_NS` while
-others want one asks again.
+A thread has one event at most. Of several events of one time that comes first which was known first. CPUs go to
+threads in the order in which they ask; who has had one for `SLICE_NS` while others want one asks again.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ CPUs that are free; how many events there were."""
 
 
 class Machine(NamedTuple):
-    """By thread: its `event`, and the `turn` of that; `left`, ns that it executes until its next moment; `slice`, of these until its event;
-    `on_cpu`, whether it has one, and how long it has executed on it, `used`, since others could have it. `at` and
-    `heap`: times and threads of events, as a heap. `ring`: who wants a CPU."""
+    """By thread: its `event`, and the `turn` of that; `left`, ns that it executes until its next moment; `slice`, of
+    these until its event; `on_cpu`, whether it has one, and how long it has executed on it, `used`, since others could
+    have it. `at` and `heap`: times and threads of events, as a heap. `ring`: who wants a CPU."""
 
     event: Int64
     turn: Int64

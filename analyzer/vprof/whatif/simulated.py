@@ -1,11 +1,12 @@
 """Traces simulated with and without changes: what their latencies would be, and how near the simulation comes.
 
-    traces, as a whole, and steps of locks + sets of changes  ->  each simulated as it was, and under each set  ->  Simulated
+    traces, as a whole, steps of locks + sets of changes  ->  each as it was, and under each set, simulated: Simulated
 
 A simulation without a change is not what was recorded, but like it: other threads win at times, and who had a lock is
-known only where somebody waited for it, or the program told (logged.py). So what a change makes of a figure is its ratio in two simulations, with the
-change and without. What intervals take with it is told by rank: the recorded latency of that rank times the ratio of
-those that have it in the simulations, so that without a change latencies are the recorded ones.
+known only where somebody waited for it, or the program told (logged.py). So what a change makes of a figure is its
+ratio in two simulations, with the change and without. What intervals take with it is told by rank: the recorded latency
+of that rank times the ratio of those that have it in the simulations, so that without a change latencies are the
+recorded ones.
 
 Threads that have done all they did in the trace leave the others alone. So intervals count that end before the first
 thread begins its last one.
@@ -81,8 +82,8 @@ class Simulated:
         if self.told or not self.guessed or abs(self.nearness(recorded_ns)["mean"] - 1) <= _NEARER:
             return ""
         return (
-            "who has a lock is known only where somebody waited for it: vprof record --locks tells more, if the program's "
-            "descriptor has [[lock]] entries"
+            "who has a lock is known only where somebody waited for it: vprof record --locks tells more, if the "
+            "program's descriptor has [[lock]] entries"
         )
 
 
