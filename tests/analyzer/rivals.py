@@ -2,10 +2,10 @@
 and what really comes out with a function made faster.
 
 A thread's script is a list of steps: ("work", function, ns), ("sleep", ns), ("lock", name), ("lock", name, "S") for a
-lock that is shared, ("unlock", name), ("enter", function) and ("leave", function) around others, ("put", task) and, around an interval of its own,
-("begin", id) and ("end", id). A task is a name and a script, which a server runs for the interval of that name; the
-interval begins when the task is made, and ends with the script. Servers take tasks in the order in which they were
-made.
+lock that is shared, ("unlock", name), ("enter", function) and ("leave", function) around others, ("put", task) and,
+around an interval of its own, ("begin", id) and ("end", id). A task is a name and a script, which a server runs for the
+interval of that name; the interval begins when the task is made, and ends with the script. Servers take tasks in the
+order in which they were made.
 """
 
 from __future__ import annotations

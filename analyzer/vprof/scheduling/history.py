@@ -28,9 +28,9 @@ NEVER = 2**63 - 1
 @dataclass(frozen=True)
 class Taken:
     """In the order of grants. `mode`: EXCLUSIVE or SHARED. `free`: when the lock was to be had, `requested` if at once.
-    `released`: NEVER if the trace ends before. `thread`: the one that asked for it; `by`: the one that released it, NONE
-    if nobody did. `against`: whether others had it then in a mode that does not go together with this one: it is no
-    lock as it is told, or steps of it were lost."""
+    `released`: NEVER if the trace ends before. `thread`: the one that asked for it; `by`: the one that released it,
+    NONE if nobody did. `against`: whether others had it then in a mode that does not go together with this one: it is
+    no lock as it is told, or steps of it were lost."""
 
     owner: Int64
     object: Int64

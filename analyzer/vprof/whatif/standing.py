@@ -48,7 +48,8 @@ class State(NamedTuple):
 
     Lists of threads: `needs`, by moment; `asking`, by lock; `idle`, by pool: each the first, and some the last;
     `following`, by thread the one behind it. Tasks that nobody has taken: `ready`, by pool the first, and the last;
-    `behind`, by task the next one. `nobody`: waits that are taken for such that nobody ended. `search`: of circles.py."""
+    `behind`, by task the next one. `nobody`: waits that are taken for such that nobody ended. `search`: of circles.py.
+    """
 
     next: Int64
     asks: Int64
