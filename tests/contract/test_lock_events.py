@@ -22,7 +22,7 @@ from vprof.session.owned import Session
 from vprof.session.plan import Plan
 from vprof.trace.chunks import read_chunks
 from vprof.trace.locks import GRANT, RELEASE, RELEASE_ALL, REQUEST, LockTrace, read_locks
-from vprof.trace.reading import load_binary
+from vprof.trace.reading import load_binary, open_windows
 
 THREADS = 4
 MODES = {0: 1, 1: 2, -1: 0}
@@ -132,6 +132,13 @@ def test_each_step_comes_back_with_its_mode_owner_and_time(tmp_path: Path, seed:
     wanted, places = expected(lines)
     assert steps_of(trace, lines) == wanted
     assert (trace.unowned, trace.lost) == (0, 0)
+    numbers = {(lines[place].thread, number) for place, number in zip(places, trace.steps.thread.tolist(), strict=True)}
+    assert len(numbers) == len({thread for thread, _ in numbers}) == len({number for _, number in numbers}) > 1
+    windows = open_windows(tmp_path / "run.trace", 50)
+    steps = windows.lock_steps()
+    assert steps is not None and windows.size > 1
+    for name, column in vars(trace.steps).items():
+        assert np.array_equal(getattr(steps, name), column), name
     # CLOCK_MONOTONIC runs apart from the trace's clock between two anchors.
     slack = 20_000
     assert all(
