@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,15 @@ from test_simulation import clients, mean_ratio, simulated, work
 from told_locks import any_steps, steps_of
 
 from vprof.errors import UsageError
-from vprof.tables.model import Trace
+from vprof.report.whatif import render, whatif_json
+from vprof.tables.model import Recorded, Trace
 from vprof.trace.json_trace import trace_from_dict
+from vprof.trace.sources import Loaded
+from vprof.variance.analysis import AnalysisOptions
+from vprof.whatif.changes import parse
 from vprof.whatif.logged import Logged, logged
+from vprof.whatif.model import SIMULATION, Model
+from vprof.whatif.prediction import Replays, load
 
 CHANGES = (("f=0.125", {"f": 0.125}), ("g=0.5", {"g": 0.5}), ("f=0.5", {"f": 0.5}), ("f=2", {"f": 2}))
 
@@ -123,3 +130,22 @@ def test_it_ends_whatever_is_told(first: int) -> None:
                     found = simulated(trace, cpus, told=told)
                     assert all(ns == ns and ns > -np.inf for ns in found.values())
     assert seen["told"] > LOT
+
+
+def test_a_report_says_that_locks_were_told_or_that_telling_would_help() -> None:
+    """Of a program whose locks are mostly free, so that what is known of waits says too little."""
+    rng = random.Random(7)
+    before = Rivals(clients(rng, 6, 12, taking_some("KLM", "X", 2_000_000), 6_000_000), 0, 8)
+    trace, _ = told_by(before)
+    trace = replace(trace, recorded=[Recorded(cpus=8)])
+    told, guessed = (
+        Replays(load([Loaded(trace, steps)], AnalysisOptions()), Model(way=SIMULATION)).predict([parse("f=1")])
+        for steps in (steps_of(before, trace), None)
+    )
+    assert told.found.nearness == {"mean": 1, "variance": 1, "p99": 1} and not told.warnings
+    text = render(told)
+    assert f"who had which lock is what the program told, of {told.found.told} locks that were taken" in text
+    assert guessed.found.nearness is not None and guessed.found.nearness["mean"] < 0.9
+    assert any("vprof record --locks tells more" in warning for warning in guessed.warnings)
+    assert "the program told" not in render(guessed)
+    assert (whatif_json(told)["locks_told"], whatif_json(guessed)["locks_told"]) == (told.found.told, 0)
