@@ -70,7 +70,19 @@ def taken(steps: LockSteps) -> Taken:
             table.release(owner, t, thing if step == RELEASE else None, thread)
     rows = np.array(table.rows, np.int64).reshape(-1, 10)
     rows = rows[~_within_another(rows)]
-    return Taken(*(i64(column) for column in rows.T[:_AGAINST]), against=rows[:, _AGAINST] != 0)
+    columns = [i64(column) for column in rows.T]
+    return Taken(
+        owner=columns[_OWNER],
+        object=columns[_OBJECT],
+        mode=columns[_MODE],
+        requested=columns[_REQUESTED],
+        free=columns[_FREE],
+        granted=columns[_GRANTED],
+        released=columns[_RELEASED],
+        thread=columns[_THREAD],
+        by=columns[_BY],
+        against=columns[_AGAINST] != 0,
+    )
 
 
 def _within_another(rows: Int64) -> Bool:
