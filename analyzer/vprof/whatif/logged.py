@@ -5,7 +5,7 @@
 
 A thread that had to wait for such a lock did so between its request and the grant: whatever it waited for then, at a
 mutex or a condition variable of the lock manager, belongs to the lock. It asked when the first of these waits began.
-What it had of the lock at the time counts from when the lock was free: so long it needed to go on.
+What it waited after the lock was free, it needed to go on.
 """
 
 from __future__ import annotations

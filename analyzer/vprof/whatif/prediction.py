@@ -85,9 +85,8 @@ class Loads:
 @dataclass(frozen=True)
 class Found:
     """What became of the intervals that count: `rows` of all that are analyzed. `way`: one of WAYS; where the model
-    leaves it open and it is the replay, `why_replay`. Of a simulation: its `nearness` (simulated.py); a `doubt`, where
-    it says too little and was asked for all the same, or does not know what it could; how many locks that were taken
-    the program `told` of."""
+    leaves it open and it is the replay, `why_replay`. Of a simulation: its `nearness`, and how many locks the program
+    `told` of (simulated.py); a `doubt`, where it says too little for all that was asked, or could know more."""
 
     rows: Int64
     predicted_ns: Float
@@ -193,10 +192,7 @@ class Replays:
             found=found,
             ids=[ids[row] for row in found.rows],
             latency_ns=loads.now.ns[found.rows],
-            warnings=[
-                *([found.doubt] if found.doubt else []),
-                *_warnings(loads.known, sum(run.unknown_ns for run in runs)),
-            ],
+            warnings=[*filter(None, [found.doubt]), *_warnings(loads.known, sum(run.unknown_ns for run in runs))],
             now=analyze_sources(sources, loads.options) if factors else None,
             then=analyze_sources(changed, loads.options) if factors else None,
         )
@@ -267,16 +263,14 @@ class Replays:
         """Of each set of changes; or why the replay says more, and none. Raises VprofError if no interval counts, and a
         simulation was asked for."""
         traces = whole or [one.conclude(one.trace(WHOLE)) for one in self.loads.sources]
-        steps = [source.lock_steps() for source in self.loads.sources]
-        sim = simulated(traces, steps, variants, self.model)
-        recorded = self._recorded_ns()
-        why_not, unknown = sim.why_not(recorded), sim.unknown(recorded)
+        sim = simulated(traces, [source.lock_steps() for source in self.loads.sources], variants, self.model)
+        why_not, unknown = sim.why_not(self._recorded_ns()), sim.unknown(self._recorded_ns())
         if why_not and self.model.way != SIMULATION:
             return "; ".join(filter(None, (why_not, unknown))), []
         if not sim.used[self._order()].any():
             raise VprofError(f"--model simulation: {why_not}")
-        doubts = (f"this says little: {why_not}" if why_not else "", unknown)
-        return "", self._of_simulation(sim, runs, "; ".join(filter(None, doubts)))
+        said = why_not and f"this says little: {why_not}"
+        return "", self._of_simulation(sim, runs, "; ".join(filter(None, (said, unknown))))
 
     def _of_simulation(self, sim: Simulated, runs: Sequence[Replay], doubt: str) -> list[Found]:
         order, recorded = self._order(), self._recorded_ns()
@@ -287,8 +281,8 @@ class Replays:
         since = origin[mine] - min(run.origin for run in runs)
         base = Latencies(floats(sim.base_begin[mine] + since), floats(sim.base_ns[mine]))
         blocks, nearness, found = _blocks(now), sim.nearness(recorded), []
-        for k in range(len(sim.ns)):
-            changed = Latencies(floats(sim.begin[k][mine] + since), floats(sim.ns[k][mine]))
+        for begin, ns in zip(sim.begin, sim.ns, strict=True):
+            changed = Latencies(floats(begin[mine] + since), floats(ns[mine]))
             figures = as_measured(outcome(base, changed, blocks), now)
             then = by_rank(changed.ns, base.ns, now.ns)
             found.append(Found(i64(rows), then, figures, SIMULATION, nearness=nearness, doubt=doubt, told=sim.told))
