@@ -15,6 +15,9 @@ namespace {
 
 constexpr unsigned kIntegerRegisters = 6, kFloatRegisters = 8;
 
+/// Expected operations (Effort.h): docs/design/entry-probes.md says what it was chosen by.
+constexpr double kLeastEffortOfKept = 60;
+
 /// Options of code generation that a wrapper was not tried with, or that may give functions other arguments than their
 /// type says.
 bool isUncertain(const clang::CodeGenOptions &code) {
@@ -145,13 +148,21 @@ bool isNamed(const Function &function, const Descriptor &descriptor) {
          llvm::any_of(descriptor.hooks, [&](const Hook &hook) { return hook.names(function); });
 }
 
+/// Whether it must not be expanded in its callers, where its calls would not be seen: somebody asks for it, or a call
+/// costs little beside what it does.
+bool isWorthItsCall(const Function &function, const Descriptor &descriptor) {
+  return function.effort >= kLeastEffortOfKept || descriptor.asksFor(function.name);
+}
+
 }  // namespace
 
 void chooseBeforeBody(Unit &unit, const Descriptor &descriptor, const clang::CompilerInstance &compiler) {
   if (isUncertain(compiler)) return;
-  for (Function &function : unit.functions)
+  for (Function &function : unit.functions) {
     function.before_body =
         function.site && !isNamed(function, descriptor) && mayBeWrapped(function, compiler.getCodeGenOpts());
+    function.never_expanded = function.before_body && isWorthItsCall(function, descriptor);
+  }
 }
 
 }  // namespace vprof

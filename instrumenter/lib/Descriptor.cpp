@@ -163,6 +163,12 @@ bool Descriptor::probes(const std::string &name) const {
   return matchesAny(probe, name);
 }
 
+bool Descriptor::asksFor(const std::string &name) const {
+  return std::any_of(probe.begin(), probe.end(), [&](const std::string &pattern) {
+    return pattern.find_first_not_of('*') != std::string::npos && fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+  });
+}
+
 bool Descriptor::plans(const std::string &name) const {
   return !only || matchesAny(*only, name);
 }

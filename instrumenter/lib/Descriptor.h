@@ -48,6 +48,8 @@ struct Descriptor {
   bool excludes(const std::string &name) const;
   bool probes(const std::string &name) const;
   bool plans(const std::string &name) const;
+  /// By a pattern of `probe` that is not about all functions.
+  bool asksFor(const std::string &name) const;
 };
 
 /// Reads the JSON file; unknown keys are ignored. The error is one line that names the entry and what is wrong with it.

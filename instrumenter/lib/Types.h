@@ -42,6 +42,7 @@ struct Function {
   std::optional<unsigned> site;
   std::string left;
   bool before_body = false;       ///< its probe is there (BeforeBody.h)
+  bool never_expanded = false;    ///< as well: so that all its calls are seen
   double effort = 0;              ///< Effort.h
   bool is_small = false;          ///< by its effort
   bool calls_out = false;         ///< of the library, what may take long (Library.h)

@@ -100,11 +100,13 @@ __VPROF_INLINE void __vprof_out(const struct __vprof_probe *probe) {
 #define __VPROF_CALL_NUMBER(k) ((void)(*__vprof_call = (k)))
 
 #ifdef __VPROF_SWITCH
-/* A probe before the body (PROBE_ABI.md "Probes before the body"): the function begins with a no-op of 5 bytes. Its
- * body begins with a place, which takes no instruction and goes wherever a copy of the body goes. A declaration, so
- * that C89's may follow. The sections are in the function's group. The record of the place is a section of its own,
- * which only the function's refers to: the linker keeps both or none (--gc-sections). */
-#define __VPROF_WRAPPED __attribute__((__patchable_function_entry__(5, 0)))
+/* A probe before the body (PROBE_ABI.md "Probes before the body"): the function begins with a no-op of 5 bytes, which
+ * one store can change (src/shared_text.h: hence the alignment). The body begins with a place, which takes no
+ * instruction and goes wherever a copy of the body goes. A declaration, so that C89's may follow. The sections are in
+ * the function's group. The record of the place is a section of its own, which only the function's refers to: the
+ * linker keeps both or none (--gc-sections). */
+#define __VPROF_WRAPPED __attribute__((__patchable_function_entry__(5, 0), __aligned__(16)))
+#define __VPROF_WRAPPED_KEPT __attribute__((__patchable_function_entry__(5, 0), __aligned__(16), __noinline__))
 #define __VPROF_PLACE(i)                                                                                            \
   const int __vprof_place_ __attribute__((__unused__, __nodebug__)) = __extension__({                               \
     __asm__ __inline__ __volatile__(                                                                                \

@@ -11,6 +11,7 @@ static std::string error_reply(const std::string &text) {
 uint64_t Collector::round() {
   const uint64_t now = monotonic_ns();
   arena_->heartbeat_ns.store(now, std::memory_order_relaxed);
+  take_texts();
   recorder_.announce();
   recorder_.anchor_if_due();
   trace_.keep_limit();
@@ -21,6 +22,11 @@ uint64_t Collector::round() {
     switchboard_.settle();
   }
   return wait_ns;
+}
+
+void Collector::take_texts() {
+  const uint32_t lost = texts_.refresh();
+  if (lost != 0) arena_->not_wrapped.fetch_add(lost, std::memory_order_relaxed);
 }
 
 std::string Collector::answer(const std::string &line) {
@@ -75,6 +81,7 @@ std::string Collector::flip(const std::string &text, bool on) {
   std::vector<SiteRange> ranges;
   if (!parse_ranges(text, &ranges)) return error_reply("expected site numbers such as '7 9-40', not '" + text + "'");
   modules_.refresh();
+  take_texts();
   if (!switchboard_.valid(ranges)) return error_reply("some of these sites lie in no mapped module: " + text);
   recorder_.announce();
   const Switchboard::Flip flip = switchboard_.flip(ranges, on);
@@ -119,6 +126,7 @@ JsonObject Collector::report() const {
       .add("ended", report.ended)
       .add("without_room", arena_->without_room.load(std::memory_order_relaxed))
       .add("not_wrapped", arena_->not_wrapped.load(std::memory_order_relaxed))
+      .add("own_text", arena_->own_text.load(std::memory_order_relaxed))
       .raw("uninterposed", uninterposed.str());
 }
 

@@ -27,7 +27,8 @@ class Collector {
         recorder_(arena_, files->constants(), &modules_, files->switches(), std::move(noted)),
         drain_(arena_, files->constants().layout, &recorder_),
         trace_(files->constants().layout.slots, &recorder_, &drain_, limit),
-        switchboard_(&modules_, files->switches(), &recorder_, &drain_) {}
+        texts_(files->text_file(), files->text(), files->switches()),
+        switchboard_(&modules_, files->switches(), &texts_, &recorder_, &drain_) {}
 
   // Begins the first recording; with "-" there is none, as after `rotate -`. Returns "" or what failed.
   std::string begin(const std::string &path) { return path == "-" ? "" : trace_.begin(path); }
@@ -44,6 +45,7 @@ class Collector {
   bool stopped() const { return stopped_; }
 
  private:
+  void take_texts();
   std::string modules();
   std::string acknowledge(const std::string &index);
   std::string flip(const std::string &ranges, bool on);
@@ -59,6 +61,7 @@ class Collector {
   Recorder recorder_;
   Drain drain_;
   TraceFiles trace_;
+  Texts texts_;
   Switchboard switchboard_;
   uint64_t looked_for_dead_ns_ = 0;
   std::string note_;

@@ -4,6 +4,7 @@
 #include <pwd.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -42,6 +43,24 @@ std::string SessionFiles::map_new_file(const char *name, size_t size, const Owne
         "cannot allocate " + std::to_string(size >> 20) + " MB for " + path(name) + " (fewer --slots or --ring-bytes?)",
         error);
   return given ? "" : failure("cannot give " + path(name) + " to another user (only root can)", refusal);
+}
+
+// Only its header is allocated: programs do it as they need more. Sparse up to a size that the limit of files allows.
+std::string SessionFiles::make_text(const Owner &owner) {
+  void *header = nullptr;
+  const std::string error = map_new_file("text", kTextHeaderBytes, owner, &header);
+  if (!error.empty()) return error;
+  text_ = static_cast<TextHeader *>(header);
+  text_file_ = openat(folder_, "text", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  if (text_file_ < 0) return failure("cannot open " + path("text"), errno);
+  rlimit limit{};
+  const bool limited = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < kMostTextBytes;
+  if (ftruncate(text_file_, static_cast<off_t>(limited ? limit.rlim_cur : kMostTextBytes)) != 0)
+    return failure("cannot make " + path("text"), errno);
+  text_->used = kTextHeaderBytes;
+  memcpy(text_->session_id, constants_.id, sizeof constants_.id);
+  memcpy(text_->magic, kTextMagic, sizeof kTextMagic);
+  return "";
 }
 
 void SessionFiles::init_arena(const SessionOptions &options) {
@@ -103,14 +122,17 @@ std::string SessionFiles::create(const SessionOptions &options) {
   arena_ = static_cast<Arena *>(arena);
   switches_ = static_cast<unsigned char *>(switches);
   init_arena(options);
+  error = make_text(owner);
+  if (!error.empty()) return error;
   if (owner.other) fchmod(folder_, 0711);
   return "";
 }
 
 SessionFiles::~SessionFiles() {
   if (arena_ != nullptr) arena_->heartbeat_ns.store(0, std::memory_order_relaxed);
+  if (text_file_ >= 0) close(text_file_);
   if (folder_ < 0) return;
-  for (const char *name : {"arena", "switches", "control"}) unlinkat(folder_, name, 0);
+  for (const char *name : {"arena", "switches", "text", "control"}) unlinkat(folder_, name, 0);
   unlinkat(parent_, directory_.c_str() + directory_.rfind('/') + 1, AT_REMOVEDIR);
   close(parent_);
   close(folder_);

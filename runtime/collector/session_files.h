@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "../src/arena.h"
+#include "../src/shared_text.h"
 
 namespace vprof {
 
@@ -40,13 +40,15 @@ class SessionFiles {
   ~SessionFiles();
 
   // Makes the directory (0700; 0711 for another user), `arena` and `switches` (0600, fully allocated, owned by the
-  // user). Returns "" or one line that says what failed.
+  // user), and `text` (the same, but sparse). Returns "" or one line that says what failed.
   std::string create(const SessionOptions &options);
 
   Arena *arena() const { return arena_; }
   const SessionConstants &constants() const { return constants_; }
   int folder() const { return folder_; }  // descriptor of the directory
   unsigned char *switches() const { return switches_; }
+  const TextHeader *text() const { return text_; }
+  int text_file() const { return text_file_; }  // its descriptor
   std::string path(const char *name) const { return directory_ + "/" + name; }
 
  private:
@@ -58,6 +60,7 @@ class SessionFiles {
 
   std::string make_directory(const std::string &path);
   std::string map_new_file(const char *name, size_t size, const Owner &owner, void **mapping);
+  std::string make_text(const Owner &owner);
   void init_arena(const SessionOptions &options);
 
   std::string directory_;
@@ -66,6 +69,8 @@ class SessionFiles {
   SessionConstants constants_;
   Arena *arena_ = nullptr;
   unsigned char *switches_ = nullptr;
+  TextHeader *text_ = nullptr;
+  int text_file_ = -1;
 };
 
 }  // namespace vprof

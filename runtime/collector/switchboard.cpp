@@ -66,6 +66,7 @@ Switchboard::Flip Switchboard::flip(const std::vector<SiteRange> &ranges, bool o
       else if (switches_[i] == kOn)
         store_byte(switches_ + i, kDraining);
     }
+  for (const SiteRange &r : ranges) texts_->follow(r.first, r.count);
   const uint64_t after = recorder_->ticks();
   recorder_->event(JsonObject()
                        .add("event", "flip")
@@ -109,6 +110,7 @@ void Switchboard::all_off() {
     for (uint32_t i = kSwitchHeaderBytes; i < module.count; ++i)
       if (switches_[module.base + i] == kOn) store_byte(switches_ + module.base + i, kDraining);
   }
+  texts_->follow(0, kMaxSites);
 }
 
 }  // namespace vprof

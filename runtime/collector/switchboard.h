@@ -7,6 +7,7 @@
 
 #include "drain.h"
 #include "module_table.h"
+#include "texts.h"
 
 namespace vprof {
 
@@ -20,8 +21,8 @@ bool parse_ranges(std::string_view text, std::vector<SiteRange> *ranges);
 
 class Switchboard {
  public:
-  Switchboard(const ModuleTable *modules, unsigned char *switches, Recorder *recorder, const Drain *drain)
-      : modules_(modules), switches_(switches), recorder_(recorder), drain_(drain) {}
+  Switchboard(const ModuleTable *modules, unsigned char *switches, Texts *texts, Recorder *recorder, const Drain *drain)
+      : modules_(modules), switches_(switches), texts_(texts), recorder_(recorder), drain_(drain) {}
 
   struct Flip {
     uint64_t before;  // ticks
@@ -49,6 +50,7 @@ class Switchboard {
 
   const ModuleTable *modules_;
   unsigned char *switches_;
+  Texts *texts_;
   Recorder *recorder_;
   const Drain *drain_;
   std::vector<Draining> draining_;

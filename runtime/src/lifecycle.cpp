@@ -1,8 +1,8 @@
 // From the library's constructor to fork: attaching to the session, and following the process.
 //
-// Everything the runtime needs is opened, checked and mapped here, before main; nothing is opened later, so setuid,
-// chroot, umask, chdir and closed descriptors do not matter. At exit nothing is to be done: records lie in the mapping
-// already.
+// Everything the runtime needs is opened, checked and mapped here, before main; nothing is opened later but for probes
+// before bodies (shared_text.h), so setuid, chroot, umask, chdir and closed descriptors do not matter. At exit nothing
+// is to be done: records lie in the mapping already.
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -166,6 +166,23 @@ bool attach(const char *directory) {
   if (syscall(SYS_gettid) == getpid()) t_stack = main_stack();
   pthread_atfork(before_fork, nullptr, in_forked_child);
   return true;
+}
+
+// By system calls: the program's probes may see the C library's functions.
+int open_session_file(const char *name, int flags) {
+  const char *path = secure_getenv("VPROF_SESSION");
+  if (path == nullptr) return -1;
+  const long directory = syscall(SYS_openat, AT_FDCWD, path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (directory < 0) return -1;
+  struct stat st;
+  const bool safe = fstat(static_cast<int>(directory), &st) == 0 && is_session_directory(st) &&
+                    lies_safely(static_cast<int>(directory));
+  const long file = safe ? syscall(SYS_openat, directory, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK) : -1;
+  syscall(SYS_close, directory);
+  if (file < 0) return -1;
+  if (fstat(static_cast<int>(file), &st) == 0 && is_private_file(st)) return static_cast<int>(file);
+  syscall(SYS_close, file);
+  return -1;
 }
 
 // Before the constructors of instrumented modules (vprof_begin.c has 102).

@@ -1,13 +1,17 @@
-// Probes before bodies (PROBE_ABI.md): writes the jumps to their wrappers, once, before the module's code runs.
+// Probes before bodies (PROBE_ABI.md): which functions have one, found once, before the module's code runs.
 //
-//     places of a module -> the function around each (.eh_frame_hdr) -> begins it with the no-op? -> jump to the stub
+//     places of a module -> the function around each (.eh_frame_hdr) -> begins it with the no-op? -> pair, TextSite
+//     -> the code becomes the session's (shared_text.h); refused: a jump to the stub, in this process alone
 //
 // A place is also in each copy that the compiler has expanded in a caller, so of a function with a no-op the first
-// place is its own. The jumps are written through /proc/self/mem: no page is ever writable and executable. Afterwards
-// nothing is written any more, the switch byte decides (as in a body), and forked children inherit all.
+// place is its own. The process's own jumps are written through /proc/self/mem: no page is ever writable and
+// executable. Afterwards it writes nothing any more, the switch byte decides (as in a body), and forked children
+// inherit all.
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <link.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -17,6 +21,7 @@
 
 #include "restriction.h"
 #include "session.h"
+#include "shared_text.h"
 
 namespace vprof {
 namespace {
@@ -70,6 +75,7 @@ struct Loaded {
   const ElfW(Phdr) * segments;
   int segment_count;
   Functions functions;
+  char file[PATH_MAX];
 
   // Whether code lies there: of the other addresses some are not mapped.
   bool has_code(uint64_t address, uint64_t bytes) const {
@@ -80,6 +86,18 @@ struct Loaded {
         return true;
     }
     return false;
+  }
+
+  // The pages of the segment with that code; no bytes: of none, or of one that may be written.
+  Code code_around(uint64_t address) const {
+    for (int i = 0; i < segment_count; ++i) {
+      const ElfW(Phdr) &segment = segments[i];
+      const uint64_t low = bias + segment.p_vaddr, into = low % kPage;
+      if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0 || address - low >= segment.p_filesz) continue;
+      if ((segment.p_flags & PF_W) != 0 || segment.p_offset % kPage != into) break;
+      return {low - into, round_to_page(into + segment.p_filesz), file, segment.p_offset - into};
+    }
+    return {};
   }
 };
 
@@ -108,6 +126,8 @@ int visit_module(dl_phdr_info *info, size_t, void *data) {
   module->segments = info->dlpi_phdr;
   module->segment_count = info->dlpi_phnum;
   if (header != 0) module->functions = read_table(header);
+  const char *name = info->dlpi_name[0] != '\0' ? info->dlpi_name : "/proc/self/exe";
+  if (strlen(name) < sizeof module->file) strcpy(module->file, name);
   return 1;
 }
 
@@ -131,13 +151,11 @@ uint32_t count_records(const Place *places, const Loaded &module) {
   return count;
 }
 
-constexpr uint64_t kJumpBytes = 5;
-
 // The function's no-op, behind endbr64 if there is one; 0 if it has none.
 uint64_t no_op_of(uint64_t function) {
-  constexpr unsigned char kLanding[4] = {0xf3, 0x0f, 0x1e, 0xfa}, kNoOp[kJumpBytes] = {0x0f, 0x1f, 0x44, 0x00, 0x08};
+  constexpr unsigned char kLanding[4] = {0xf3, 0x0f, 0x1e, 0xfa};
   if (memcmp(reinterpret_cast<const void *>(function), kLanding, sizeof kLanding) == 0) function += sizeof kLanding;
-  return memcmp(reinterpret_cast<const void *>(function), kNoOp, sizeof kNoOp) == 0 ? function : 0;
+  return memcmp(reinterpret_cast<const void *>(function), &kNoOp, kJumpBytes) == 0 ? function : 0;
 }
 
 // Writes into the program's text, in pieces rather than by one system call each. REQUIRES: ascending addresses.
@@ -147,19 +165,12 @@ class TextWriter {
 
   TextWriter(int memory, unsigned char *piece) : memory_(memory), piece_(piece) {}
 
-  void jump(uint64_t from, uint64_t to) {
-    const int64_t distance = static_cast<int64_t>(to - (from + kJumpBytes));
-    if (distance != static_cast<int32_t>(distance)) {
-      ++refused_;
-      return;
-    }
+  void jump(uint64_t from, int32_t distance) {
     if (used_ != 0 && from + kJumpBytes > begin_ + kPieceBytes) flush();
     if (used_ == 0) begin_ = from;
-    const uint64_t written = begin_ + used_, end = from + kJumpBytes - begin_;
+    const uint64_t written = begin_ + used_, end = from + kJumpBytes - begin_, jump = jump_of(distance);
     memcpy(piece_ + used_, reinterpret_cast<const void *>(written), end - used_);
-    const int32_t offset = static_cast<int32_t>(distance);
-    piece_[from - begin_] = 0xe9;
-    memcpy(piece_ + (from - begin_) + 1, &offset, sizeof offset);
+    memcpy(piece_ + (from - begin_), &jump, kJumpBytes);
     used_ = end;
     ++jumps_;
   }
@@ -196,44 +207,105 @@ void find_first(const Place *places, uint32_t count, const Functions &functions,
   }
 }
 
-void write_jumps(const Place *places, const Functions &functions, const uint32_t *first, TextWriter &text) {
+// A function whose probe stands before its body, and its jump.
+struct Wrapped {
+  uint64_t no_op;
+  int32_t distance;
+  uint32_t site;  // its switch byte, from the module's first
+};
+
+// Fills the pairs, and the list in ascending order, which has room for all functions. Returns its length; `far` counts
+// those whose stub no jump reaches.
+uint32_t find_wrapped(const Place *places, const Functions &functions, const uint32_t *first,
+                      const unsigned char *switches, Wrapped *list, uint32_t *far) {
+  uint32_t count = 0;
   for (uint32_t function = 0; function < functions.count; ++function) {
     if (first[function] == 0) continue;
     const uint64_t no_op = no_op_of(functions.begin(function));
     if (no_op == 0) continue;  // only copies of others
     const Place &own = places[first[function] - 1];
+    const int64_t distance = static_cast<int64_t>(target_of(own.stub) - (no_op + kJumpBytes));
+    if (distance != static_cast<int32_t>(distance)) {
+      ++*far;
+      continue;
+    }
     Pair *pair = reinterpret_cast<Pair *>(target_of(own.pair));
     pair->body = no_op + kJumpBytes;
     pair->site = target_of(own.site);
-    text.jump(no_op, target_of(own.stub));
+    const uint64_t site = pair->site - reinterpret_cast<uint64_t>(switches);
+    list[count++] = {no_op, static_cast<int32_t>(distance), static_cast<uint32_t>(site)};
   }
-  text.flush();
+  return count;
 }
 
-// With scratch memory for one piece of text, and for a number for each function. How many jumps could not be written.
-uint32_t wrap_all(const Place *places, uint32_t count, const Functions &functions) {
-  if (functions.count == 0) return count;
-  const size_t bytes = TextWriter::kPieceBytes + size_t{functions.count} * sizeof(uint32_t);
-  const long room = syscall(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (room == -1) return count;
-  unsigned char *piece = reinterpret_cast<unsigned char *>(room);
-  uint32_t *first = reinterpret_cast<uint32_t *>(piece + TextWriter::kPieceBytes);
+// In this process alone. How many jumps could not be written.
+uint32_t write_jumps(const Wrapped *list, uint32_t count, unsigned char *piece) {
   const int memory = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/mem", O_RDWR | O_CLOEXEC));
   TextWriter text(memory, piece);
-  find_first(places, count, functions, first);
-  write_jumps(places, functions, first, text);
+  for (uint32_t i = 0; i < count; ++i) text.jump(list[i].no_op, list[i].distance);
+  text.flush();
   if (memory >= 0) syscall(SYS_close, memory);
-  syscall(SYS_munmap, room, bytes);
   return text.refused();
+}
+
+// All in one segment, as linkers lay code out by themselves. `sites` has room for all.
+bool share(const Loaded &module, const Wrapped *list, uint32_t count, const unsigned char *switches, TextSite *sites) {
+  const Code code = module.code_around(list[0].no_op);
+  if (list[count - 1].no_op + kJumpBytes > code.begin + code.bytes) return false;
+  for (uint32_t i = 0; i < count; ++i)
+    sites[i] = {static_cast<uint32_t>(list[i].no_op - code.begin), list[i].distance, list[i].site};
+  return share_text(code, sites, count, switches);
+}
+
+// Memory for what is needed until all are wrapped; given back at its end.
+class Scratch {
+ public:
+  explicit Scratch(uint32_t functions)
+      : functions_(functions),
+        address_(syscall(SYS_mmap, nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {}
+  Scratch(const Scratch &) = delete;
+  Scratch &operator=(const Scratch &) = delete;
+  ~Scratch() {
+    if (is_there()) syscall(SYS_munmap, address_, bytes());
+  }
+
+  bool is_there() const { return address_ != -1; }
+  unsigned char *piece() const { return reinterpret_cast<unsigned char *>(address_); }
+  // Of each function one.
+  Wrapped *wrapped() const { return reinterpret_cast<Wrapped *>(piece() + TextWriter::kPieceBytes); }
+  TextSite *sites() const { return reinterpret_cast<TextSite *>(wrapped() + functions_); }
+  uint32_t *first() const { return reinterpret_cast<uint32_t *>(sites() + functions_); }
+
+ private:
+  size_t bytes() const {
+    return TextWriter::kPieceBytes + functions_ * (sizeof(Wrapped) + sizeof(TextSite) + sizeof(uint32_t));
+  }
+
+  size_t functions_;
+  long address_;
+};
+
+// How many functions could not be wrapped.
+uint32_t wrap_all(const Place *places, uint32_t count, const Loaded &module, const unsigned char *switches) {
+  if (module.functions.count == 0) return count;
+  const Scratch scratch(module.functions.count);
+  if (!scratch.is_there()) return count;
+  find_first(places, count, module.functions, scratch.first());
+  uint32_t far = 0;
+  const uint32_t wrapped = find_wrapped(places, module.functions, scratch.first(), switches, scratch.wrapped(), &far);
+  if (wrapped == 0 || share(module, scratch.wrapped(), wrapped, switches, scratch.sites())) return far;
+  g_session.arena->own_text.fetch_add(1, std::memory_order_relaxed);
+  return far + write_jumps(scratch.wrapped(), wrapped, scratch.piece());
 }
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) void __vprof_wrap(const char *records);
+extern "C" __attribute__((visibility("default"))) void __vprof_wrap_bodies(const char *records,
+                                                                           const unsigned char *switches);
 
 // By the begin object's constructor. What cannot be written stays as it is, unrecorded, and the session counts it. Not
 // by the wrapped functions of the C library, which the program's probes may see (external_interpose.cpp).
-void __vprof_wrap(const char *records) {
+void __vprof_wrap_bodies(const char *records, const unsigned char *switches) {
   if (!attached() || is_restricted()) return;
   const int saved_errno = errno;
   Loaded module = {};
@@ -241,7 +313,7 @@ void __vprof_wrap(const char *records) {
   dl_iterate_phdr(visit_module, &module);
   const Place *places = reinterpret_cast<const Place *>(records);
   const uint32_t count = count_records(places, module);
-  const uint32_t refused = count != 0 ? wrap_all(places, count, module.functions) : 0;
+  const uint32_t refused = count != 0 ? wrap_all(places, count, module, switches) : 0;
   g_session.arena->not_wrapped.fetch_add(refused, std::memory_order_relaxed);
   errno = saved_errno;
 }

@@ -352,7 +352,8 @@ def test_a_session_whose_collector_was_killed_is_named(nowhere: Path) -> None:
     with Session.start(None) as session:
         session._collector.kill()
         session._collector.wait()
-        shutil.copytree(session.directory, nowhere / "vprof-left", ignore=lambda *_: ["arena", "switches", "control"])
+        files = ["arena", "switches", "text", "control"]
+        shutil.copytree(session.directory, nowhere / "vprof-left", ignore=lambda *_: files)
         os.mknod(nowhere / "vprof-left" / "control")
         for directory in (None, session.directory):
             with pytest.raises(VprofError, match="the collector has ended and left its session behind"):

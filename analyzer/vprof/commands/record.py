@@ -381,6 +381,12 @@ def _report(session: Session, plan: Plan, totals: dict[str, Any]) -> None:
             "(VPROF_PROBES=entry), where the runtime could not write; build without that",
             file=sys.stderr,
         )
+    if totals["own_text"]:
+        print(
+            f"vprof: {totals['own_text']} times a process could not share its code (runtime/SESSION.md): there "
+            "functions whose probe is off cost a jump, too",
+            file=sys.stderr,
+        )
     if not totals["records"]:
         if totals["without_room"] and not session.programs:
             raise VprofError("no records: no program has room for a session")
