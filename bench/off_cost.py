@@ -9,7 +9,8 @@
 
 Each figure is the difference of two runs of different length, so start and end are not in it. A busy machine does not
 disturb instructions. A function that the compiler expands in another is counted there. Templates of the C++ library are
-no text of the program: their share of its own instructions is told apart. It needs Debian's `valgrind`.
+no text of the program: their share of its own instructions is told apart. It needs Debian's `valgrind`. VPROF_PROBES
+says where probes stand; functions that are only expanded then have none.
 
     python bench/off_cost.py leveldb jsoncpp --rounds 11
 """
@@ -34,6 +35,7 @@ from elftools.elf.elffile import ELFFile
 from off_cost_loads import LOADS, Client, Load
 
 from vprof.program.elf import read_program
+from vprof.program.places import read_places
 from vprof.session.owned import Session
 from vprof.session.plan import Plan
 
@@ -140,9 +142,13 @@ class Coverage:
 
 
 def coverage(plain: Profile, program: Path, probed: Path) -> Coverage:
-    functions = [function for unit in read_program(probed) for function in unit.functions]
-    sites = {function.name for function in functions if function.site is not None}
-    reasons = {function.name: function.no_site for function in functions if function.no_site}
+    units, places = read_program(probed), read_places(probed)
+    functions = [function for unit in units for function in unit.functions]
+    sited = [(unit.switch_addr + f.site, f.name) for unit in units for f in unit.functions if f.site is not None]
+    only_expanded = places.copies.keys() - places.own  # of probes before bodies: there is nothing to switch
+    sites = {name for byte, name in sited if byte not in only_expanded}
+    reasons = {name: "expanded" for _, name in sited}
+    reasons |= {function.name: function.no_site for function in functions if function.no_site}
     own = by_name(plain, program)
     total = sum(instructions for instructions, _ in own.values())
     left = {name: cost for name, cost in own.items() if plain_name(name) not in sites}

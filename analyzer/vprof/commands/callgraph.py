@@ -35,6 +35,7 @@ def command(
       vprof callgraph run.trace --function 'handle_*' --root main
       vprof callgraph --target minidb --function wal_flush
     """
+    from vprof.program.elf import read_program
     from vprof.report.callgraph import render
     from vprof.report.inspection import Inspection, Knowledge, describe, summarize
 
@@ -49,6 +50,8 @@ def command(
 
         target = Target.load(name, folder)
         knowledge.add_units(target.units())
+        for program in target.programs():
+            knowledge.add_places(program, read_program(program))
         roots = roots or target.descriptor.roots
     for path in paths:
         knowledge.read(path)

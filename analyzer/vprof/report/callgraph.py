@@ -32,6 +32,7 @@ def _summary(summary: dict[str, Any], roots: Sequence[str]) -> list[str]:
     rows = [
         ("functions", f"{summary['functions']} defined, {summary['external']} without source"),
         ("sites", f"{summary['sites']}; left alone: {_counts(summary['left'])}"),
+        *_expanded_row(summary.get("expanded")),
         ("calls", f"{summary['direct_calls']} direct, {summary['observed_calls']} more were observed at run time"),
         ("", f"{summary['indirect_calls']} places call a pointer, {summary['virtual_calls']} a virtual method"),
         ("reachable", f"{summary['reachable']} functions {origin}"),
@@ -45,6 +46,13 @@ def _summary(summary: dict[str, Any], roots: Sequence[str]) -> list[str]:
     return lines + [f"warning: {warning}" for warning in summary["warnings"]]
 
 
+def _expanded_row(expanded: dict[str, int] | None) -> list[tuple[str, str]]:
+    if not expanded or not expanded["functions"]:
+        return []
+    count, everywhere = expanded["functions"], expanded["everywhere"]
+    return [("", f"{count} are expanded in callers, {everywhere} of them wherever called: calls there are not seen")]
+
+
 def _group(group: dict[str, Any]) -> str:
     if not group["size"]:
         return "no functions call each other"
@@ -54,6 +62,9 @@ def _group(group: dict[str, Any]) -> str:
 
 def _function(function: dict[str, Any], roots: Sequence[str]) -> list[str]:
     rows = [("probe", "yes" if function["site"] else f"none: {function['left']}")]
+    if function.get("expanded"):
+        callers = "caller" if function["expanded"] == 1 else "callers"
+        rows.append(("", f"expanded in {function['expanded']} {callers}: calls there are not seen"))
     rows.append(("height", f"{function['height']}: {' > '.join(function['chain'])}"))
     if function["ignored"]:
         rows.append(("", "calls of it do not count for heights: an error, exit or interrupt function"))

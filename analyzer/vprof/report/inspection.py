@@ -9,12 +9,15 @@ The reports are plain data, schema `vprof-callgraph/1` (report/callgraph.py has 
     summary     functions (defined), external, sites, left {reason: n}, direct_calls, observed_calls (distinct callers
                 and callees), indirect_calls, virtual_calls (places in the source), reachable (from the roots, else
                 all), largest_group {size, share of the reachable, members}, highest [{name, place, height}],
-                call_paths (from the roots), units {instrumented, unchanged {reason: n}}, warnings
+                call_paths (from the roots), units {instrumented, unchanged {reason: n}}, warnings; in builds with
+                probes before bodies expanded {functions: expanded in callers, everywhere: of these, without a body of
+                their own}
     functions   instead of `summary`: one for each function asked for:
                 name, id, place ("file:line", "" without source), site, left (why it has no site, else null), ignored
                 (calls of it do not count for heights), height, chain (the names that make the height), group (the
                 names of its recursive group, itself included, [] if none), comes_back (callees whose calls do not
                 count, since they come back), paths_from_root (null without roots), paths_below,
+                expanded (in how many functions, where its calls are not seen: builds with probes before bodies)
                 children [{name, place, how, via}]: what a drill switches on; `via` has no site, or is null
                 callees, callers [{name, place, how}]; unfollowed ["file:line"]: calls through pointers of which
                 no callee is known
@@ -40,6 +43,7 @@ from vprof.program.callgraph import CallGraph, Graph
 from vprof.program.elf import read_program
 from vprof.program.heights import acyclic, heights, longest_chain
 from vprof.program.metadata import Function, Unit, parse_units
+from vprof.program.places import read_places
 from vprof.tables.model import Int32
 from vprof.trace.chunks import is_trace, read_chunks
 from vprof.trace.described import RECURSION_WARNING
@@ -56,16 +60,35 @@ class Knowledge:
 
     units: list[Unit] = field(default_factory=list)
     nested: set[tuple[str, str]] = field(default_factory=set)
+    expanded: dict[str, set[tuple[Path, int]]] = field(default_factory=dict)
+    """By id of a function whose probe stands before its body: the functions where it is expanded."""
+    with_body: set[str] = field(default_factory=set)
+    """Those that have such a probe."""
 
     def add_units(self, units: Iterable[Unit]) -> None:
         """Units that are known already, as those of a trace and of the program it is of, count once."""
         known = {(unit.unit, unit.switch_addr, len(unit.functions)) for unit in self.units}
         self.units += [unit for unit in units if (unit.unit, unit.switch_addr, len(unit.functions)) not in known]
 
+    def add_places(self, program: Path, units: Iterable[Unit]) -> None:
+        """Of the probes before bodies in a program of these units."""
+        places = read_places(program)
+        for unit in units if places.own or places.copies else ():
+            for function in unit.functions:
+                if function.site is None:
+                    continue
+                byte = unit.switch_addr + function.site
+                if byte in places.own:
+                    self.with_body.add(function.id)
+                for begin in places.copies.get(byte, ()):
+                    self.expanded.setdefault(function.id, set()).add((program, begin))
+
     def read(self, path: Path) -> None:
         """A program or a trace. Raises VprofError when it is neither, or knows nothing of its functions."""
         if not is_trace(path):
-            self.add_units(read_program(path))
+            units = read_program(path)
+            self.add_units(units)
+            self.add_places(path, units)
             return
         units = [unit for content in read_chunks(path).metadata.values() for unit in parse_units(content, str(path))]
         if not units:
@@ -86,6 +109,7 @@ class Inspection:
 
     def __init__(self, knowledge: Knowledge, roots: Sequence[str] = ()) -> None:
         self.units = knowledge.units
+        self.knowledge = knowledge
         self.graph: CallGraph = callgraph.build(knowledge.units)
         number = self.graph.number
         nested = [(number[f], number[g]) for f, g in sorted(knowledge.nested) if f in number and g in number]
@@ -176,6 +200,10 @@ def summarize(inspection: Inspection) -> dict[str, Any]:
         },
         "warnings": _warnings(share, len(largest)),
     }
+    expanded = inspection.knowledge.expanded
+    if expanded or inspection.knowledge.with_body:
+        everywhere = len(expanded.keys() - inspection.knowledge.with_body)
+        summary["expanded"] = {"functions": len(expanded), "everywhere": everywhere}
     return {**_head(inspection), "summary": summary}
 
 
@@ -216,11 +244,19 @@ def _function(inspection: Inspection, f: int) -> dict[str, Any]:
         "comes_back": _names(inspection, lost),
         "paths_from_root": inspection.paths[f] if inspection.roots else None,
         "paths_below": callgraph.call_paths(calls, [f]),
+        **_expanded(inspection, f),
         "children": [_child(inspection, f, child, entered[child]) for child in children],
         "callees": [_edge(inspection, f, g, g) for g in sorted(callees, key=inspection.keys.__getitem__)],
         "unfollowed": graph.unfollowed.get(f, []),
         "callers": [_edge(inspection, g, f, g) for g in sorted(inspection.callers[f], key=inspection.keys.__getitem__)],
     }
+
+
+def _expanded(inspection: Inspection, f: int) -> dict[str, int]:
+    id_, knowledge = inspection.keys[f][1], inspection.knowledge
+    if id_ not in knowledge.expanded and id_ not in knowledge.with_body:
+        return {}
+    return {"expanded": len(knowledge.expanded.get(id_, ()))}
 
 
 def _child(inspection: Inspection, f: int, child: int, via: int) -> dict[str, Any]:

@@ -206,6 +206,7 @@ class Target:
             [text, json.dumps(self.descriptor.source), *self._steps(), compiling_tools()]
             + [repr(cure.edits) for cure in self.descriptor.chosen_cures]
             + [os.environ.get(name, "") for name in ("VPROF_REAL_CC", "VPROF_REAL_CXX")]
+            + [os.environ[name] for name in ("VPROF_PROBES",) if name in os.environ]
         )
 
     def may_be_stale(self) -> bool:

@@ -1,0 +1,88 @@
+"""Where the probes before bodies of a program are (runtime/abi/PROBE_ABI.md "Probes before the body").
+
+    vprof_places: a record for each place -> the function around it (.eh_frame_hdr) -> its own place, or a copy
+
+A copy is where the compiler has expanded a function in a caller: nothing is recorded there.
+"""
+
+from __future__ import annotations
+
+import bisect
+import struct
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from elftools.elf.elffile import ELFFile
+
+_NO_OP = bytes.fromhex("0f1f440008")
+_LANDING = bytes.fromhex("f30f1efa")
+_RECORD = struct.Struct("<iiii")
+_AS_LINKERS_DO = bytes.fromhex("011b033b")
+
+
+@dataclass(frozen=True)
+class Places:
+    """By the address of the switch byte: `own` have a body with a no-op; `copies`: where the functions with a copy
+    begin."""
+
+    own: set[int] = field(default_factory=set)
+    copies: dict[int, set[int]] = field(default_factory=dict)
+
+
+def read_places(path: Path) -> Places:
+    """Of a program or library; none if it has no such probes. REQUIRES: an ELF file that can be read."""
+    with path.open("rb") as file:
+        elf = ELFFile(file)
+        records, table = elf.get_section_by_name("vprof_places"), elf.get_section_by_name(".eh_frame_hdr")
+        if records is None or table is None or records["sh_size"] <= _RECORD.size:
+            return Places()
+        begins = _begins(table.data(), table["sh_addr"])
+        around: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for place, site in _places(records.data(), records["sh_addr"]):
+            index = bisect.bisect_right(begins, place) - 1
+            if index >= 0:
+                around[begins[index]].append((place, site))
+        return _sorted_out(around, _Code(elf))
+
+
+def _places(content: bytes, address: int) -> list[tuple[int, int]]:
+    """Each with its switch byte. The first record is the section's head."""
+    found = []
+    for at in range(_RECORD.size, len(content) - _RECORD.size + 1, _RECORD.size):
+        place, site, _, _ = _RECORD.unpack_from(content, at)
+        found.append((address + at + place, address + at + 4 + site))
+    return found
+
+
+def _begins(header: bytes, address: int) -> list[int]:
+    """Where functions begin, ascending."""
+    if header[:4] != _AS_LINKERS_DO:
+        return []
+    [count] = struct.unpack_from("<I", header, 8)
+    return [address + begin for begin, _ in struct.iter_unpack("<ii", header[12 : 12 + 8 * count])]
+
+
+class _Code:
+    def __init__(self, elf: ELFFile) -> None:
+        executable = [s for s in elf.iter_segments("PT_LOAD") if s["p_flags"] & 1]
+        self._parts = [(segment["p_vaddr"], segment.data()) for segment in executable]
+
+    def has_no_op(self, function: int) -> bool:
+        for begin, content in self._parts:
+            at = function - begin
+            if 0 <= at < len(content):
+                at += len(_LANDING) if content.startswith(_LANDING, at) else 0
+                return content.startswith(_NO_OP, at)
+        return False
+
+
+def _sorted_out(around: dict[int, list[tuple[int, int]]], code: _Code) -> Places:
+    found = Places()
+    for begin, places in around.items():
+        places.sort()
+        if code.has_no_op(begin):
+            found.own.add(places.pop(0)[1])
+        for _, site in places:
+            found.copies.setdefault(site, set()).add(begin)
+    return found
