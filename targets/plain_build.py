@@ -1,10 +1,13 @@
-"""A target built without vprof, to compare with."""
+"""A target built without vprof, or with probes before bodies, to compare with."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 from dataclasses import replace
 
+from vprof.installed import compiling_tools, native
 from vprof.target.target import Target
 
 
@@ -14,9 +17,38 @@ def built_plain(target: Target) -> Target:
     What is up to date is not made again. Raises CalledProcessError; the output is in `plain/build.log`.
     """
     plain = replace(target, folder=target.folder / "plain")
-    plain.build_dir.mkdir(parents=True, exist_ok=True)
-    with (plain.folder / "build.log").open("wb") as log:
-        for step in target.descriptor.build["steps"]:
-            command = plain.filled(step, cc="clang-19", cxx="clang++-19", source=str(target.source_dir))
-            subprocess.run(command, cwd=plain.build_dir, stdout=log, stderr=subprocess.STDOUT, check=True)
+    _make(target, plain, {"cc": "clang-19", "cxx": "clang++-19"}, {})
     return plain
+
+
+def built_with_entry_probes(target: Target) -> Target:
+    """As the target itself, but with `VPROF_PROBES=entry`: below `entry/` of its folder.
+
+    It is made anew when vprof's tools or the descriptor have changed. REQUIRES: the target is built. Raises
+    CalledProcessError; the output is in `entry/build.log`.
+    """
+    entry = replace(target, folder=target.folder / "entry")
+    descriptor, stamp = target.folder / "descriptor.json", entry.folder / "build.stamp"
+    made_from = compiling_tools() + descriptor.read_text(encoding="utf-8")
+    if not stamp.exists() or stamp.read_text(encoding="utf-8") != made_from:
+        for folder in (entry.build_dir, entry.folder / "install"):
+            shutil.rmtree(folder, ignore_errors=True)
+    tools = {"cc": str(native("bin/vprof-cc")), "cxx": str(native("bin/vprof-c++"))}
+    _make(target, entry, tools, {"VPROF_PROBES": "entry", "VPROF_DESCRIPTOR": str(descriptor)})
+    stamp.write_text(made_from, encoding="utf-8")
+    return entry
+
+
+def _make(target: Target, beside: Target, tools: dict[str, str], environment: dict[str, str]) -> None:
+    beside.build_dir.mkdir(parents=True, exist_ok=True)
+    with (beside.folder / "build.log").open("wb") as log:
+        for step in target.descriptor.build["steps"]:
+            command = beside.filled(step, source=str(target.source_dir), **tools)
+            subprocess.run(
+                command,
+                cwd=beside.build_dir,
+                env={**os.environ, **environment},
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                check=True,
+            )

@@ -12,6 +12,11 @@ Two runtimes are compared by `--before FOLDER`, where a libvprof.so of another c
 read: some 11 minutes for
 
     python targets/postgres/cost.py --rounds 9 --seconds 3 --states dormant off before --before FOLDER
+
+Probes in bodies and before them (VPROF_PROBES=entry) are compared by `--entry`, which builds PostgreSQL so first (below
+.vprof/postgres/entry/, some 8 minutes once):
+
+    python targets/postgres/cost.py --rounds 9 --seconds 5 --entry
 """
 
 from __future__ import annotations
@@ -101,7 +106,7 @@ def table(load: str, costs: dict[str, list[Cost]]) -> None:
     plain = statistics.median(cost.server_us for cost in costs["plain"])
     rounds = len(costs["plain"])
     print(f"\n{load}, n = {rounds}: microseconds of CPU per transaction")
-    print(f"{'state':8} {'median':>8} {'quartiles':>19} {'x plain':>8} {'collector':>10} {'records':>8}")
+    print(f"{'state':9} {'median':>8} {'quartiles':>19} {'x plain':>8} {'collector':>10} {'records':>8}")
     for name, measured in costs.items():
         server = [cost.server_us for cost in measured]
         median = statistics.median(server)
@@ -109,7 +114,7 @@ def table(load: str, costs: dict[str, list[Cost]]) -> None:
         collector = statistics.median(cost.collector_us for cost in measured)
         records = statistics.median(cost.records for cost in measured)
         print(
-            f"{name:8} {median:8.1f} {low:8.1f} .. {high:7.1f} {median / plain:8.3f} {collector:10.1f} {records:8.1f}"
+            f"{name:9} {median:8.1f} {low:8.1f} .. {high:7.1f} {median / plain:8.3f} {collector:10.1f} {records:8.1f}"
         )
 
 
@@ -118,9 +123,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--seconds", type=int, default=5, help="length of a measurement")
     parser.add_argument("--before", type=Path, help="folder of another libvprof.so: a state more")
+    parser.add_argument("--entry", action="store_true", help="three states more: with probes before bodies")
     parser.add_argument("--states", nargs="*", help="those to measure besides plain; default: all")
     arguments = parser.parse_args()
-    measured = states(Target.load("postgres"), arguments.before)
+    measured = states(Target.load("postgres"), arguments.before, arguments.entry)
     if arguments.states:
         if unknown := {"plain", *arguments.states} - {state.name for state in measured}:
             parser.error(f"--states: there is no {', '.join(sorted(unknown))}")

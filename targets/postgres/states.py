@@ -5,6 +5,9 @@ dormant   built by vprof-cc, no session
 off       a session attached, no function probe on; intervals and waits are recorded
 before    the same with another libvprof.so, if asked for
 100       100 functions on, chosen evenly by name among those that the loads call for every statement or nearly so
+
+With probes before bodies (VPROF_PROBES=entry), if asked for, in a build of their own: entry, entry-off and entry-100,
+which are dormant, off and 100 of it.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ import numpy as np
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-from plain_build import built_plain
+from plain_build import built_plain, built_with_entry_probes
 
 from vprof.session.owned import Session
 from vprof.session.plan import Plan
@@ -43,28 +46,36 @@ class State:
     library: Path | None = None
 
 
-def states(target: Target, before: Path | None = None) -> list[State]:
-    """All four on one data folder, and `before`: as `off`, with that libvprof. Builds what is not there yet."""
+def states(target: Target, before: Path | None = None, entry: bool = False) -> list[State]:
+    """All four on one data folder, and `before`: as `off`, with that libvprof; and those of `entry`. Builds what is not
+    there yet."""
     server = Server.of(target)
-    plain = Server(_plain(target), server.account)
+    plain = Server(_on_data_of(target, built_plain(target)), server.account)
     called = called_functions(server)
     hundred = Plan.of(called[:: max(len(called) // 100, 1)][:100])
-    return [
+    found = [
         State("plain", plain, None),
         State("dormant", server, None),
         State("off", server, Plan.of([])),
         *([State("before", server, Plan.of([]), before)] if before else []),
         State("100", server, hundred),
     ]
+    if entry:
+        before_bodies = Server(_on_data_of(target, built_with_entry_probes(target)), server.account)
+        found += [
+            State("entry", before_bodies, None),
+            State("entry-off", before_bodies, Plan.of([])),
+            State("entry-100", before_bodies, hundred),
+        ]
+    return found
 
 
-def _plain(target: Target) -> Target:
-    """The build without vprof on the data of the instrumented one."""
-    plain = built_plain(target)
-    data = plain.folder / "server"
+def _on_data_of(target: Target, beside: Target) -> Target:
+    """Another build on the data of the instrumented one."""
+    data = beside.folder / "server"
     if not data.is_symlink():
         data.symlink_to(target.folder / "server")
-    return plain
+    return beside
 
 
 def called_functions(server: Server) -> list[str]:

@@ -4,7 +4,8 @@
     descriptor, its source, prefix/bin/vprof-cc -> CACHE/TARGET-KEY/.vprof   by `vprof instrument`
 
 The key covers what determines the build: the rewriter and what it compiles and links in, the descriptor and the folders
-beside it, the headers of annotations/ that it includes, the chosen cures, the compiler.
+beside it, the headers of annotations/ that it includes, the chosen cures, the compiler, where probes stand
+(VPROF_PROBES).
 What is copied into `prefix` each time is not in it: the runtime library, which a kept build links dynamically from
 there, the collector, the calibration, the load driver, the reader of transactions. So the runtime that is tested is
 the installed one. A build without its stamp is made afresh; `CACHE/TARGET.lock` is held from then to the end of the
@@ -123,6 +124,7 @@ def _key(target: Target, tools: Path) -> str:
     descriptor = target.descriptor
     texts = [descriptor.rewriter_json(), json.dumps(descriptor.source), json.dumps(descriptor.build)]
     texts += [repr(cure.edits) for cure in descriptor.chosen_cures]
+    texts += [os.environ[name] for name in ("VPROF_PROBES",) if name in os.environ]
     digest = hashlib.sha256(version + "\0".join(texts).encode())
     shared = sorted(annotations_folder().glob("*.h")) if "{annotations}" in texts[2] else []
     for file in [*shared, *_sources(descriptor)]:
