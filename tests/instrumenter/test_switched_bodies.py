@@ -5,6 +5,7 @@ What a process executes is read from its memory and compared with its file, byte
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import subprocess
@@ -17,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from elftools.elf.elffile import ELFFile
-from workshop import Workshop
+from workshop import PREFIX, Workshop
 
 from vprof.session.owned import Session
 from vprof.session.plan import Plan
@@ -349,14 +350,37 @@ int main(int count, char **words) { return big(count, words[0]) + little(count) 
 """
 
 
-def test_what_does_much_or_is_asked_for_is_not_expanded(shop: Workshop) -> None:
-    """`little` is: nobody sees its call."""
+def of_what_is_expanded(shop: Workshop) -> Path:
     shop.write(descriptor_json='{"probe": ["*", "asked_*"]}')
     shop.write(big_c=BIG)
     shop.cc("-O2", "big.c", "-o", "program", VPROF_DESCRIPTOR="descriptor.json", **ENTRY)
+    return shop.path / "program"
+
+
+def test_what_does_much_or_is_asked_for_is_not_expanded(shop: Workshop) -> None:
+    """`little` is: nobody sees its call."""
+    program = of_what_is_expanded(shop)
     trace = shop.path / "run.trace"
     with Session.start(trace) as session:
-        process = subprocess.Popen([shop.path / "program"], env=session.environment())
+        process = subprocess.Popen([program], env=session.environment())
         session.attend(process, Plan.of(["*"]))
         session.stop()
     assert calls(trace, session) == {"main": 1, "big": 1, "asked_for": 1}
+
+
+def test_the_call_graph_says_where_functions_are_expanded(shop: Workshop) -> None:
+    program, command = of_what_is_expanded(shop), [PREFIX / "bin/vprof", "callgraph"]
+    report = json.loads(shop.run(*command, program, "-f", "*", "--format", "json").stdout)
+    assert {function["name"]: function.get("expanded") for function in report["functions"]} == {
+        "main": 0,
+        "big": 0,
+        "asked_for": 0,
+        "little": 1,
+        "strcmp": None,
+    }
+    assert "expanded in 1 caller: calls there are not seen" in shop.run(*command, program, "-f", "little").stdout
+    assert "1 are expanded in callers, 1 of them wherever called: calls there are not seen" in " ".join(
+        shop.run(*command, program).stdout.split()
+    )
+    built(shop, "-O2 -fno-inline")
+    assert "expanded" not in shop.run(*command, program).stdout
