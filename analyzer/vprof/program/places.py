@@ -11,6 +11,7 @@ import bisect
 import struct
 from collections import defaultdict
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
@@ -80,7 +81,9 @@ class _Code:
 def _sorted_out(around: dict[int, list[tuple[int, int]]], code: _Code) -> Places:
     found = Places()
     for begin, places in around.items():
-        places.sort()
+        places.sort(
+            key=itemgetter(0)
+        )  # of several at one address the outer ones come first, as the compiler wrote them
         if code.has_no_op(begin):
             found.own.add(places.pop(0)[1])
         for _, site in places:
