@@ -16,7 +16,7 @@ namespace {
 constexpr unsigned kIntegerRegisters = 6, kFloatRegisters = 8;
 
 /// Expected operations (Effort.h): docs/design/entry-probes.md says what it was chosen by.
-constexpr double kLeastEffortOfKept = 60;
+constexpr double kLeastEffortOfKept = 30;
 
 /// Options of code generation that a wrapper was not tried with, or that may give functions other arguments than their
 /// type says.

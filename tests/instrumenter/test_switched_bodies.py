@@ -345,8 +345,11 @@ static int big(int n, const char *s) {
   return n;
 }
 static int little(int n) { return n < 2 ? n : n * n; }
+__attribute__((noinline)) static int passes(int n) { return little(n); }
 static int asked_for(int n) { return n + 7; }
-int main(int count, char **words) { return big(count, words[0]) + little(count) + asked_for(count) == 0; }
+int main(int count, char **words) {
+  return big(count, words[0]) + little(count) + passes(count) + asked_for(count) == 0;
+}
 """
 
 
@@ -365,7 +368,7 @@ def test_what_does_much_or_is_asked_for_is_not_expanded(shop: Workshop) -> None:
         process = subprocess.Popen([program], env=session.environment())
         session.attend(process, Plan.of(["*"]))
         session.stop()
-    assert calls(trace, session) == {"main": 1, "big": 1, "asked_for": 1}
+    assert calls(trace, session) == {"main": 1, "big": 1, "passes": 1, "asked_for": 1}
 
 
 def test_the_call_graph_says_where_functions_are_expanded(shop: Workshop) -> None:
@@ -375,10 +378,11 @@ def test_the_call_graph_says_where_functions_are_expanded(shop: Workshop) -> Non
         "main": 0,
         "big": 0,
         "asked_for": 0,
-        "little": 1,
+        "passes": 0,
+        "little": 2,
         "strcmp": None,
     }
-    assert "expanded in 1 caller: calls there are not seen" in shop.run(*command, program, "-f", "little").stdout
+    assert "expanded in 2 callers: calls there are not seen" in shop.run(*command, program, "-f", "little").stdout
     assert "1 are expanded in callers, 1 of them wherever called: calls there are not seen" in " ".join(
         shop.run(*command, program).stdout.split()
     )
