@@ -1,5 +1,7 @@
 """The errors a user sees: one line with the cause and the mend."""
 
+from __future__ import annotations
+
 
 class VprofError(Exception):
     """A failure to report to the user in one line; `exit_code` is 1 (failed) or 2 (usage)."""
@@ -23,6 +25,9 @@ class NoIntervalError(VprofError):
     def __init__(self, why: str, began: bool, exit_code: int = 1) -> None:
         super().__init__(why)
         self.began, self.exit_code = began, exit_code
+
+    def __reduce__(self) -> tuple[type[NoIntervalError], tuple[str, bool, int]]:
+        return NoIntervalError, (str(self), self.began, self.exit_code)
 
 
 class InvariantError(VprofError):

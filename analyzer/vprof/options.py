@@ -130,6 +130,29 @@ client_time_option = click.option(
 own_option = click.option(
     "--own", is_flag=True, help="Do not look into waits: count them for the functions that wait, not for their wakers."
 )
+_JOBS_OPTIONS = (
+    click.option(
+        "--jobs",
+        metavar="N",
+        type=click.IntRange(1),
+        help="Let N processes share the work. Each may take one part in N + 1 of the machine's memory.",
+    ),
+    click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Let the workers of a Dask cluster do it, such as tcp://127.0.0.1:8786. They need the same vprof, and the"
+        " traces under the same paths.",
+    ),
+)
+
+
+def jobs_options(command: Callable[..., None]) -> Callable[..., None]:
+    """--jobs and --scheduler: `jobs`, `scheduler`."""
+    for option in reversed(_JOBS_OPTIONS):
+        command = option(command)
+    return command
+
+
 tail_option = click.option(
     "--tail",
     default=0.99,

@@ -8,12 +8,21 @@ from typing import TYPE_CHECKING
 import click
 
 from vprof.errors import UsageError, VprofError
-from vprof.options import client_time_option, cpu_wait_option, force_option, own_option, root_option, tail_option
+from vprof.options import (
+    client_time_option,
+    cpu_wait_option,
+    force_option,
+    jobs_options,
+    own_option,
+    root_option,
+    tail_option,
+)
 from vprof.terminal import write_report
 
 if TYPE_CHECKING:
     from vprof.path.interval_path import IntervalPath
     from vprof.variance.analysis import Analysis
+    from vprof.variance.explain import Explanation
 
 FORMATS = ("text", "json", "dot", "svg")
 _MOST_LOCKS = 20
@@ -66,6 +75,7 @@ _MOST_LOCKS = 20
 )
 @click.option("-o", "--output", metavar="OUT", type=click.Path(path_type=Path), help="Write the report to a file.")
 @force_option
+@jobs_options
 def command(
     traces: tuple[Path, ...],
     root: str | None,
@@ -86,6 +96,8 @@ def command(
     fmt: str,
     output: Path | None,
     force: bool,
+    jobs: int | None,
+    scheduler: str | None,
 ) -> None:
     """Find which functions make the latency of intervals vary.
 
@@ -102,6 +114,7 @@ def command(
       vprof analyze run.trace --locks
       vprof analyze run.trace --path slowest
     """
+    from vprof.jobs.cluster import open_jobs
     from vprof.path.chosen import one_path
     from vprof.report.text import print_analysis
     from vprof.variance.analysis import AnalysisOptions
@@ -109,6 +122,8 @@ def command(
 
     flags = {"--waits": "all" if waits else None, "--locks": "all" if locks else None}
     _check(fmt, {"--intervals": intervals}, {"--path": path, "--explain": explain, **flags})
+    if jobs is not None or scheduler is not None:
+        _check_jobs({"--path": path is not None, "--locks": locks})
     if locks:
         _locks(traces, root, top, fmt, output)
         return
@@ -128,9 +143,11 @@ def command(
         cpu_wait == "apart",
         client_time == "apart",
     )
-    analysis = analyze_files(traces, root, options)
-    if explain is not None:
-        _explain(analysis, explain, fmt, output)
+    with open_jobs(jobs, scheduler) as workers:
+        analysis = analyze_files(traces, root, options, workers)
+        explained = _explained(analysis, explain) if explain is not None else None
+    if explained:
+        _explain(explained, top, fmt, output)
         return
     if waits and fmt == "text":
         _print_waits(analysis, output)
@@ -193,11 +210,21 @@ def _locks(traces: tuple[Path, ...], root: str | None, top: int | None, fmt: str
         write_report(report.render_json(found) if fmt == "json" else report.render(found), output)
 
 
-def _explain(analysis: Analysis, factor: str, fmt: str, output: Path | None) -> None:
-    from vprof.report import explain as report
+def _check_jobs(alone: dict[str, bool]) -> None:
+    """Raises UsageError for reports that read too little of a trace to share it."""
+    for option in (option for option, given in alone.items() if given):
+        raise UsageError(f"{option} reads a part of the trace, in one process: leave out --jobs and --scheduler")
+
+
+def _explained(analysis: Analysis, factor: str) -> Explanation:
     from vprof.variance.explain import explain
 
-    found, top = explain(analysis, factor), analysis.options.top
+    return explain(analysis, factor)
+
+
+def _explain(found: Explanation, top: int | None, fmt: str, output: Path | None) -> None:
+    from vprof.report import explain as report
+
     if fmt == "text" and output is None:
         report.print_explanation(found, top)
     else:

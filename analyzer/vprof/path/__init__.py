@@ -4,5 +4,5 @@
 
 In: `model.Trace`. Out: Pieces, times by node, the views (own, without waits for a CPU), the path of one interval.
 
-Imports: tables, trace.
+Imports: jobs, tables, trace.
 """

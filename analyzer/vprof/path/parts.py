@@ -8,10 +8,13 @@ May be gone through again and again: of a part nothing is kept but the nodes of 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
+from vprof.jobs.tasks import Progress
 from vprof.path.cpu_view import split_queues
 from vprof.path.critical_path import critical_paths
 from vprof.path.own_view import without_wakers
@@ -22,7 +25,6 @@ from vprof.path.view import View, beside
 from vprof.tables.columns import i64
 from vprof.tables.model import NONE, Int64, Trace
 from vprof.trace.merge import function_numbers
-from vprof.trace.scan import Progress
 from vprof.trace.sources import Source, analyzed, positions
 from vprof.trace.window import Window
 
@@ -78,18 +80,38 @@ class Parts:
         if len(sources) > 1:
             self._functions = function_numbers([trace.program for trace in bare])[1]
 
-    def open(self, progress: Progress = lambda done: None, wanted: Int64 | None = None) -> Iterator[Opened]:
-        """Every window. With `wanted`, positions of intervals: only those in which one of these ends."""
-        done, steps = 0, sum(source.size for source in self.sources)
+    def growing(self, forest: Forest) -> Parts:
+        """The same windows, whose nodes are those of another forest."""
+        same = copy(self)
+        same.forest = forest
+        return same
+
+    @property
+    def size(self) -> int:
+        """How many windows there are."""
+        return sum(source.size for source in self.sources)
+
+    def open(
+        self,
+        progress: Progress = lambda done: None,
+        wanted: Int64 | None = None,
+        span: tuple[int, int] | None = None,
+    ) -> Iterator[Opened]:
+        """Every window, or those from span[0] on and before span[1]. With `wanted`, positions of intervals: only those
+        in which one of these ends."""
+        first, last = span or (0, self.size)
+        done = before = 0
         for number, source in enumerate(self.sources):
-            for window in source.windows():
+            here = max(0, first - before), max(0, last - before)
+            before += source.size
+            for window in islice(source.windows(), *here):
                 mine = self._positions[number][source.rows(window)]
                 if wanted is not None and not np.isin(mine, wanted).any():
                     continue
                 trace = replace(source.trace(window), has_sync=self.known.has_sync)
                 yield Opened(number, window, trace, mine, self._functions[number], self._first_thread[number])
                 done += 1
-                progress(done / steps)
+                progress(done / (last - first))
 
     def placed(self, opened: Opened) -> Part:
         """REQUIRES: it is analyzed."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vprof.path.stacks import MAX_DEPTH, T_PARENT, Forest, Stacks
+from vprof.path.stacks import MAX_DEPTH, T_DEPTH, T_LABEL, T_PARENT, Forest, Stacks
 from vprof.tables.columns import i32, i64
 from vprof.tables.kernels import helper, kernel
 from vprof.tables.kinds import L_BLOCKED, L_BODY, PSEUDO, WAKER
@@ -72,7 +72,7 @@ def tree_of(trace: Trace, forest: Forest, has_own: Bool, calls: Int64) -> tuple[
 
     Also by node: the one of the forest, and whether it is the own time of that one.
     """
-    shape = _shape(forest.nodes, has_own)
+    shape = _shape(forest, has_own)
     return _named(trace, forest, shape, calls), shape.origin, shape.is_body
 
 
@@ -88,11 +88,12 @@ class _Shape:
     folded: bool
 
 
-def _shape(nodes: Int64, has_own: Bool) -> _Shape:
-    used = with_ancestors(np.flatnonzero(has_own), nodes[:, T_PARENT])
-    number = np.cumsum(used) - 1
-    origin = np.flatnonzero(used)
-    parent, label, depth = nodes[used].T
+def _shape(forest: Forest, has_own: Bool) -> _Shape:
+    nodes = forest.nodes
+    origin = _in_order(nodes, with_ancestors(np.flatnonzero(has_own), nodes[:, T_PARENT]), forest.ranks())
+    number = np.zeros(len(nodes), np.int64)
+    number[origin] = np.arange(len(origin))
+    parent, label, depth = nodes[origin].T
     parent = np.where(parent == NONE, NONE, number[parent])
     has_child = np.zeros(len(parent), np.bool_)
     has_child[parent[1:]] = True
@@ -104,6 +105,19 @@ def _shape(nodes: Int64, has_own: Bool) -> _Shape:
         np.arange(len(parent) + len(split)) >= len(parent),
         bool(depth.max() == MAX_DEPTH),
     )
+
+
+def _in_order(nodes: Int64, used: Bool, rank: Int64) -> Int64:
+    """The used nodes, parents first, in an order that does not depend on which was met first: level by level, below
+    each other in the order of their labels' ranks."""
+    depth, place = nodes[:, T_DEPTH], np.zeros(len(nodes), np.int64)
+    level, found = np.zeros(1, np.int64), [np.zeros(1, np.int64)]
+    by_depth = np.flatnonzero(used)[np.argsort(depth[used], kind="stable")]
+    for below in np.split(by_depth, np.flatnonzero(np.diff(depth[by_depth])) + 1)[1:]:
+        place[level] = np.arange(len(level))
+        level = below[np.lexsort((rank[nodes[below, T_LABEL]], place[nodes[below, T_PARENT]]))]
+        found.append(level)
+    return np.concatenate(found)
 
 
 def _named(trace: Trace, forest: Forest, shape: _Shape, calls: Int64) -> PathTree:

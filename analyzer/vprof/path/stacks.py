@@ -92,6 +92,24 @@ class Forest:
         of_each: Int64 = label[which]
         return of_each
 
+    def graft(self, other: Forest) -> Int64:
+        """Takes what another has; by node of that the one here."""
+        name = [*other.site_names, ""]
+        label = list(range(FIRST_FRAME))
+        for function, site in zip(other.function[FIRST_FRAME:], other.call_site[FIRST_FRAME:], strict=True):
+            label.append(self._label(function, NONE if site == NONE else self._site(name[site])))
+        into, self.trie = _grafted(other.nodes, i64(np.array(label, np.int64)), self.trie)
+        return into
+
+    def ranks(self) -> Int64:
+        """By label: its place in an order that does not depend on which was met first."""
+        name = [*self.site_names, ""]
+        own = [(f, site != NONE, name[site]) for f, site in zip(self.function, self.call_site, strict=True)]
+        ordered = sorted(range(FIRST_FRAME, len(own)), key=own.__getitem__)
+        ranks = np.arange(len(own))
+        ranks[ordered] = np.arange(FIRST_FRAME, len(own))
+        return ranks
+
     def _site(self, name: str) -> int:
         return self.site_names.setdefault(name, len(self.site_names))
 
@@ -202,6 +220,17 @@ def child_of(node: int, label: int, trie: Trie) -> int:
 def _below_root(trie: Trie, label: int) -> tuple[int, Trie]:
     trie = roomy_trie(trie)
     return child_of(0, label, trie), trie
+
+
+@kernel
+def _grafted(nodes: Int64, label: Int64, trie: Trie) -> tuple[Int64, Trie]:
+    """By row T_* of another trie the node here, made if there is none. `label`: the labels here of those there."""
+    into = np.zeros(len(nodes), np.int64)
+    for node in range(1, len(nodes)):
+        if not has_room(trie):
+            trie = roomy_trie(trie)
+        into[node] = child_of(into[nodes[node, T_PARENT]], label[nodes[node, T_LABEL]], trie)
+    return into, trie
 
 
 class _Calls(NamedTuple):

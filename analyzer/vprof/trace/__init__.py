@@ -6,5 +6,5 @@
 In: binary traces (runtime/TRACE_FORMAT.md), JSON traces, events of the kernel. Out: `model.Trace`, whole, or as a
 Source of windows, with what was lost, left out and mended. Nothing here knows a critical path.
 
-Imports: program, tables.
+Imports: jobs, program, tables.
 """

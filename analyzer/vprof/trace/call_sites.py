@@ -47,6 +47,19 @@ class CallSites:
         found: Int32 = np.array([self._sites[key] for key in keys.tolist()], np.int32)[which]
         return found
 
+    def learn(self, names: list[str], nested: set[tuple[int, int]], entries: set[int]) -> None:
+        """What others met in other windows."""
+        for place in names:
+            self._number(place)
+        self.nested |= nested
+        self.entries |= entries
+
+    def _number(self, place: str) -> int:
+        if place not in self._numbers:
+            self._numbers[place] = len(self.names)
+            self.names.append(place)
+        return self._numbers[place]
+
     def _meet(self, key: int) -> int:
         rest, callee = divmod(key, len(self._graph.names))
         caller, number = divmod(rest, _NUMBERS)
@@ -54,11 +67,7 @@ class CallSites:
             self.entries.add(callee)
             return 0
         self.nested.add((caller, callee))
-        place = _place(self._graph, caller, number, callee)
-        if place not in self._numbers:
-            self._numbers[place] = len(self.names)
-            self.names.append(place)
-        return self._numbers[place]
+        return self._number(_place(self._graph, caller, number, callee))
 
 
 @kernel

@@ -39,11 +39,14 @@ class RecordChunk:
     base_ticks: int
     words: NDArray[np.uint64]
     at: int = 0
+    crc: int = 0
 
 
 @dataclass
 class TraceFile:
-    """The content of a file, in file order. `stopped` says where and why reading ended early, or is empty."""
+    """The content of a file, in file order. `stopped` says where and why reading ended early, or is empty.
+
+    Another process gets it without what lies in the file itself: it maps that anew (`attach`)."""
 
     path: Path
     number: int
@@ -55,6 +58,18 @@ class TraceFile:
     words: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     """The whole file as words."""
     mapping: mmap.mmap | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "metadata": {}, "chunks": [], "words": self.words[:0].copy(), "mapping": None}
+
+    def attach(self) -> None:
+        """Maps the file, if it is not. Raises TraceError when it is not there any more, or another one."""
+        if self.mapping is None:
+            content, self.mapping = _mapped(self.path)
+            there = _header(self.path, content)
+            if (there.session, there.number) != (self.session, self.number):
+                raise TraceError(f"{self.path}: is another trace where a worker runs, or was recorded anew meanwhile")
+            self.words = _words(content)
 
     def of(self, event: str) -> list[dict[str, Any]]:
         """The events of one name, in file order."""
@@ -70,22 +85,18 @@ class _DamagedError(Exception):
     """Why a chunk cannot be used."""
 
 
-def read_chunks(path: Path) -> TraceFile:
+def read_chunks(path: Path, records: bool = True) -> TraceFile:
     """Maps a trace and sorts out its chunks. Raises TraceError when it is no trace, empty, of a newer version,
-    or has an event that is not as specified."""
-    try:
-        with path.open("rb") as opened:
-            size = path.stat().st_size
-            mapping = mmap.mmap(opened.fileno(), size, access=mmap.ACCESS_READ) if size else None
-    except OSError as error:
-        raise TraceError(f"{path}: {error.strerror or error}") from None
-    content = np.frombuffer(mapping if mapping else b"", np.uint8)
+    or has an event that is not as specified. `records`: read them, too, whether they are damaged; if not, who does
+    asks `is_damaged`."""
+    content, mapping = _mapped(path)
+    size = len(content)
     file = _header(path, content)
-    file.mapping, file.words = mapping, content[: size // 8 * 8].view("<i8")
+    file.mapping, file.words = mapping, _words(content)
     at, index, released = _HEADER.size, 0, 0
     while at < size:
         try:
-            at = _take_chunk(file, content, at, index)
+            at = _take_chunk(file, content, at, index, records)
         except _DamagedError as reason:
             file.stopped = f"read up to byte {at} of {size}: {reason}"
             break
@@ -94,6 +105,26 @@ def read_chunks(path: Path) -> TraceFile:
             file.release()
             released = at
     return file
+
+
+def is_damaged(words: NDArray[np.int64], at: int, count: int, crc: int) -> bool:
+    """A chunk of so many records whose first word is at `at`."""
+    return zlib.crc32(words[at : at + 2 * count].data) != crc
+
+
+def _mapped(path: Path) -> tuple[NDArray[np.uint8], mmap.mmap | None]:
+    try:
+        with path.open("rb") as opened:
+            size = path.stat().st_size
+            mapping = mmap.mmap(opened.fileno(), size, access=mmap.ACCESS_READ) if size else None
+    except OSError as error:
+        raise TraceError(f"{path}: {error.strerror or error}") from None
+    return np.frombuffer(mapping if mapping else b"", np.uint8), mapping
+
+
+def _words(content: NDArray[np.uint8]) -> NDArray[np.int64]:
+    words: NDArray[np.int64] = content[: len(content) // 8 * 8].view("<i8")
+    return words
 
 
 def is_trace(path: Path) -> bool:
@@ -123,8 +154,9 @@ def _header(path: Path, content: NDArray[np.uint8]) -> TraceFile:
     return TraceFile(path, number, session.hex())
 
 
-def _take_chunk(file: TraceFile, content: NDArray[np.uint8], at: int, index: int) -> int:
-    """Adds the chunk at `at` to the file; returns where the next one starts. Raises _DamagedError."""
+def _take_chunk(file: TraceFile, content: NDArray[np.uint8], at: int, index: int, records: bool) -> int:
+    """Adds the chunk at `at` to the file; returns where the next one starts. Raises _DamagedError. `records`: as
+    `read_chunks`."""
     head = bytes(content[at : at + _CHUNK.size])
     if len(head) < _CHUNK.size:
         raise _DamagedError("the file ends inside a chunk")
@@ -137,20 +169,22 @@ def _take_chunk(file: TraceFile, content: NDArray[np.uint8], at: int, index: int
     payload = content[start : start + length]
     if len(payload) < length:
         raise _DamagedError("the file ends inside a chunk")
-    if payload_crc != zlib.crc32(payload.data):
+    if (records or kind != _RECORDS) and payload_crc != zlib.crc32(payload.data):
         raise _DamagedError(f"chunk {index} is damaged")
-    _store(file, kind, subject, base, payload, start)
+    _store(file, kind, subject, base, payload, start, payload_crc)
     return int(start + length + -length % _PADDING)
 
 
-def _store(file: TraceFile, kind: int, subject: int, base: int, payload: NDArray[np.uint8], start: int) -> None:
+def _store(
+    file: TraceFile, kind: int, subject: int, base: int, payload: NDArray[np.uint8], start: int, crc: int
+) -> None:
     if kind == _RECORDS:
         if len(payload) % _RECORD_BYTES:
             raise _DamagedError("a chunk of records has half a record")
         if base >= 1 << 63:
             raise _DamagedError("a chunk of records begins at no time")
         at = start // _WORD_BYTES
-        file.chunks.append(RecordChunk(subject, base, payload.view("<u8").reshape(-1, 2), at))
+        file.chunks.append(RecordChunk(subject, base, payload.view("<u8").reshape(-1, 2), at, crc))
     elif kind == _EVENT:
         event = _event(payload)
         try:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from vprof.jobs.tasks import Jobs, Progress
 from vprof.tables.columns import i32, i64
 from vprof.tables.model import Aborted, Attempts, Bool, Int64, Slice
 from vprof.trace import intervals as semantic
@@ -29,7 +30,8 @@ from vprof.trace.marks import GIVEN_UP
 from vprof.trace.retries import join, retry_of
 from vprof.trace.root import choose as choose_calls
 from vprof.trace.root import label
-from vprof.trace.scan import Progress, Scan, scan
+from vprof.trace.scan import DamagedError, Scan
+from vprof.trace.scanning import scan
 from vprof.trace.turns import Span, plan_of, read_spans, slices
 from vprof.trace.window import open_frames
 
@@ -53,16 +55,24 @@ class Scanned:
     sites: Sites
 
     @classmethod
-    def of(cls, path: Path, window_records: int, progress: Progress) -> Scanned:
+    def of(cls, path: Path, window_records: int, progress: Progress, jobs: Jobs | None = None) -> Scanned:
         """`window_records`: how many records a window has; 0: all are one window. Raises TraceError."""
-        file = read_chunks(path)
+        if jobs:
+            try:
+                return cls._of(read_chunks(path, records=False), window_records, progress, jobs)
+            except DamagedError:
+                pass  # what comes before the damage is read as if there was no more
+        return cls._of(read_chunks(path), window_records, progress, jobs)
+
+    @classmethod
+    def _of(cls, file: TraceFile, window_records: int, progress: Progress, jobs: Jobs | None) -> Scanned:
         session = file.of("session")
         clock = Clock.of(session[0]["clock"] if session else "unknown", file.of("anchor"))
         uids = list(dict.fromkeys(event["uid"] for event in file.events if event["event"] in _OF_THREADS))
         epochs = read_epochs(file, clock)
         times = [(epoch.start, epoch.end) for epoch in epochs] if len(epochs) > 1 else []
         borders = _borders(file, clock, window_records)
-        scanned = scan(file, uids, clock, borders, np.array(times, np.int64).reshape(-1, 2), progress)
+        scanned = scan(file, uids, clock, borders, np.array(times, np.int64).reshape(-1, 2), progress, jobs)
         end = _end(file, clock, scanned)
         frames = open_frames(scanned, clock, file.of("open"), end)
         numbers = np.union1d(scanned.seen, frames[:, 5] >> 32 & 0x3FFFFF)

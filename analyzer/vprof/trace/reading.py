@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from vprof.jobs.tasks import Jobs, Progress, spans
 from vprof.tables.columns import i32, i64
 from vprof.tables.model import (
     NONE,
@@ -49,7 +50,6 @@ from vprof.trace.outline import WINDOW_RECORDS, Outline, Scanned
 from vprof.trace.records import Records
 from vprof.trace.remarks import Mended, remarks
 from vprof.trace.root import functions_named, outermost
-from vprof.trace.scan import Progress
 from vprof.trace.segments import BlockedWaits, cut
 from vprof.trace.wait_stacks import WaitStacks
 from vprof.trace.window import WHOLE, Window, read_window, rows_between
@@ -76,12 +76,16 @@ def read_nested_calls(path: Path) -> tuple[Sites, list[tuple[int, int]]]:
 
 
 def open_windows(
-    path: Path, window_records: int, root: str | None = None, progress: Progress = lambda done: None
+    path: Path,
+    window_records: int,
+    root: str | None = None,
+    progress: Progress = lambda done: None,
+    jobs: Jobs | None = None,
 ) -> Windows:
     """`window_records`: how many records a window has; 0: all are one window. `root`: each outermost call of this
     function is an interval. Raises TraceError or UsageError."""
-    windows = Windows(Outline.of(Scanned.of(path, window_records, progress)))
-    return windows if root is None else Windows(windows.known.with_calls(root, windows.calls_of(root)))
+    windows = Windows(Outline.of(Scanned.of(path, window_records, progress, jobs)))
+    return windows if root is None else Windows(windows.known.with_calls(root, windows.calls_of(root, jobs)))
 
 
 @dataclass(frozen=True)
@@ -95,11 +99,22 @@ class Content:
     stacks: Int64
 
 
+@dataclass(frozen=True)
+class Learned:
+    """What windows of a trace told of the whole: names of call sites, (caller, callee) of nested calls, functions that
+    nobody called, what was mended."""
+
+    call_sites: list[str]
+    nested: set[tuple[int, int]]
+    entries: set[int]
+    mended: dict[Window, Mended]
+
+
 class Windows:
     """A trace, of which the outline is `known`, as windows of time: a `Source` (sources.py).
 
     Memory: the outline, and one window. The windows may be read in any order, and again; `conclude` knows of those that
-    were.
+    were, in this process or, by `learn`, in another: what is sent there is the outline.
     """
 
     def __init__(self, known: Outline) -> None:
@@ -116,6 +131,22 @@ class Windows:
         self._names = Names(scanned.file)
         bare = _bare(known, self._call_sites.names)
         self._bare = replace(bare, wait_stacks=self._stacks.stacks, object_names=self._names.texts)
+
+    def __reduce__(self) -> tuple[type[Windows], tuple[Outline]]:
+        return Windows, (self.known,)
+
+    def attach(self) -> None:
+        """Makes windows readable in a process that was sent this. Raises TraceError if the file is not there."""
+        self.known.scanned.file.attach()
+
+    @property
+    def learned(self) -> Learned:
+        """What the windows that were read told of the whole."""
+        return Learned(self._call_sites.names, self._call_sites.nested, self._call_sites.entries, self._mended)
+
+    def learn(self, learned: Learned) -> None:
+        self._call_sites.learn(learned.call_sites, learned.nested, learned.entries)
+        self._mended.update(learned.mended)
 
     @property
     def size(self) -> int:
@@ -144,10 +175,12 @@ class Windows:
         waits = BlockedWaits.of(found.waits, window)
         return Content(calls, waits, found.holds, read_off_cpu(found.offs, calls, window), found.stacks)
 
-    def calls_of(self, root: str) -> Int64:
+    def calls_of(self, root: str, jobs: Jobs | None = None) -> Int64:
         """Columns (thread, begin, end) of the outermost calls of a function. Raises UsageError when there is none of
         that name."""
-        return np.concatenate([self._calls_in(root, window) for window in self.windows()], axis=1)
+        if jobs is None:
+            return np.concatenate([self._calls_in(root, window) for window in self.windows()], axis=1)
+        return np.concatenate(jobs.each(_calls_in, [jobs.share(self), root], spans(self.size, jobs.parts)), axis=1)
 
     def _calls_in(self, root: str, window: Window) -> Int64:
         """Those that end in the window."""
@@ -271,6 +304,11 @@ class Windows:
         created = self.known.given.created
         rows = rows_between(self._created_first, i64(created.ts2), lives.first, lives.last)
         return Created(created.creator[rows], created.ts[rows], created.thread[rows], created.ts2[rows])
+
+
+def _calls_in(windows: Windows, root: str, span: tuple[int, int]) -> Int64:
+    windows.attach()
+    return np.concatenate([windows._calls_in(root, window) for window in islice(windows.windows(), *span)], axis=1)
 
 
 def _bare(known: Outline, call_sites: list[str]) -> Trace:

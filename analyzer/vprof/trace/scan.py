@@ -3,6 +3,7 @@
     chunks -> times, made strictly increasing per thread -> records of intervals, tasks, threads and losses; and of
     calls, waits and time off the CPU only what spans a border between two windows
 
+What it finds of a thread depends on that thread's chunks alone: so several processes may scan some threads each.
 Windows are cut at `borders`. What ends in a window is in its records; what began before its end and ends later is a row
 of `Scan.spanning`. So memory does not grow with the number of calls and waits, and the analysis of a window
 (window.py) sees the same calls, waits and pieces as that of the whole trace.
@@ -10,17 +11,18 @@ of `Scan.spanning`. So memory does not grow with the number of calls and waits, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vprof.jobs.tasks import Progress
 from vprof.tables.columns import i64
 from vprof.tables.kernels import helper, kernel, loop, roomy
-from vprof.tables.model import Bool, Int64
-from vprof.trace.chunks import RELEASE_BYTES, TraceFile
+from vprof.tables.model import NONE, Bool, Int64
+from vprof.trace.chunks import RELEASE_BYTES, TraceFile, is_damaged
 from vprof.trace.clock import Clock, line_at, ns_on
 from vprof.trace.decode import (
     X_AUX,
@@ -88,7 +90,7 @@ _COUNTS = 7
 Y_HEAD, Y_TIME, Y_WORD = range(3)
 """Columns of records of some kinds: thread, kind and aux as one number, the time in ns, and w1."""
 
-_WAKER, _KNOWN = 2, 1
+WAKER, _KNOWN = 2, 1
 """Of a thread's uid: it ended a wait; it occurs as the peer of a new thread."""
 
 _FROM, _TO = range(2)
@@ -123,12 +125,8 @@ class Scan:
         return {uid: index for index, uid in enumerate(self.records.uids)}
 
 
-Progress = Callable[[float], None]
-"""Is told which part of the work is done, 0 to 1."""
-
-
-class _Asked(NamedTuple):
-    """Borders of windows; times (from, to), and how many calls began in each."""
+class Asked(NamedTuple):
+    """Of a scan: borders of windows; times (from, to), and how many calls began in each."""
 
     borders: Int64
     times: Int64
@@ -148,19 +146,47 @@ class _Tables(NamedTuple):
     fresh: Int64
 
 
-def scan(
-    file: TraceFile, uids: list[int], clock: Clock, borders: Int64, times: Int64, progress: Progress = lambda done: None
-) -> Scan:
-    """Threads are numbered in the order of `uids`, then as they turn up. `borders` in ns, sorted; `times`: rows (from,
-    to) for `calls_entered`."""
-    numbers = {uid: index for index, uid in enumerate(uids)}
-    for chunk in file.chunks:
-        numbers.setdefault(chunk.uid, len(numbers))
-    chunks = np.zeros((len(file.chunks), 7), np.int64)
-    for row, chunk in zip(chunks, file.chunks, strict=True):
-        row[:4] = chunk.at, len(chunk.words), numbers[chunk.uid], chunk.base_ticks
+class DamagedError(Exception):
+    """A chunk of records is damaged, in a file of which that had not been checked."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfThreads:
+    """What one pass over the chunks of some `threads` found: by thread its `first` and `last` time (NEVER: it has
+    none) and whether it is a `holder` of locks that it released; `chunks` with all columns; how many waits, calls left,
+    times mended and records unknown; site numbers, peers by uid, those too great for that; rows Y_* and X_*; calls
+    entered in the asked times."""
+
+    threads: Int64
+    first: Int64
+    last: Int64
+    holder: Bool
+    chunks: Int64
+    waits: int
+    abandoned: int
+    backwards: int
+    unknown: int
+    seen: Int64
+    peers: NDArray[np.uint8]
+    fresh: Int64
+    sparse: Int64
+    spanning: Int64
+    entered: Int64
+
+
+def scan_threads(
+    file: TraceFile,
+    clock: Clock,
+    asked: Asked,
+    chunks: Int64,
+    crc: Int64 | None = None,
+    progress: Progress = lambda done: None,
+) -> OfThreads:
+    """`chunks`: all those of some threads, in file order. With `crc`, their checksums, raises DamagedError."""
+    threads = np.unique(chunks[:, C_THREAD])
+    chunks, asked = i64(chunks), Asked(i64(asked.borders), i64(asked.times), np.zeros(len(asked.times), np.int64))
     tables = _Tables(
-        _fresh_state(len(numbers)),
+        _fresh_state(int(threads.max(initial=NONE)) + 1),
         np.zeros(_COUNTS, np.int64),
         np.zeros(1 << SITE_BITS, np.uint8),
         np.zeros(_PEER_TABLE, np.uint8),
@@ -168,36 +194,43 @@ def scan(
         spanning=np.zeros((64, 8), np.int64),
         fresh=np.zeros(64, np.int64),
     )
-    asked = _Asked(borders, i64(times), np.zeros(len(times), np.int64))
     portions = _portions(chunks)
-    for done, part in enumerate(portions, 1):
-        tables = _scan(Source(file.words, clock.lines()), part, asked, tables)
+    for done, (a, b) in enumerate(portions, 1):
+        if crc is not None:
+            _check(file, chunks[a:b], crc[a:b])
+        tables = _scan(Source(file.words, clock.lines()), chunks[a:b], asked, tables)
         file.release()
         progress(done / len(portions))
-    count = tables.counts
-    wakers = _number_peers(numbers, tables.peers, tables.fresh[: count[_FRESH]])
-    wakers[: len(tables.state)] |= tables.state[:, _HOLDS] > 0
-    spanning = tables.spanning[: count[_N_SPANNING]]
-    return Scan(
-        records=_grouped(list(numbers), tables.sparse[: count[_N_SPARSE]]),
-        chunks=chunks[np.argsort(chunks[:, C_THREAD], kind="stable")],
-        spanning=spanning[np.argsort(spanning[:, X_THREAD], kind="stable")],
-        borders=borders,
-        lives=_lives(tables.state, len(numbers)),
-        seen=np.flatnonzero(tables.seen),
-        wakers=wakers,
-        calls_entered=asked.entered,
+    state, count = tables.state[threads], tables.counts
+    return OfThreads(
+        threads=threads,
+        first=state[:, _FIRST],
+        last=state[:, _LAST],
+        holder=state[:, _HOLDS] > 0,
+        chunks=chunks,
         waits=int(count[_WAITS]),
         abandoned=int(count[_ABANDONED]),
         backwards=int(count[_BACKWARDS]),
         unknown=int(count[_UNKNOWN]),
+        seen=np.flatnonzero(tables.seen),
+        peers=tables.peers,
+        fresh=np.unique(tables.fresh[: count[_FRESH]]),
+        sparse=tables.sparse[: count[_N_SPARSE]],
+        spanning=tables.spanning[: count[_N_SPANNING]],
+        entered=asked.entered,
     )
 
 
-def _portions(chunks: Int64) -> list[Int64]:
-    """The chunks in file order, in parts of which each is small in memory."""
+def _portions(chunks: Int64) -> list[tuple[int, int]]:
+    """[first, last) of the chunks, in parts of which each is small in memory."""
     part = np.cumsum(16 * chunks[:, C_COUNT]) // RELEASE_BYTES
-    return np.split(chunks, np.flatnonzero(np.diff(part)) + 1) if len(chunks) else []
+    return list(pairwise([0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), len(chunks)])) if len(chunks) else []
+
+
+def _check(file: TraceFile, chunks: Int64, crc: Int64) -> None:
+    for at, count, sum_ in zip(chunks[:, C_AT].tolist(), chunks[:, C_COUNT].tolist(), crc.tolist(), strict=True):
+        if is_damaged(file.words, at, count, sum_):
+            raise DamagedError
 
 
 def _fresh_state(threads: int) -> Int64:
@@ -207,40 +240,8 @@ def _fresh_state(threads: int) -> Int64:
     return state
 
 
-def _lives(state: Int64, threads: int) -> Lives:
-    lives = Lives.none(threads)
-    known = np.flatnonzero(state[:, _LAST] != NEVER)
-    lives.first[known], lives.last[known] = state[known, _FIRST], state[known, _LAST]
-    return lives
-
-
-def _number_peers(numbers: dict[int, int], peers: NDArray[np.uint8], fresh: Int64) -> Bool:
-    """Gives threads that only occur as peers their numbers; marks those that ended a wait."""
-    for uid in np.flatnonzero(peers).tolist() + np.unique(fresh).tolist():
-        numbers.setdefault(uid, len(numbers))
-    wakers = np.zeros(len(numbers), np.bool_)
-    for uid in np.flatnonzero(peers & _WAKER).tolist() + np.unique(fresh).tolist():
-        wakers[numbers[uid]] = True
-    return wakers
-
-
-def _grouped(uids: list[int], sparse: Int64) -> Records:
-    packed = sparse[:, Y_HEAD]
-    thread = (packed >> 32).astype(np.int32)
-    order = np.argsort(thread, kind="stable")
-    packed = packed[order]
-    return Records(
-        uids,
-        thread[order],
-        ((packed >> 16) & 0xFF).astype(np.uint8),
-        (packed & 0xFFFF).astype(np.uint16),
-        sparse[order, Y_TIME],
-        sparse[order, Y_WORD].view(np.uint64),
-    )
-
-
 @kernel
-def _scan(source: Source, chunks: Int64, asked: _Asked, found: _Tables) -> _Tables:
+def _scan(source: Source, chunks: Int64, asked: Asked, found: _Tables) -> _Tables:
     """Fills the C_BEFORE, C_RECORD and C_LAST of the chunks."""
     count = found.counts
     for c in range(len(chunks)):
@@ -259,7 +260,7 @@ def _scan(source: Source, chunks: Int64, asked: _Asked, found: _Tables) -> _Tabl
 
 
 @loop
-def _scan_chunk(source: Source, chunk: Int64, asked: _Asked, found: _Tables) -> None:
+def _scan_chunk(source: Source, chunk: Int64, asked: Asked, found: _Tables) -> None:
     words, lines, count = source.words, source.lines, found.counts
     begin, n, thread, base = chunk[C_AT], chunk[C_COUNT], chunk[C_THREAD], chunk[C_BASE]
     own = found.state[thread]
@@ -353,7 +354,7 @@ def _acquired(own: Int64, since: int, start: int) -> int:
 
 
 @helper
-def _count_call(asked: _Asked, found: _Tables, kind: int, word: int, start: int) -> None:
+def _count_call(asked: Asked, found: _Tables, kind: int, word: int, start: int) -> None:
     found.seen[site_of(word)] = 1
     found.counts[_ABANDONED] += kind == ABANDONED
     for k in range(len(asked.times)):
@@ -365,7 +366,7 @@ def _count_call(asked: _Asked, found: _Tables, kind: int, word: int, start: int)
 def _count_wait(found: _Tables, peer: int) -> None:
     found.counts[_WAITS] += 1
     if peer >= 0:
-        _meet(found, peer, _WAKER)
+        _meet(found, peer, WAKER)
 
 
 @helper

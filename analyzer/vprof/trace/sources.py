@@ -14,12 +14,10 @@ from typing import Protocol
 
 import numpy as np
 
+from vprof.jobs.tasks import Jobs, Progress
 from vprof.tables.model import NONE, Created, Int64, Trace, nothing_happened
 from vprof.trace.loading import is_json, load_trace
-from vprof.trace.locks import LockSteps
-from vprof.trace.outline import WINDOW_RECORDS
-from vprof.trace.reading import open_windows
-from vprof.trace.scan import Progress
+from vprof.trace.reading import WINDOW_RECORDS, Learned, Windows, open_windows
 from vprof.trace.window import WHOLE, Window
 
 
@@ -85,15 +83,35 @@ def open_sources(
     root: str | None,
     window_records: int = WINDOW_RECORDS,
     progress: Progress = lambda done: None,
+    jobs: Jobs | None = None,
 ) -> list[Source]:
     """`root`: each outermost call of this function is an interval. Raises TraceError or UsageError in one line."""
 
     def opened(n: int, path: Path) -> Source:
         if is_json(path):
             return Loaded(load_trace(path, root))
-        return open_windows(path, window_records, root, lambda done: progress((n + done) / len(paths)))
+        return open_windows(path, window_records, root, lambda done: progress((n + done) / len(paths)), jobs)
 
     return [opened(n, path) for n, path in enumerate(paths)]
+
+
+def attach(sources: Sequence[Source]) -> None:
+    """Makes them readable in a process that was sent them. Raises TraceError if a file is not there."""
+    for source in sources:
+        if isinstance(source, Windows):
+            source.attach()
+
+
+def learned_by(sources: Sequence[Source]) -> list[Learned | None]:
+    """Of each what its windows told of the whole, None if they tell nothing."""
+    return [source.learned if isinstance(source, Windows) else None for source in sources]
+
+
+def learn(sources: Sequence[Source], learned: Sequence[Learned | None]) -> None:
+    """What other processes learned by reading windows of these sources."""
+    for source, told in zip(sources, learned, strict=True):
+        if isinstance(source, Windows) and told:
+            source.learn(told)
 
 
 def positions(begins: list[Int64]) -> list[Int64]:

@@ -5,5 +5,5 @@
 
 In: the windows of traces. Out: `Analysis`, all that a report shows; answers about single factors (explain.py).
 
-Imports: path, program, tables, trace.
+Imports: jobs, path, program, tables, trace.
 """

@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vprof.path.parts import Parts
+from vprof.jobs.tasks import Jobs, Progress
 from vprof.path.path_tree import PathTree, display_names
 from vprof.path.stacks import MAX_DEPTH
-from vprof.path.view import View, apart_ns
-from vprof.tables.model import NONE, Bool, Int64, Trace
+from vprof.path.view import View
+from vprof.tables.model import Int64, Trace
 from vprof.trace.merge import merge
-from vprof.trace.scan import Progress
 from vprof.trace.sources import Loaded, Source
 from vprof.trace.strays import said
 from vprof.trace.unseen_waits import warning
-from vprof.trace.usable import excluded_by_reason, rows_of
+from vprof.trace.usable import excluded_by_reason
 from vprof.variance import statistics
 from vprof.variance.blocked import UnknownWait
 from vprof.variance.chains import of_others
 from vprof.variance.cpu_share import CpuShare, cpu_share_of
 from vprof.variance.factors import NEGLIGIBLE, Factor, causes, rank, select
+from vprof.variance.look import Looks, Traces, split
 from vprof.variance.objects import AllObjects
 from vprof.variance.per_interval import Details, IntervalDetail
 from vprof.variance.planner import Expansion, expansions, naive_cost, next_functions, outermost_functions
@@ -169,51 +169,26 @@ def analyze(trace: Trace, options: AnalysisOptions | None = None) -> Analysis:
 
 
 def analyze_sources(
-    sources: Sequence[Source], options: AnalysisOptions, progress: Progress = lambda done: None
+    sources: Sequence[Source],
+    options: AnalysisOptions,
+    progress: Progress = lambda done: None,
+    jobs: Jobs | None = None,
 ) -> Analysis:
-    """Traces of one program and plan as one, window by window. Raises VprofError as `merge` and `analyze` do."""
-    known = merge([source.bare() for source in sources])
-    rows = rows_of(known)
-    begin, latency = known.intervals.begin[rows], known.intervals.end[rows] - known.intervals.begin[rows]
-    parts = Parts(sources, known, rows, options.view)
+    """Traces of one program and plan as one, window by window; with `jobs` some windows in each task. Raises VprofError
+    as `merge` and `analyze` do."""
+    traces = Traces(sources, options.view, options.tail, options.by_type)
+    known, rows, latency = traces.known, traces.rows, traces.latency
+    begin, looks = known.intervals.begin[rows], Looks(traces, jobs)
     blocks = statistics.blocks_of(begin, latency)
     details = Details(known, rows) if options.intervals else None
-    sums, left = _look(known, rows, parts, options, blocks, details, progress)
+    sums, left = looks.look(blocks, details, progress)
     explained = float(left.var() / latency.var()) if latency.any() and latency.var() > 0 else 1.0
     if abs(explained - 1) >= MUCH_APART:  # blocks are cut by what is left, which is known only now
         blocks = statistics.blocks_of(begin, left)
-        sums, _ = _look(known, rows, parts, options, blocks, None, progress)
+        sums, _ = looks.look(blocks, None, progress)
     trace = merge([source.conclude(source.bare()) for source in sources])
-    analysis = _conclude(trace, options, rows, blocks, parts, sums, explained)
+    analysis = _conclude(trace, options, rows, blocks, looks, sums, explained)
     return replace(analysis, per_interval=details.found if details else {})
-
-
-def _look(
-    known: Trace,
-    rows: Int64,
-    parts: Parts,
-    options: AnalysisOptions,
-    blocks: statistics.Blocks | statistics.NoBlocks | None,
-    details: Details | None,
-    progress: Progress,
-) -> tuple[Sums, Int64]:
-    """One look at all windows; with what is left of each latency without what is apart."""
-    latency = known.intervals.end[rows] - known.intervals.begin[rows]
-    left = latency.copy()
-    types = with_own_tree(known, split(known, rows) if options.by_type else None, rows)
-    block = blocks.of if isinstance(blocks, statistics.Blocks) else None
-    sums = Sums.begin(parts.forest, len(known.program.functions), latency, options.tail, block, types)
-    for opened in parts.open(progress):
-        sums.count(opened)
-        if opened.is_analyzed:
-            part = parts.placed(opened)
-            sums.add(part)
-            if details:
-                details.add(part)
-            if options.view.labels:
-                mine = opened.positions != NONE
-                left[opened.positions[mine]] -= apart_ns(parts.forest, options.view, part.times, len(mine))[mine]
-    return sums, left
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -249,13 +224,13 @@ def _conclude(
     options: AnalysisOptions,
     rows: Int64,
     blocks: statistics.Blocks | statistics.NoBlocks | None,
-    parts: Parts,
+    looks: Looks,
     sums: Sums,
     explained: float,
 ) -> Analysis:
     """From what was summed over the intervals `rows` to everything. `explained`: as in `Analysis`."""
     whole, of_types = sums.conclude(trace)
-    tree, latency = whole.tree, trace.intervals.end[rows] - trace.intervals.begin[rows]
+    tally, tree, latency = sums.tally, whole.tree, trace.intervals.end[rows] - trace.intervals.begin[rows]
     lost = statistics.lost(latency, trace.excluded_latencies)
     probes = ProbeTimes(tree, trace.probe_ns) if trace.probe_ns else None
     ranked = _ranked(
@@ -288,13 +263,13 @@ def _conclude(
         next=[names[f] for f in next_functions(ranked.expansions)],
         lost=lost,
         warnings=_warnings(trace, lost, options, tree.paths),
-        unknown=sums.blocked.unknown(trace),
-        blocked_ns=sums.blocked.by_cause(),
-        wakers=sums.wakers.wakers(trace, latency),
-        where_it_waits=sums.stacks.where(latency),
-        waited_for=sums.objects.objects(trace, latency),
+        unknown=tally.blocked.unknown(trace),
+        blocked_ns=tally.blocked.by_cause(),
+        wakers=tally.wakers.wakers(trace, latency),
+        where_it_waits=tally.stacks.where(latency),
+        waited_for=tally.objects.objects(trace, latency),
         calls=sums.call_counts(),
-        times=SingleTimes(parts, tree.paths.parent, tree.summed),
+        times=SingleTimes(looks, tree.paths.parent, tree.summed),
         naive_cost=naive_cost(trace.program, outermost_functions(tree.paths)),
         distortion=_distortion(trace),
         probe_cost=probes.total if probes else None,
@@ -336,25 +311,12 @@ def least_share(options: AnalysisOptions, explained: float) -> float:
     return options.min_share * (min(1.0, explained) if explained > NEGLIGIBLE else 1.0)
 
 
-def split(trace: Trace, rows: Int64) -> statistics.TypeSplit:
-    iv = trace.intervals
-    return statistics.split_by_type(iv.end[rows] - iv.begin[rows], iv.type[rows], trace.types)
-
-
 def _distortion(trace: Trace) -> Distortion | None:
     if not trace.slices:
         return None
     from vprof.variance.distortion import compare  # SciPy takes long to load
 
     return compare(trace.slices)
-
-
-def with_own_tree(trace: Trace, types: statistics.TypeSplit | None, rows: Int64) -> list[tuple[str, Bool]]:
-    """The types that get a tree, and which of the intervals `rows` are theirs; none if there is but one type."""
-    if types is None or len(types.rows) < 2:
-        return []
-    names = np.array([statistics.type_name(name) for name in trace.types])[trace.intervals.type[rows]]
-    return [(row.type, names == row.type) for row in types.rows]
 
 
 def why_refused(trace: Trace, lost: statistics.Lost, options: AnalysisOptions) -> str:

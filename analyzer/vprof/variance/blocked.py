@@ -103,6 +103,13 @@ class BlockedSums:
             count_before, total_before = self._waits.get(key, (0, 0))
             self._waits[key] = count_before + count, total_before + total
 
+    def merge(self, other: BlockedSums) -> None:
+        for key, (count, total) in other._waits.items():
+            count_before, total_before = self._waits.get(key, (0, 0))
+            self._waits[key] = count_before + count, total_before + total
+        self._causes.update(other._causes)
+        self._path_ns += other._path_ns
+
     def unknown(self, trace: Trace) -> list[UnknownWait]:
         """Most time first. A wait that delayed several intervals counts in each."""
         names = [*display_names(trace), ""]

@@ -19,7 +19,6 @@ from typing import NamedTuple
 import numpy as np
 
 from vprof.errors import UsageError, VprofError
-from vprof.path.parts import Part
 from vprof.path.path_tree import display_names
 from vprof.program.callgraph import between
 from vprof.tables.kinds import L_BLOCKED, MEANWHILE
@@ -119,12 +118,8 @@ def explain_all(analysis: Analysis, wanted: Sequence[str]) -> list[Explanation |
         except VprofError as error:
             asked.append(error)
     known = [one for one in asked if isinstance(one, _Explaining)]
-
-    def watch(part: Part) -> None:
-        for one in known:
-            one.watch(part)
-
-    answers = iter(analysis.times.answer([one.question for one in known], watch))
+    watchers = [objects for one in known for objects in one.objects()]
+    answers = iter(analysis.times.answer([one.question for one in known], watchers))
     return [one if isinstance(one, VprofError) else one.concluded(next(answers)) for one in asked]
 
 
@@ -226,9 +221,9 @@ class _Explaining:
         if total > 0:
             self.question.products(instances)
 
-    def watch(self, part: Part) -> None:
-        for side in self._sides:
-            side.objects.add(part)
+    def objects(self) -> list[FactorObjects]:
+        """What each side waited for: they are to see the parts go by."""
+        return [side.objects for side in self._sides]
 
     def concluded(self, answer: Answer) -> Explanation:
         analysis, names = self._analysis, self._names

@@ -44,6 +44,13 @@ class FactorObjects:
         self._ns: Counter[Key] = Counter()
         self._intervals: Counter[Key] = Counter()
 
+    def blank(self) -> FactorObjects:
+        return FactorObjects(self._functions)
+
+    def merge(self, other: FactorObjects) -> None:
+        self._ns.update(other._ns)
+        self._intervals.update(other._intervals)
+
     def add(self, part: Part) -> None:
         trace, waits = part.trace, part.paths.waits
         if not len(trace.objects.id) or not len(waits.thread):

@@ -2,41 +2,23 @@
 
     (interval, node, ns) of some intervals at a time  ->  exact sums per node, pair of siblings, and block of intervals
 
-Sums are whole numbers, so the order in which intervals, windows or traces come does not matter. Each node counts
-twice: with everything below it, and alone (its *own* time, a child of number 0 of itself). Only products of times that
-occur in one interval are touched. Memory: nodes, pairs of siblings, and what occurs of them in each block.
+Sums are whole numbers, so the order in which intervals, windows or traces come does not matter, nor which of them
+were summed apart and merged. Each node counts twice: with everything below it, and alone (its *own* time, a child of
+number 0 of itself). Only products of times that occur in one interval are touched. Memory: nodes, pairs of siblings,
+and what occurs of them in each block.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from vprof.tables.columns import i64
 from vprof.tables.kernels import helper, kernel, loop, roomy, with_room
-from vprof.tables.model import NONE, R_INTERVAL, R_NODE, R_NS, Bool, Float, Int32, Int64
-
-
-class Layout(NamedTuple):
-    """Where the sums of a tree's pairs are. Children of a node are numbered from 1 as they turn up, its own time is
-    number 0. The pair of x's own time with itself is at first[x], those of x with its siblings of lower numbers and
-    with itself from first[x] + 1 on. So a new node moves nothing."""
-
-    parent: Int64
-    number: Int64
-    first: Int64
-
-    def at(self, a: Int64, own_a: Bool, b: Int64, own_b: Bool) -> Int64:
-        """Of pairs of siblings, or of nodes with themselves; `own_a`: the own time of node a."""
-        i, j = np.where(own_a, 0, self.number[a]), np.where(own_b, 0, self.number[b])
-        row_a, row_b = (
-            np.where(own_a, self.first[a], self.first[a] + 1),
-            np.where(own_b, self.first[b], self.first[b] + 1),
-        )
-        place: Int64 = np.where(i > j, row_a + j, row_b + i)
-        return place
-
+from vprof.tables.model import NONE, R_INTERVAL, R_NODE, R_NS, Bool, Float, Int64
+from vprof.variance.cells import B_PRODUCT, B_TIME, Cells, InBlocks, cells_of
+from vprof.variance.layout import Layout, numbered, places
 
 N_TIME, N_OWN, N_TAIL, N_OWN_TAIL, N_LATENCY, N_OWN_LATENCY = range(6)
 """Sums of a node: time with all below it, its own, both over the slowest intervals, and products with the latency
@@ -73,23 +55,6 @@ class _Scratch(NamedTuple):
     pairs: Int64
 
 
-class Cells(NamedTuple):
-    """Sums of pairs in the blocks in which they occur: those of pair k are first[k] .. first[k + 1]; of products, and
-    for a node with itself of its time."""
-
-    first: Int64
-    block: Int32
-    product: Float
-    time: Float
-
-    def of(self, pairs: Int64) -> Cells:
-        """The cells of these pairs, in their order."""
-        first, last = self.first[pairs], self.first[pairs + 1]
-        begins = np.r_[0, np.cumsum(last - first)]
-        row = np.arange(begins[-1]) + np.repeat(first - begins[:-1], last - first)
-        return Cells(i64(begins), self.block[row], self.product[row], self.time[row])
-
-
 class Moments:
     """Grows with every `add`; the tree may grow in between (nodes at its end)."""
 
@@ -98,10 +63,22 @@ class Moments:
         self.layout = Layout(empty, empty, empty)
         self._children = empty
         self._sums = _Sums(np.zeros((0, 6), np.int64), np.zeros((0, 2), np.float64), empty, rounded)
-        self._scratch = _Scratch(empty, empty.reshape(0, 7), empty.reshape(0, 3), empty, rounded.reshape(0, 2), empty)
-        self._blocks: list[tuple[Int32, Int32, Float]] = []
+        self._scratch = _scratch(0, 0)
+        self._blocks: list[InBlocks] = []
         self.intervals = 0
         self.latency = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the room for more, and what is zero now."""
+        blocks = [InBlocks(*map(np.concatenate, zip(*self._blocks, strict=True)))] if self._blocks else []
+        n, pairs = len(self.layout.parent), _pairs_of(self.layout)
+        nodes, nodes_rounded, *of_pairs = self._sums
+        sums = _Sums(nodes[:n], nodes_rounded[:n], *(column[:pairs] for column in of_pairs))
+        return {**vars(self), "_children": self._children[:n], "_sums": sums, "_scratch": None, "_blocks": blocks}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._scratch = _scratch(len(self.layout.parent), _pairs_of(self.layout))
 
     def add(self, parent: Int64, rows: Int64, latency: Int64, tail: Bool, block: Int64) -> None:
         """`parent` of each node, before it; `rows` (interval, node, own ns), grouped by interval, of intervals 0 ..
@@ -112,7 +89,22 @@ class Moments:
         intervals = _Intervals(i64(latency), tail.astype(np.int64), i64(block))
         keys, products = _accumulate(i64(rows), self.layout, intervals, self._sums, self._scratch)
         if len(keys):
-            self._blocks.append((keys[:, K_BLOCK].astype(np.int32), keys[:, K_PAIR].astype(np.int32), products))
+            of, product = keys[:, [K_BLOCK, K_PAIR]].astype(np.int32).T, keys[:, K_PRODUCT].copy()
+            self._blocks.append(InBlocks(*of, product, products))
+
+    def merge(self, other: Moments, into: Int64, parent: Int64) -> None:
+        """Adds what others summed. `into`: the node here of each of theirs; `parent` of each node here."""
+        self._grow(i64(parent))
+        n = len(other.layout.parent)
+        self.intervals += other.intervals
+        self.latency += other.latency
+        mine, theirs = self._sums, other._sums
+        mine.nodes[into[:n]] += theirs.nodes[:n]
+        mine.nodes_rounded[into[:n]] += theirs.nodes_rounded[:n]
+        place = places(other.layout, i64(into), self.layout)
+        mine.pairs[place] += theirs.pairs[: len(place)]
+        mine.pairs_rounded[place] += theirs.pairs_rounded[: len(place)]
+        self._blocks += [part._replace(pair=place[part.pair].astype(np.int32)) for part in other._blocks]
 
     def _grow(self, parent: Int64) -> None:
         old = self.layout
@@ -120,10 +112,10 @@ class Moments:
         if known == len(parent):
             return
         self._children = with_room(self._children, len(parent))
-        number = np.r_[old.number, _numbered(parent, known, self._children)]
+        number = np.r_[old.number, numbered(parent, known, self._children)]
         first = np.cumsum(number + 2) - (number + 2)
-        pairs = int(first[-1] + number[-1] + 2)
         self.layout = Layout(parent, number, first)
+        pairs = _pairs_of(self.layout)
         sums, scratch = self._sums, self._scratch
         self._sums = _Sums(
             with_room(sums.nodes, len(parent)),
@@ -166,17 +158,23 @@ class Moments:
 
     def cells(self, pairs: Int64) -> Cells:
         """Of the asked pairs, in their order, each once."""
-        place = np.full(len(self._sums.pairs), NONE, np.int64)
-        place[pairs] = np.arange(len(pairs))
-        at = np.zeros(len(pairs) + 2, np.int64)
-        for _, pair, _ in self._blocks:
-            _count_pairs(pair, place, at[2:])
-        np.cumsum(at, out=at)
-        n = int(at[-1])
-        cells = Cells(at[:-1], np.empty(n, np.int32), np.empty(n, np.float64), np.empty(n, np.float64))
-        for part in self._blocks:
-            _file(*part, place, at[1:], cells)
-        return cells
+        return cells_of(self._blocks, pairs, len(self._sums.pairs))
+
+
+def _pairs_of(layout: Layout) -> int:
+    """How many there are."""
+    return int(layout.first[-1] + layout.number[-1] + 2) if len(layout.parent) else 0
+
+
+def _scratch(nodes: int, pairs: int) -> _Scratch:
+    return _Scratch(
+        np.full(nodes, NONE, np.int64),
+        np.zeros((nodes, 7), np.int64),
+        np.zeros((nodes + 1 if nodes else 0, 3), np.int64),
+        np.zeros(pairs, np.int64),
+        np.zeros((pairs, 2), np.float64),
+        np.zeros(pairs, np.int64),
+    )
 
 
 def covariances(product: Int64, rounded: Float, time_a: Int64, time_b: Int64, n: int) -> Float:
@@ -195,37 +193,6 @@ def _whole(modulo: int, near: float) -> int:
     return modulo + (round((near - modulo) / 2**64) << 64)
 
 
-@kernel
-def _numbered(parent: Int64, known: int, children: Int64) -> Int64:
-    """The numbers of the nodes from `known` on among their siblings; counts them in `children`."""
-    number = np.zeros(len(parent) - known, np.int64)
-    for x in range(known, len(parent)):
-        if parent[x] != NONE:
-            children[parent[x]] += 1
-            number[x - known] = children[parent[x]]
-    return number
-
-
-@kernel
-def _count_pairs(pair: Int32, place: Int64, count: Int64) -> None:
-    for i in range(len(pair)):
-        k = place[pair[i]]
-        if k != NONE:
-            count[k] += 1
-
-
-@kernel
-def _file(block: Int32, pair: Int32, products: Float, place: Int64, at: Int64, cells: Cells) -> None:
-    """Puts each cell of an asked pair where `at` says that the next one of the pair goes."""
-    to_block, to_product, to_time = cells.block, cells.product, cells.time
-    for i in range(len(pair)):
-        k = place[pair[i]]
-        if k != NONE:
-            to = at[k]
-            at[k] += 1
-            to_block[to], to_product[to], to_time[to] = block[i], products[i, B_PRODUCT], products[i, B_TIME]
-
-
 M_NODE, M_TIME, M_OWN, M_ABOVE, M_FIRST, M_NEXT, M_AWAITED = range(7)
 """Of a node with time in the current interval: its time, its own; the row of its parent, of the first of its children,
 of the next such sibling; and how many children have yet to add their time, NONE when it has added its own."""
@@ -233,11 +200,8 @@ of the next such sibling; and how many children have yet to add their time, NONE
 V_NUMBER, V_TIME, V_ROW = range(3)
 """Of a child: its number, its time, its row of pairs."""
 
-B_PRODUCT, B_TIME = range(2)
-"""Of the current block, by pair: the rounded sum of products, the sum of a node's time."""
-
-K_BLOCK, K_PAIR = range(2)
-"""What such a row is of."""
+K_BLOCK, K_PAIR, K_PRODUCT = range(3)
+"""What such a row is of, and the sum of products again, modulo 2^64."""
 
 
 @kernel
@@ -245,7 +209,7 @@ def _accumulate(
     rows: Int64, layout: Layout, intervals: _Intervals, sums: _Sums, scratch: _Scratch
 ) -> tuple[Int64, Float]:
     """Of rows R_*: rows K_* and their B_*; none without blocks."""
-    keys, products, n = np.empty((1024, 2), np.int64), np.empty((1024, 2), np.float64), 0
+    keys, products, n = np.empty((1024, 3), np.int64), np.empty((1024, 2), np.float64), 0
     k = used = 0
     while k < len(rows):
         block = intervals.block[rows[k, R_INTERVAL]]
@@ -389,7 +353,7 @@ def _list(block: int, keys: Int64, products: Float, n: int, scratch: _Scratch, u
     """Appends the block's sums to the tables, after their first n rows."""
     for u in range(used):
         key = scratch.pairs[u]
-        keys[n, K_BLOCK], keys[n, K_PAIR] = block, key
+        keys[n, K_BLOCK], keys[n, K_PAIR], keys[n, K_PRODUCT] = block, key, scratch.products[key]
         products[n, B_PRODUCT], products[n, B_TIME] = scratch.rounded[key, B_PRODUCT], scratch.rounded[key, B_TIME]
         n += 1
     return n

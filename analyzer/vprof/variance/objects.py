@@ -147,13 +147,36 @@ class ObjectSums:
         self._tally(self._holders, part, *_of_holders(part.paths, part.stacks, calls, number, object_, mine))
         self._sample(trace, analyzed, number)
 
+    def merge(self, other: ObjectSums) -> None:
+        number = self._numbered(list(other._number))
+        for key, id_ in other._ids.items():
+            self._identify(key, id_)
+        theirs = other._sums[: len(number)]
+        most = np.maximum(self._sums[number, _QUEUE_MAX], theirs[:, _QUEUE_MAX])
+        self._sums[number] += theirs
+        self._sums[number, _QUEUE_MAX] = most
+        self._rounded[number] += other._rounded[: len(number)]
+        of = number.tolist()
+        self._waiters.update({(of[object_], f): ns for (object_, f), ns in other._waiters.items()})
+        self._holders.update({(of[object_], f): ns for (object_, f), ns in other._holders.items()})
+        self._stacks.update({(of[object_], stack): ns for (object_, stack), ns in other._stacks.items()})
+
     def _numbers(self, trace: Trace) -> Int64:
         """The numbers here of the trace's objects."""
         keys = [key_of(trace, row) for row in range(len(trace.objects.id))]
-        number = i64([self._number.setdefault(key, len(self._number)) for key in keys])
         for key, id_ in zip(keys, trace.objects.id.tolist(), strict=True):
-            if key[2] and self._ids.setdefault(key, id_) != id_:
-                self._ids[key] = 0
+            if key[2]:
+                self._identify(key, id_)
+        return self._numbered(keys)
+
+    def _identify(self, key: Key, id_: int) -> None:
+        """An object that is told apart by its name may have several ids: then it has none."""
+        if self._ids.setdefault(key, id_) != id_:
+            self._ids[key] = 0
+
+    def _numbered(self, keys: list[Key]) -> Int64:
+        """Their numbers here, and room for them."""
+        number = i64([self._number.setdefault(key, len(self._number)) for key in keys])
         if len(self._number) > len(self._rounded):
             more = 2 * len(self._number) - len(self._rounded)
             self._sums = np.concatenate((self._sums, np.zeros((more, _COLUMNS), np.int64)))

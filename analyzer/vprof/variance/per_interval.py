@@ -6,6 +6,7 @@ pseudo-rows. `own_times`: wall time of the interval's own calls, waits included,
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,6 +41,14 @@ class Details:
         self._of = [IntervalDetail(int(iv.end[i] - iv.begin[i]), [], {}, {}) for i in rows]
         self.found = {known.interval_ids[row]: detail for row, detail in zip(rows, self._of, strict=True)}
         self._counted: dict[int, list[str]] = {}
+
+    def take(self, of: dict[int, IntervalDetail]) -> None:
+        """Details by position, of intervals of which there are none."""
+        for position, detail in of.items():
+            vars(self._of[position]).update(vars(detail))
+
+    def of(self, positions: Iterable[int]) -> dict[int, IntervalDetail]:
+        return {position: self._of[position] for position in positions}
 
     def add(self, part: Part) -> None:
         positions, p, first = part.opened.positions.tolist(), part.paths.pieces, part.opened.first_thread

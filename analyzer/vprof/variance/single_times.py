@@ -2,22 +2,25 @@
 
     questions (groups of nodes, pairs) + Parts  ->  rows (interval, node, ns) of one window  ->  answers
 
-Several questions are answered in one reading. Memory: a number for each pair, one for each interval and kept group.
+Where the windows were summed in several processes, they are asked there, too. Several questions are answered in one
+reading. Memory: a number for each pair, one for each interval and kept group.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
 from vprof.path.parts import Part, Parts
 from vprof.path.places import sum_upwards
+from vprof.path.stacks import Forest
 from vprof.tables.columns import i64
 from vprof.tables.kernels import kernel, loop
 from vprof.tables.model import NONE, R_INTERVAL, R_NODE, R_NS, Float, Int32, Int64
+from vprof.variance.look import Looks, Traces
 from vprof.variance.moments import covariances
 from vprof.variance.variance_tree import Summed
 
@@ -79,8 +82,9 @@ class Answer:
 class SingleTimes:
     """Of the nodes of a tree, which was summed from these parts."""
 
-    def __init__(self, parts: Parts, parent: Int32, summed: Summed) -> None:
-        self._parts, self._parent, self._summed = parts, i64(parent), summed
+    def __init__(self, looks: Looks, parent: Int32, summed: Summed) -> None:
+        self._looks, self._parts = looks, looks.traces.parts
+        self._nodes, self._summed = _Nodes(i64(parent), _leaves(summed)), summed
 
     @property
     def parts(self) -> Parts:
@@ -88,29 +92,15 @@ class SingleTimes:
 
     def __iter__(self) -> Iterator[tuple[Part, Int64]]:
         """Of each part rows (analyzed interval, node of the tree, ns with all below it), by interval."""
-        leaf = self._leaves()
         for part in self._parts:
-            yield part, self._rows(part, leaf)
-
-    def _leaves(self) -> Int64:
-        """By node of the forest: the node of the tree that has its own time."""
-        place, own = self._summed.place, self._summed.own
-        leaf = np.full(int(place.max()) + 1, NONE, np.int64)
-        leaf[place[~own]], leaf[place[own]] = np.flatnonzero(~own), np.flatnonzero(own)
-        return leaf
-
-    def _rows(self, part: Part, leaf: Int64) -> Int64:
-        positions = part.opened.positions
-        times = part.times[positions[part.times[:, R_INTERVAL]] != NONE]
-        interval, node = positions[times[:, R_INTERVAL]], leaf[times[:, R_NODE]]
-        return sum_upwards(i64(interval), i64(node), i64(times[:, R_NS]), self._parent)
+            yield part, self._nodes.rows(part)
 
     def of_intervals(self, wanted: Sequence[int]) -> dict[int, Int64]:
         """By analyzed interval: its time in each node. Only the windows in which one of them ends are read."""
-        leaf, asked = self._leaves(), i64(np.array(sorted(set(wanted)), np.int64))
-        found = {interval: np.zeros(len(self._parent), np.int64) for interval in asked.tolist()}
+        asked = i64(np.array(sorted(set(wanted)), np.int64))
+        found = {interval: np.zeros(len(self._nodes.parent), np.int64) for interval in asked.tolist()}
         for opened in self._parts.open(wanted=asked):
-            for interval, node, ns in self._rows(self._parts.placed(opened), leaf).tolist():
+            for interval, node, ns in self._nodes.rows(self._parts.placed(opened)).tolist():
                 if interval in found:
                     found[interval][node] = ns
         return found
@@ -121,15 +111,105 @@ class SingleTimes:
         group = question.group([node], keep=True)
         return self.answer([question])[0].times(group)
 
-    def answer(self, questions: Sequence[Question], watch: Callable[[Part], None] = lambda part: None) -> list[Answer]:
-        """All in one reading, in which each part is also given to `watch`."""
+    def answer(self, questions: Sequence[Question], watchers: Sequence[Watcher] = ()) -> list[Answer]:
+        """All in one reading, in which each part is also given to the watchers."""
         time = self._summed.time()
-        asked = [_Asked(question, time, self._parts.count) for question in questions]
-        for part, rows in self:
-            watch(part)
-            for one in asked:
-                one.add(rows)
-        return [one.conclude() for one in asked]
+        asking = _Asking([_Asked(question, time, self._parts.count) for question in questions], list(watchers))
+        if not self._looks.is_shared:
+            for part, rows in self:
+                asking.add(part, rows)
+        else:
+            found = self._looks.merged(_ask, _both, [(self._parts.forest, self._nodes), asking])
+            asking.take(found)
+        return [one.conclude() for one in asking.asked]
+
+
+class Watcher(Protocol):
+    """Sees parts go by."""
+
+    def add(self, part: Part) -> None:
+        """Each part in turn."""
+
+    def blank(self) -> Self:
+        """One that has seen none."""
+
+    def merge(self, other: Self) -> None:
+        """Adds what another one saw."""
+
+
+class _Nodes(NamedTuple):
+    """Of a tree: `parent` of each node; by node of the forest the `leaf` of the tree that has its own time."""
+
+    parent: Int64
+    leaf: Int64
+
+    def rows(self, part: Part) -> Int64:
+        """(analyzed interval, node of the tree, ns with all below it), by interval."""
+        positions = part.opened.positions
+        times = part.times[positions[part.times[:, R_INTERVAL]] != NONE]
+        interval, node = positions[times[:, R_INTERVAL]], self.leaf[times[:, R_NODE]]
+        return sum_upwards(i64(interval), i64(node), i64(times[:, R_NS]), i64(self.parent))
+
+
+def _leaves(summed: Summed) -> Int64:
+    place, own = summed.place, summed.own
+    leaf = np.full(int(place.max()) + 1, NONE, np.int64)
+    leaf[place[~own]], leaf[place[own]] = np.flatnonzero(~own), np.flatnonzero(own)
+    return leaf
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """Questions and watchers, with what they have found so far."""
+
+    asked: list[_Asked]
+    watchers: list[Any]
+
+    def add(self, part: Part, rows: Int64) -> None:
+        for watcher in self.watchers:
+            watcher.add(part)
+        for one in self.asked:
+            one.add(rows)
+
+    def take(self, found: _FoundApart) -> None:
+        for one, theirs in zip(self.asked, found.gathered, strict=True):
+            one.take(theirs, found.positions)
+        for watcher, other in zip(self.watchers, found.watchers, strict=True):
+            watcher.merge(other)
+
+
+@dataclass(frozen=True)
+class _FoundApart:
+    """What some windows told: sums of pairs, and columns of the intervals at `positions`, which end there."""
+
+    positions: Int64
+    gathered: list[_Gathered]
+    watchers: list[Any]
+
+
+def _ask(traces: Traces, nodes: tuple[Forest, _Nodes], asking: _Asking, span: tuple[int, int]) -> _FoundApart:
+    """A task: the windows of a span."""
+    forest, of_tree = nodes
+    parts = traces.parts.growing(forest)
+    mine = _Asking([one.blank() for one in asking.asked], [watcher.blank() for watcher in asking.watchers])
+    positions = [np.zeros(0, np.int64)]
+    for opened in parts.open(span=span):
+        if opened.is_analyzed:
+            part = parts.placed(opened)
+            mine.add(part, of_tree.rows(part))
+            positions.append(opened.positions[opened.positions != NONE])
+    ended = np.concatenate(positions)
+    return _FoundApart(ended, [one.of(ended) for one in mine.asked], mine.watchers)
+
+
+def _both(a: _FoundApart, b: _FoundApart) -> _FoundApart:
+    """A task."""
+    watchers = [watcher.blank() for watcher in a.watchers]
+    for watcher, *others in zip(watchers, a.watchers, b.watchers, strict=True):
+        for other in others:
+            watcher.merge(other)
+    gathered = [one.beside(other) for one, other in zip(a.gathered, b.gathered, strict=True)]
+    return _FoundApart(np.r_[a.positions, b.positions], gathered, watchers)
 
 
 class _ByNode(NamedTuple):
@@ -170,12 +250,18 @@ class _Gathered(NamedTuple):
     times: Int64
     joint: Float
 
+    def beside(self, other: _Gathered) -> _Gathered:
+        """Of other intervals."""
+        times = np.concatenate((self.times, other.times), axis=1)
+        joint = np.r_[self.joint, other.joint]
+        return _Gathered(self.product + other.product, self.rounded + other.rounded, times, joint)
+
 
 class _Asked:
     """A question while the parts go by. `time`: of each node, over all intervals."""
 
     def __init__(self, question: Question, time: Int64, intervals: int) -> None:
-        self._question, self._time, self._intervals = question, time, intervals
+        self._question, self._time, self._intervals = question, i64(time), intervals
         members = [(node, group) for group, nodes in enumerate(question.groups) for node in nodes]
         self._groups = _Groups(
             _ByNode.sorted([node for node, _ in members], [group for _, group in members], len(time)),
@@ -200,6 +286,22 @@ class _Asked:
             self._weight[a] += mean[b]
             self._weight[b] += mean[a]
         self._sums.joint[:] = sum(float(mean[a] * mean[b]) for a, b in question.joint)
+
+    def blank(self) -> _Asked:
+        """The same question, to other windows."""
+        return _Asked(self._question, self._time, self._intervals)
+
+    def of(self, positions: Int64) -> _Gathered:
+        """What is known of these intervals, and the sums of pairs."""
+        sums = self._sums
+        return _Gathered(sums.product, sums.rounded, sums.times[:, positions], sums.joint[positions])
+
+    def take(self, found: _Gathered, positions: Int64) -> None:
+        """What windows tell in which these intervals end."""
+        sums = self._sums
+        sums.product[:] += found.product
+        sums.rounded[:] += found.rounded
+        sums.times[:, positions], sums.joint[positions] = found.times, found.joint
 
     def add(self, rows: Int64) -> None:
         """`rows`: (analyzed interval, node, ns), by interval."""

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from vprof.tables.columns import floats
 from vprof.tables.kernels import helper, kernel, loop
 from vprof.tables.model import Bool, Float, Int32, Int64
+from vprof.variance.cells import Cells
 from vprof.variance.chains import deepest
 from vprof.variance.factors import Factor
-from vprof.variance.moments import Cells
 from vprof.variance.variance_tree import VarianceTree
 
 TAIL_INTERVALS = 100

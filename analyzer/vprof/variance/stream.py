@@ -11,9 +11,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from vprof.jobs.tasks import Jobs, Progress
 from vprof.terminal import console
-from vprof.trace.outline import WINDOW_RECORDS
-from vprof.trace.scan import Progress
+from vprof.trace.reading import WINDOW_RECORDS
 from vprof.trace.sources import open_sources
 from vprof.variance.analysis import Analysis, AnalysisOptions, analyze_sources
 
@@ -27,6 +27,7 @@ def analyze_traces(
     options: AnalysisOptions | None = None,
     window_records: int = WINDOW_RECORDS,
     progress: Progress = lambda done: None,
+    jobs: Jobs | None = None,
 ) -> Analysis:
     """Traces of one program and plan as one. Raises VprofError as `load_trace`, `merge` and `analyze` do.
 
@@ -34,17 +35,19 @@ def analyze_traces(
     """
     options = options or AnalysisOptions()
     window_records = 0 if options.intervals else window_records
-    sources = open_sources(paths, root, window_records, lambda done: progress(_SCAN * done))
-    return analyze_sources(sources, options, lambda done: progress(_SCAN + (1 - _SCAN) * done))
+    sources = open_sources(paths, root, window_records, lambda done: progress(_SCAN * done), jobs)
+    return analyze_sources(sources, options, lambda done: progress(_SCAN + (1 - _SCAN) * done), jobs)
 
 
-def analyze_files(paths: Sequence[Path], root: str | None, options: AnalysisOptions) -> Analysis:
+def analyze_files(
+    paths: Sequence[Path], root: str | None, options: AnalysisOptions, jobs: Jobs | None = None
+) -> Analysis:
     """The same, with its progress shown on a terminal."""
     if not sys.stderr.isatty():
-        return analyze_traces(paths, root, options)
+        return analyze_traces(paths, root, options, jobs=jobs)
     from rich.progress import Progress as Bar
 
     terminal = console(stderr=True)
     with Bar(console=terminal, transient=True, disable=not terminal.is_terminal) as bar:
         task = bar.add_task("analyzing", total=1.0)
-        return analyze_traces(paths, root, options, progress=lambda done: bar.update(task, completed=done))
+        return analyze_traces(paths, root, options, progress=lambda done: bar.update(task, completed=done), jobs=jobs)

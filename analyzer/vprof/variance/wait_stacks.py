@@ -91,6 +91,13 @@ class StackSums:
             self._samples[stacks[stack]] += 1
         self._releases.update(stacks[s] for s in samples.stack[samples.ns == 0].tolist() if stacks[s])
 
+    def merge(self, other: StackSums) -> None:
+        self._time.update(other._time)
+        self._product.update(other._product)
+        self._samples.update(other._samples)
+        self._releases.update(other._releases)
+        self._waited_ns += other._waited_ns
+
     def where(self, latency: Int64) -> WhereItWaits:
         """`latency` of the analyzed intervals."""
         count, total, variance = len(latency), int(latency.sum()), float(latency.var()) if len(latency) else 0.0
@@ -101,4 +108,6 @@ class StackSums:
         for stack, ns in self._time.items():
             share = scale * (self._product[stack] - ns * total / count) / count / variance
             waits.append(WaitStack(stack, share, round(scale * ns), self._samples[stack]))
-        return WhereItWaits(sorted(waits, key=lambda wait: (-wait.share, wait.functions)), dict(self._releases))
+        return WhereItWaits(
+            sorted(waits, key=lambda wait: (-wait.share, wait.functions)), dict(sorted(self._releases.items()))
+        )

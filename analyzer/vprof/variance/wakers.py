@@ -135,6 +135,15 @@ class WakerSums:
             thread, f = divmod(end >> 1, len(number))
             self._ended[first_thread + thread, int(number[f]), bool(end & 1)] += total
 
+    def merge(self, other: WakerSums) -> None:
+        self._time.update(other._time)
+        for thread, product in other._product.items():
+            self._product[thread] = _wrapped(self._product.get(thread, 0) + product)
+            self._rounded[thread] = self._rounded.get(thread, 0.0) + other._rounded[thread]
+        self._ended.update(other._ended)
+        for thread, seen in other._seen.items():
+            self._seen.setdefault(thread, set()).update(seen)
+
     def wakers(self, trace: Trace, latency: Int64) -> list[Waker]:
         """Greatest share first, without those that were always in functions that were on. `trace`: the concluded
         bare traces, merged; `latency` of the analyzed intervals."""
@@ -157,7 +166,7 @@ class WakerSums:
             seen = sorted(self._seen.get(thread, ()))
             entry = entries.of(seen) if rank < _DESCRIBED else NONE
             ends = [(ns, f, inside) for (whose, f, inside), ns in self._ended.items() if whose == thread]
-            _, f, inside = max(ends, key=lambda end: (end[0], -end[1]), default=(0, NONE, False))
+            _, f, inside = max(ends, key=lambda end: (end[0], -end[1], end[2]), default=(0, NONE, False))
             released = names[f] if f != NONE else ""
             found.append(
                 Waker(
