@@ -15,12 +15,19 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 
-def load(*paths: str | os.PathLike[str], root: str | None = None, options: AnalysisOptions | None = None) -> Run:
+def load(
+    *paths: str | os.PathLike[str],
+    root: str | None = None,
+    options: AnalysisOptions | None = None,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+) -> Run:
     """Reads and analyzes traces; several of the same program and plan are one run, as for `vprof analyze`.
 
-    `root`: make each outermost call of this function an interval. Raises VprofError in one line: no such file, no
-    trace, no such function, no interval.
+    `root`: make each outermost call of this function an interval. `jobs`: let so many processes analyze them (a script
+    calls this below `if __name__ == "__main__":` then); `scheduler`: let the workers of a Dask cluster do it. Raises
+    VprofError in one line: no such file, no trace, no such function, no interval.
     """
     from vprof.api import load_run
 
-    return load_run(paths, root, options)
+    return load_run(paths, root, options, jobs, scheduler)

@@ -23,6 +23,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from vprof.errors import VprofError
+from vprof.jobs.cluster import open_jobs
 from vprof.path.parts import Part
 from vprof.tables.columns import i32
 from vprof.tables.kinds import PIECE_NAMES
@@ -35,11 +36,18 @@ from vprof.variance.explain import Explanation, explain
 from vprof.variance.stream import analyze_traces
 
 
-def load_run(paths: Sequence[str | os.PathLike[str]], root: str | None, options: AnalysisOptions | None) -> Run:
+def load_run(
+    paths: Sequence[str | os.PathLike[str]],
+    root: str | None,
+    options: AnalysisOptions | None,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+) -> Run:
     """See `vprof.load`."""
     if not paths:
         raise VprofError("vprof.load needs the path of a trace")
-    return Run(analyze_traces([Path(path) for path in paths], root, options))
+    with open_jobs(jobs, scheduler) as workers:
+        return Run(analyze_traces([Path(path) for path in paths], root, options, jobs=workers))
 
 
 class Run:

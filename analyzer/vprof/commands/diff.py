@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from vprof.errors import UsageError
-from vprof.options import client_time_option, cpu_wait_option, root_option
+from vprof.options import client_time_option, cpu_wait_option, jobs_options, root_option
 from vprof.terminal import printable, write_file
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ class _TwoSides(click.Command):
     type=click.Path(path_type=Path),
     help=f"Write the report to a file.  [default for html: {_PAGE}]",
 )
+@jobs_options
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -93,6 +94,8 @@ def command(
     fail_on: tuple[str, ...],
     fmt: str | None,
     output: Path | None,
+    jobs: int | None,
+    scheduler: str | None,
 ) -> None:
     """Compare runs before a change with runs after it: did the fix work?
 
@@ -121,6 +124,7 @@ def command(
     from vprof.compare.diff import diff
     from vprof.compare.load_runs import load_runs
     from vprof.compare.predicted import judge, read
+    from vprof.jobs.cluster import open_jobs
     from vprof.variance.analysis import AnalysisOptions
 
     count = ctx.meta.get(_BEFORE, 0)
@@ -132,7 +136,8 @@ def command(
     predicted = read(prediction) if prediction else None
     apart = {"cpu_apart": cpu_wait == "apart", "client_apart": client_time == "apart"}
     options = None if no_factors else AnalysisOptions(k=1, **apart)
-    before, after = load_runs(traces[:count], traces[count:], root, options)
+    with open_jobs(jobs, scheduler) as workers:
+        before, after = load_runs(traces[:count], traces[count:], root, options, workers)
     result = diff(before, after, metric, min_share)
     judged = judge(predicted, result) if predicted else None
     if fmt is None:

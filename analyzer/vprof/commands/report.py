@@ -9,7 +9,15 @@ from typing import Any
 import click
 
 from vprof.errors import UsageError, VprofError
-from vprof.options import client_time_option, cpu_wait_option, force_option, own_option, root_option, tail_option
+from vprof.options import (
+    client_time_option,
+    cpu_wait_option,
+    force_option,
+    jobs_options,
+    own_option,
+    root_option,
+    tail_option,
+)
 
 
 @click.command(name="report")
@@ -36,6 +44,7 @@ from vprof.options import client_time_option, cpu_wait_option, force_option, own
 )
 @click.option("--title", default="", help="Heading of the page. [default: the names of the traces]")
 @force_option
+@jobs_options
 @click.option(
     "-o", "--output", default="report.html", show_default=True, metavar="OUT", type=click.Path(path_type=Path)
 )
@@ -52,6 +61,8 @@ def command(
     source_link: str,
     title: str,
     force: bool,
+    jobs: int | None,
+    scheduler: str | None,
     output: Path,
 ) -> None:
     """Write a page that shows a run.
@@ -69,6 +80,7 @@ def command(
       vprof report run.trace --drill .vprof/minidb/drill/session.json
       vprof report run.trace --source-link 'vscode://file/{file}:{line}'
     """
+    from vprof.jobs.cluster import open_jobs
     from vprof.report.page.data import PageSource, page_data
     from vprof.report.page.html import render
     from vprof.report.page.sources import check_template
@@ -84,7 +96,10 @@ def command(
         client_apart=client_time == "apart",
     )
     links = check_template(source_link) if source_link else ""
-    page = render(page_data(PageSource(list(traces), root, _history(drill), title, links), options))
+    source = PageSource(list(traces), root, _history(drill), title, links)
+    with open_jobs(jobs, scheduler) as workers:
+        data = page_data(source, options, workers)
+    page = render(data)
     try:
         output.write_text(page, encoding="utf-8")
     except OSError as e:

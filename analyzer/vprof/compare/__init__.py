@@ -5,5 +5,5 @@
 
 In: analyses. Out: metrics and factors with their difference and its interval; both trees as one.
 
-Imports: tables, trace, variance, whatif.
+Imports: jobs, tables, trace, variance, whatif.
 """

@@ -16,7 +16,8 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, chdir, contextmanager, nullcontext
+from pathlib import Path
 from typing import Any, TypeVar
 
 from vprof import __version__
@@ -158,7 +159,7 @@ class Cluster:
         items: Sequence[Any],
         progress: Progress = lambda done: None,
     ) -> list[T]:
-        futures = [self._submit(_alone, task, *shared, item) for item in items]
+        futures = [self._task(task, *shared, item) for item in items]
         self._watch(futures, progress)
         return [self._result(future) for future in futures]
 
@@ -170,17 +171,20 @@ class Cluster:
         items: Sequence[Any],
         progress: Progress = lambda done: None,
     ) -> T:
-        leaves = [self._submit(_alone, task, *shared, item) for item in items]
+        leaves = [self._task(task, *shared, item) for item in items]
         level = leaves
         while len(level) > 1:
             pairs = zip(level[::2], level[1::2], strict=False)
-            level = [self._submit(_alone, merge, a, b) for a, b in pairs] + level[len(level) // 2 * 2 :]
+            level = [self._task(merge, a, b) for a, b in pairs] + level[len(level) // 2 * 2 :]
         self._watch(leaves, progress)
         for leaf in leaves:
             if leaf.status == "error":
                 self._result(leaf)
         found: T = self._result(level[0])
         return found
+
+    def _task(self, task: Callable[..., Any], *args: Any) -> Any:
+        return self._submit(_alone, str(Path.cwd()), task, *args)
 
     def _submit(self, function: Callable[..., Any], *args: Any) -> Any:
         return self._client.submit(function, *args, pure=False)
@@ -205,7 +209,8 @@ def _same(value: T) -> T:
     return value
 
 
-def _alone(task: Callable[..., T], *args: Any) -> T:
-    """Workers of others may have several threads, which would change what is shared at once."""
-    with _ONE_AT_A_TIME:
+def _alone(folder: str, task: Callable[..., T], *args: Any) -> T:
+    """In the folder that paths are relative to, if it is there. Workers of others may have several threads, which would
+    change what is shared at once."""
+    with _ONE_AT_A_TIME, chdir(folder) if Path(folder).is_dir() else nullcontext():
         return task(*args)

@@ -142,7 +142,8 @@ def _look(
     details: Details | None,
     progress: Progress = lambda done: None,
 ) -> Seen:
-    positions, apart, detailed = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], {}
+    positions, apart = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    detailed: dict[int, IntervalDetail] = {}
     for opened in parts.open(progress, span=span):
         sums.count(opened)
         if opened.is_analyzed:

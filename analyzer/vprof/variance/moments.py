@@ -72,8 +72,8 @@ class Moments:
         """Without the room for more, and what is zero now."""
         blocks = [InBlocks(*map(np.concatenate, zip(*self._blocks, strict=True)))] if self._blocks else []
         n, pairs = len(self.layout.parent), _pairs_of(self.layout)
-        nodes, nodes_rounded, *of_pairs = self._sums
-        sums = _Sums(nodes[:n], nodes_rounded[:n], *(column[:pairs] for column in of_pairs))
+        own = self._sums
+        sums = _Sums(own.nodes[:n], own.nodes_rounded[:n], own.pairs[:pairs], own.pairs_rounded[:pairs])
         return {**vars(self), "_children": self._children[:n], "_sums": sums, "_scratch": None, "_blocks": blocks}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -89,8 +89,8 @@ class Moments:
         intervals = _Intervals(i64(latency), tail.astype(np.int64), i64(block))
         keys, products = _accumulate(i64(rows), self.layout, intervals, self._sums, self._scratch)
         if len(keys):
-            of, product = keys[:, [K_BLOCK, K_PAIR]].astype(np.int32).T, keys[:, K_PRODUCT].copy()
-            self._blocks.append(InBlocks(*of, product, products))
+            block, pair = keys[:, K_BLOCK].astype(np.int32), keys[:, K_PAIR].astype(np.int32)
+            self._blocks.append(InBlocks(block, pair, keys[:, K_PRODUCT].copy(), products))
 
     def merge(self, other: Moments, into: Int64, parent: Int64) -> None:
         """Adds what others summed. `into`: the node here of each of theirs; `parent` of each node here."""

@@ -29,6 +29,7 @@ import numpy as np
 
 from vprof import __version__
 from vprof.errors import VprofError
+from vprof.jobs.tasks import Jobs
 from vprof.path.chosen import paths_of
 from vprof.path.exemplars import exemplars
 from vprof.path.interval_path import IntervalPath
@@ -78,10 +79,10 @@ class _Found:
     slowest: str = ""
 
 
-def page_data(source: PageSource, options: AnalysisOptions) -> dict[str, Any]:
+def page_data(source: PageSource, options: AnalysisOptions, jobs: Jobs | None = None) -> dict[str, Any]:
     """Raises VprofError as `vprof analyze` does: no such file, no trace, no interval."""
     options = replace(options, by_type=True)
-    analysis = analyze_files(source.traces, source.root, options)
+    analysis = analyze_files(source.traces, source.root, options, jobs)
     found = _single_times(analysis)
     found.gains, why_not = gains.gains(analysis)
     if why_not:
