@@ -8,7 +8,9 @@ start of Python; the greatest resident memory of the process; intervals, nodes o
 The first run compiles what is not in the cache, and is not counted. `--verb` measures other ways to the same trace:
 `diff` compares it with itself, so it is read twice; `explain` explains the first factor; `drill` is a measurement's
 analysis, with what findings need; `whatif` replays the trace with a function changed, without factors;
-`constant` makes its calls alike, for which the trace is read twice; `simulation` lets threads compete anew.
+`constant` makes its calls alike, for which the trace is read twice; `simulation` lets threads compete anew. `jobs1` and
+`jobs2` analyze with one and two workers (`vprof analyze --jobs`), which have started before: CPU and memory are of all
+processes.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ import os, resource, sys, time
 from pathlib import Path
 warm, trace, runs = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 from vprof.variance.analysis import AnalysisOptions
+from vprof.jobs.cluster import open_jobs
 from vprof.compare.diff import diff
 from vprof.variance.explain import explain
 from vprof.drill.natures import natures
@@ -40,7 +43,16 @@ from vprof.variance.stream import analyze_traces
 import vprof
 
 def analyze(path, **options):
-    return analyze_traces([path], None, AnalysisOptions(**options))
+    return analyze_traces([path], None, AnalysisOptions(**options), jobs=jobs)
+
+def cpu():
+    return time.process_time() + sum(jobs.everywhere(time.process_time) if jobs else [])
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+def resident():
+    return peak() + sum(jobs.everywhere(peak) if jobs else [])
 
 def drill(path):
     found = analyze(path, cpu_apart=True)
@@ -70,20 +82,24 @@ def predicted(path, how="0.5", way="replay"):
 work = {"analyze": analyze, "own": lambda path: analyze(path, own=True), "explain": best_explained, "load": load,
         "diff": compared, "drill": drill, "whatif": predicted,
         "constant": lambda path: predicted(path, "constant"),
-        "simulation": lambda path: predicted(path, way="simulation")}[sys.argv[4]]
-work(warm)
-base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-best = None
-for _ in range(runs):
-    cpu, wall = time.process_time(), time.perf_counter()
-    analysis = work(trace)
-    spent = time.process_time() - cpu, time.perf_counter() - wall
-    best = min(best or spent, spent)
-rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        "simulation": lambda path: predicted(path, way="simulation"),
+        "jobs1": analyze, "jobs2": analyze}[sys.argv[4]]
+count = {"jobs1": 1, "jobs2": 2}.get(sys.argv[4])
+with open_jobs(count, None) as jobs:
+    work(warm)
+    base = resident()
+    best = None
+    for _ in range(runs):
+        before, wall = cpu(), time.perf_counter()
+        analysis = work(trace)
+        wall = time.perf_counter() - wall
+        spent = cpu() - before, wall
+        best = min(best or spent, spent)
+    rss = resident()
 print(*best, rss / 1024, base / 1024, analysis.summary.count, len(analysis.tree.mean_ns))
 """
 
-VERBS = ("analyze", "own", "explain", "load", "diff", "drill", "whatif", "constant", "simulation")
+VERBS = ("analyze", "own", "explain", "load", "diff", "drill", "whatif", "constant", "simulation", "jobs1", "jobs2")
 
 
 def measure(folder: Path, records: int, locking: bool, runs: int, verbs: list[str]) -> Iterator[str]:

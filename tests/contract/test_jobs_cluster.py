@@ -114,7 +114,7 @@ def test_what_a_killed_worker_had_is_done_again(count: int, traces: list[Path], 
 
         def kill(done: float) -> None:
             if done > 0.2 * (len(killed) + 1) and len(killed) < 3:
-                pid = next(iter(jobs._client.run(os.getpid).values()))
+                pid = jobs.everywhere(os.getpid)[0]
                 os.kill(pid, signal.SIGKILL)
                 killed.append(pid)
 
@@ -126,7 +126,7 @@ def test_what_a_killed_worker_had_is_done_again(count: int, traces: list[Path], 
 def test_workers_of_one_machine_listen_to_nobody_else(traces: list[Path]) -> None:
     with open_jobs(2, None) as jobs:
         assert isinstance(jobs, Cluster)
-        pids = [os.getpid(), *jobs._client.run(os.getpid).values()]
+        pids = [os.getpid(), *jobs.everywhere(os.getpid)]
         found = [one.laddr.ip for pid in pids for one in _listening(pid)]
         assert set(found) == {"127.0.0.1"}
         assert len(found) >= 3

@@ -148,6 +148,10 @@ class Cluster:
     def parts(self) -> int:
         return _TASKS_OF_A_WORKER * max(1, len(self._client.nthreads()))
 
+    def everywhere(self, function: Callable[[], T]) -> list[T]:
+        """What it gives on each worker."""
+        return list(self._client.run(function).values())
+
     def share(self, value: Any) -> Any:
         """As a task, which is done again if the worker dies that has the result."""
         return self._submit(_same, value)
