@@ -42,6 +42,7 @@ _SETTINGS = {
     "distributed.scheduler.allowed-failures": _DEATHS,
     "distributed.worker.multiprocessing-method": "spawn",
 }
+_SILENT = logging.CRITICAL + 1
 _ONE_AT_A_TIME = threading.Lock()
 
 
@@ -56,7 +57,9 @@ def open_jobs(count: int | None, scheduler: str | None) -> Iterator[Jobs | None]
     distributed = _library("--jobs" if count else "--scheduler")
     with ExitStack() as stack, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)
+        for handler in logging.getLogger("distributed").handlers:
+            stack.callback(handler.setLevel, handler.level)
+            handler.setLevel(_SILENT)
         if count is not None:
             client = _started(distributed, count, stack)
         else:
@@ -91,7 +94,7 @@ def _started(distributed: Any, count: int, stack: ExitStack) -> Any:
             memory_limit=memory,
             host="127.0.0.1",
             dashboard_address=None,
-            silence_logs=logging.CRITICAL + 1,
+            silence_logs=_SILENT,
             security=True,
             local_directory=folder,
         )

@@ -177,6 +177,11 @@ class Outline:
             root=root,
         )
 
+    def without_records(self) -> Outline:
+        """What windows need: the records of intervals and tasks are in the rest of it."""
+        scan = self.scanned.scan
+        return replace(self, scanned=replace(self.scanned, scan=replace(scan, records=scan.records.none())))
+
     def strayed(self) -> tuple[list[int], list[int]]:
         """Threads with several flows of control in their records: those that critical paths may visit, and others."""
         numbers, intervals = self.scanned.scan.threads, self.selection.intervals

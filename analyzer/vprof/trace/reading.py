@@ -133,7 +133,7 @@ class Windows:
         self._bare = replace(bare, wait_stacks=self._stacks.stacks, object_names=self._names.texts)
 
     def __reduce__(self) -> tuple[type[Windows], tuple[Outline]]:
-        return Windows, (self.known,)
+        return Windows, (self.known.without_records(),)
 
     def attach(self) -> None:
         """Makes windows readable in a process that was sent this. Raises TraceError if the file is not there."""

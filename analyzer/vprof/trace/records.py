@@ -55,6 +55,10 @@ class Records:
     t: Int64
     word: NDArray[np.uint64]
 
+    def none(self) -> Records:
+        """Of the same threads."""
+        return Records(self.uids, self.thread[:0], self.kind[:0], self.aux[:0], self.t[:0], self.word[:0])
+
     def rows(self, kind: int, *followers: int) -> Int64:
         """Rows of a kind that are followed by the kinds they are specified with, on the same thread."""
         rows = np.flatnonzero(self.kind == kind)
