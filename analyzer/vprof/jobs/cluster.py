@@ -17,6 +17,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, chdir, contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -157,7 +158,7 @@ class Cluster:
 
     def share(self, value: Any) -> Any:
         """As a task, which is done again if the worker dies that has the result."""
-        return self._submit(_same, value)
+        return self._client.submit(_opened, _Closed(value), pure=False)
 
     def each(
         self,
@@ -191,10 +192,8 @@ class Cluster:
         return found
 
     def _task(self, task: Callable[..., Any], *args: Any) -> Any:
-        return self._submit(_alone, str(Path.cwd()), task, *args)
-
-    def _submit(self, function: Callable[..., Any], *args: Any) -> Any:
-        return self._client.submit(function, *args, pure=False)
+        given = [arg if isinstance(arg, self._distributed.Future) else _Closed(arg) for arg in args]
+        return self._client.submit(_alone, str(Path.cwd()), task, *given, pure=False)
 
     def _watch(self, futures: list[Any], progress: Progress) -> None:
         """Until all are done or have failed."""
@@ -208,16 +207,23 @@ class Cluster:
             raise
         except self._distributed.KilledWorker:
             raise VprofError(f"{_DEATHS + 1} workers died at one task: give fewer --jobs if memory is short") from None
-        except (self._distributed.CancelledError, self._distributed.comm.CommClosedError, TimeoutError, OSError):
+        except (self._distributed.CancelledError, OSError):
             raise VprofError("the scheduler or its workers are gone: analyze again") from None
 
 
-def _same(value: T) -> T:
-    return value
+@dataclass(frozen=True)
+class _Closed:
+    """What Dask is to send as it is: it would look into tuples for results of tasks, and make others of them."""
+
+    value: Any
+
+
+def _opened(arg: Any) -> Any:
+    return arg.value if isinstance(arg, _Closed) else arg
 
 
 def _alone(folder: str, task: Callable[..., T], *args: Any) -> T:
     """In the folder that paths are relative to, if it is there. Workers of others may have several threads, which would
     change what is shared at once."""
     with _ONE_AT_A_TIME, chdir(folder) if Path(folder).is_dir() else nullcontext():
-        return task(*args)
+        return task(*map(_opened, args))
