@@ -89,8 +89,8 @@ class Moments:
         intervals = _Intervals(i64(latency), tail.astype(np.int64), i64(block))
         keys, products = _accumulate(i64(rows), self.layout, intervals, self._sums, self._scratch)
         if len(keys):
-            block, pair = keys[:, K_BLOCK].astype(np.int32), keys[:, K_PAIR].astype(np.int32)
-            self._blocks.append(InBlocks(block, pair, keys[:, K_PRODUCT].copy(), products))
+            of_block, of_pair = keys[:, K_BLOCK].astype(np.int32), keys[:, K_PAIR].astype(np.int32)
+            self._blocks.append(InBlocks(of_block, of_pair, keys[:, K_PRODUCT].copy(), products))
 
     def merge(self, other: Moments, into: Int64, parent: Int64) -> None:
         """Adds what others summed. `into`: the node here of each of theirs; `parent` of each node here."""
