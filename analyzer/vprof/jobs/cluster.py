@@ -18,6 +18,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, chdir, contextmanager, nullcontext
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -87,6 +88,8 @@ def _started(distributed: Any, count: int, stack: ExitStack) -> Any:
     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="vprof-jobs-"))
     stack.enter_context(dask.config.set({**_SETTINGS, "temporary-directory": folder}))
     # What the threads of the cluster start inherits this: an interrupt is for the main thread alone, which ends them.
+    # Were the tracker not there, the first thread that needs it would let interrupts in again.
+    resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         cluster = distributed.LocalCluster(
@@ -197,7 +200,7 @@ class Cluster:
 
     def _watch(self, futures: list[Any], progress: Progress) -> None:
         """Until all are done or have failed."""
-        for done, _ in enumerate(self._distributed.as_completed(futures), 1):
+        for done, _ in enumerate(self._distributed.as_completed(futures, loop=self._client.loop), 1):
             progress(done / len(futures))
 
     def _result(self, future: Any) -> Any:
