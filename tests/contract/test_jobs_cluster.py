@@ -134,6 +134,8 @@ def test_workers_of_one_machine_listen_to_nobody_else(traces: list[Path]) -> Non
         found = [one.laddr.ip for pid in pids for one in _listening(pid)]
         assert set(found) == {"127.0.0.1"}
         assert len(found) >= 3
+        workers = jobs._client.scheduler_info()["workers"].values()
+        assert [worker["memory_limit"] for worker in workers] == [_part_of_memory(3)] * 2
         address = jobs._client.scheduler_info()["address"]
         assert address.startswith("tls://")
         with (
@@ -142,6 +144,26 @@ def test_workers_of_one_machine_listen_to_nobody_else(traces: list[Path]) -> Non
         ):
             pass
     assert not any(psutil.pid_exists(pid) for pid in pids[1:])
+
+
+def _part_of_memory(parts: int) -> int:
+    from distributed.system import MEMORY_LIMIT
+
+    return int(MEMORY_LIMIT // parts)
+
+
+def test_an_interrupt_of_the_work_ends_all_workers(traces: list[Path]) -> None:
+    workers = []
+
+    def interrupt(done: float) -> None:
+        if done > 0.5:
+            workers.extend(psutil.Process().children(recursive=True))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), open_jobs(2, None) as jobs:
+        analyzed(traces, progress=interrupt, jobs=jobs)
+    assert len(workers) >= 2
+    assert not any("spawn_main" in " ".join(one.cmdline()) for one in workers if one.is_running())
 
 
 def _listening(pid: int) -> list[Any]:
@@ -169,7 +191,7 @@ def test_verbs_write_the_same_with_jobs(traces: list[Path], tmp_path: Path) -> N
         assert outputs[0] == outputs[1]
 
 
-def test_an_interrupt_ends_all_workers(traces: list[Path], tmp_path: Path) -> None:
+def test_an_interrupt_of_the_start_ends_all_workers(traces: list[Path], tmp_path: Path) -> None:
     many = [str(traces[0])] * 60
     process = subprocess.Popen(
         command("analyze", *many, "--jobs", "2", "--format", "json"),
@@ -185,7 +207,7 @@ def test_an_interrupt_ends_all_workers(traces: list[Path], tmp_path: Path) -> No
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=PATIENCE_SECONDS)
-    assert (process.returncode, errors) == (130, "vprof: interrupted\n")
+    assert (process.returncode, errors.strip()) == (130, "vprof: interrupted")
     gone, alive = psutil.wait_procs(workers, timeout=PATIENCE_SECONDS)
     assert gone
     assert not alive

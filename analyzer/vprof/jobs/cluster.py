@@ -87,11 +87,7 @@ def _started(distributed: Any, count: int, stack: ExitStack) -> Any:
         raise VprofError(f"--jobs {count}: {memory >> 20} MB of memory for each are too little: give fewer")
     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="vprof-jobs-"))
     stack.enter_context(dask.config.set({**_SETTINGS, "temporary-directory": folder}))
-    # What the threads of the cluster start inherits this: an interrupt is for the main thread alone, which ends them.
-    # Were the tracker not there, the first thread that needs it would let interrupts in again.
-    resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
+    with _interrupts_later():
         cluster = distributed.LocalCluster(
             n_workers=count,
             threads_per_worker=1,
@@ -104,10 +100,27 @@ def _started(distributed: Any, count: int, stack: ExitStack) -> Any:
         )
         stack.enter_context(cluster)
         client = stack.enter_context(distributed.Client(cluster, set_as_default=False))
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     client.wait_for_workers(count)
     return client
+
+
+@contextmanager
+def _interrupts_later() -> Iterator[None]:
+    """An interrupt raises KeyboardInterrupt at the end: what is half begun, nobody could end. Threads that begin here,
+    and the processes that these start, now or later, get none."""
+    is_main = threading.current_thread() is threading.main_thread()
+    came: list[int] = []
+    resource_tracker.ensure_running()  # the thread that starts it lets interrupts in again
+    handler = signal.signal(signal.SIGINT, lambda number, frame: came.append(number)) if is_main else None
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        if is_main:
+            signal.signal(signal.SIGINT, handler)
+    if came:
+        raise KeyboardInterrupt
 
 
 def _connected(distributed: Any, scheduler: str, stack: ExitStack) -> Any:
