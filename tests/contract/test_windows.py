@@ -159,24 +159,13 @@ def in_windows(paths: list[Path], records: int, root: str | None = None, options
         return str(error)
 
 
-def is_same(a: Any, b: Any) -> bool:
-    """Equal, but for the rounding of sums of floats."""
-    if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(is_same(a[key], b[key]) for key in a)
-    if isinstance(a, list) and isinstance(b, list):
-        return len(a) == len(b) and all(map(is_same, a, b))
-    if isinstance(a, float) and isinstance(b, float):
-        return a == pytest.approx(b, rel=1e-9, abs=1e-9)
-    return bool(a == b)
-
-
 @examples(60)
 @given(seed=st.integers(0, 2**32), threads=st.integers(1, 5), steps=st.integers(0, 400), records=st.integers(1, 60))
 @example(236, 2, 101, 1)  # a waker's call that lies between two windows
 def test_windows_of_any_size_give_what_the_whole_gives(seed: int, threads: int, steps: int, records: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = in_small_chunks(History(seed, threads, steps).writer, seed).save(Path(folder) / "run.trace")
-        assert is_same(in_windows([path], records), whole([path]))
+        assert in_windows([path], records) == whole([path])
 
 
 @examples(60)
@@ -186,7 +175,7 @@ def test_waits_of_several_holders_have_the_same_in_windows(seed: int, threads: i
         writer = History(seed, threads, steps, holds=True).writer
         path = in_small_chunks(writer, seed).save(Path(folder) / "run.trace")
         for root in (None, "site 3"):
-            assert is_same(in_windows([path], records, root), whole([path], root))
+            assert in_windows([path], records, root) == whole([path], root)
 
 
 @examples(60)
@@ -195,7 +184,7 @@ def test_waits_have_the_same_names_in_windows(seed: int, threads: int, steps: in
     with tempfile.TemporaryDirectory() as folder:
         writer = named(History(seed, threads, steps, holds=seed % 2 == 0).writer, seed)
         path = in_small_chunks(writer, seed).save(Path(folder) / "run.trace")
-        assert is_same(in_windows([path], records), whole([path]))
+        assert in_windows([path], records) == whole([path])
 
 
 # Here a factor's two places hold equally much, of opposite signs.
@@ -206,7 +195,7 @@ def test_flips_losses_and_open_calls_change_nothing_of_that(seed: int, threads: 
     with tempfile.TemporaryDirectory() as folder:
         path = disturbed(History(seed, threads, steps).writer, seed).save(Path(folder) / "run.trace")
         for root in (None, "site 3"):
-            assert is_same(in_windows([path], records, root), whole([path], root))
+            assert in_windows([path], records, root) == whole([path], root)
 
 
 # Here the window's last wake-up counted for a task that came into a queue after it.
@@ -222,7 +211,7 @@ def test_so_does_every_view(seed: int, steps: int, records: int, options: Analys
             in_small_chunks(History(seed + i, 2, steps).writer, seed).save(Path(folder) / f"{i}.trace") for i in (1, 2)
         )
         for paths in ([one], [two, three]):
-            assert is_same(in_windows(paths, records, None, options), whole(paths, None, options))
+            assert in_windows(paths, records, None, options) == whole(paths, None, options)
 
 
 @examples(20)
@@ -251,7 +240,7 @@ def test_runs_that_are_compared_are_what_they_are_loaded_whole(seed: int, record
 def test_so_do_windows_where_calls_are_the_intervals(seed: int, threads: int, steps: int, records: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = in_small_chunks(History(seed, threads, steps).writer, seed).save(Path(folder) / "run.trace")
-        assert is_same(in_windows([path], records, "site 3"), whole([path], "site 3"))
+        assert in_windows([path], records, "site 3") == whole([path], "site 3")
 
 
 @examples(20)
@@ -262,10 +251,10 @@ def test_several_traces_are_one_however_they_are_read(seeds: list[int], records:
             in_small_chunks(History(seed, 3, 200).writer, seed).save(Path(folder) / f"{i}.trace")
             for i, seed in enumerate(seeds)
         ]
-        assert is_same(in_windows(paths, records), whole(paths))
+        assert in_windows(paths, records) == whole(paths)
         # In one table it is not known which workers could have taken a task: those of its own trace.
         merged = analysis_json(analyze(merge([load_trace(path) for path in paths]), IN))
-        assert is_same(in_windows(paths, records, options=IN)["report"], json.loads(json.dumps(merged)))
+        assert in_windows(paths, records, options=IN)["report"] == json.loads(json.dumps(merged))
 
 
 def assert_same_paths(paths: list[Path], records: int, root: str | None = None) -> None:
@@ -298,7 +287,7 @@ def test_cut_off_at_any_byte_windows_give_what_is_before(tmp_path: Path) -> None
     for size in range(64, len(content), 13):
         path.write_bytes(content[:size])
         found = in_windows([path], 10)
-        assert is_same(found, whole([path]))
+        assert found == whole([path])
         counts.add(found["report"]["intervals"]["count"] if isinstance(found, dict) else 0)
     assert len(counts) > 2
 

@@ -18,6 +18,7 @@ from vprof.tables.model import Float, Int64
 from vprof.trace.usable import rows_of
 from vprof.variance.analysis import Analysis
 from vprof.variance.factors import Factor, rounded
+from vprof.variance.moments import covariances
 from vprof.variance.single_times import Answer, Question
 from vprof.variance.variance_tree import VarianceTree
 
@@ -109,15 +110,20 @@ def _shared_while_queued(analysis: Analysis, times: list[Int64]) -> list[dict[st
     """Of each of these times of the intervals: by function, the covariance with what it took while tasks were
     queued."""
     names = display_names(analysis.trace)
-    deviations = np.stack([time - time.mean() for time in times])
-    products = np.zeros((len(times), len(names)))
-    called = np.zeros(len(names), np.bool_)
+    products, rounded = np.zeros((len(times), len(names)), np.int64), np.zeros((len(times), len(names)))
+    spent, called = np.zeros(len(names), np.int64), np.zeros(len(names), np.bool_)
     for part in analysis.times.parts:
         position, function, ns = while_queued(part).T
         called[function] = True
-        for one, deviation in zip(products, deviations, strict=True):
-            np.add.at(one, function, ns * deviation[position])
-    return [{names[f]: float(one[f]) / deviations.shape[1] for f in np.flatnonzero(called)} for one in products]
+        np.add.at(spent, function, ns)
+        for k, time in enumerate(times):
+            np.add.at(products[k], function, ns * time[position])
+            np.add.at(rounded[k], function, ns.astype(np.float64) * time[position])
+    found = []
+    for time, *of in zip(times, products, rounded, strict=True):
+        shared = covariances(*of, spent, np.full(len(names), time.sum()), len(time))
+        found.append({names[f]: float(shared[f]) for f in np.flatnonzero(called)})
+    return found
 
 
 def _path(tree: VarianceTree, x: int) -> list[str]:
