@@ -120,8 +120,8 @@ def _shared_while_queued(analysis: Analysis, times: list[Int64]) -> list[dict[st
             np.add.at(products[k], function, ns * time[position])
             np.add.at(rounded[k], function, ns.astype(np.float64) * time[position])
     found = []
-    for time, *of in zip(times, products, rounded, strict=True):
-        shared = covariances(*of, spent, np.full(len(names), time.sum()), len(time))
+    for time, product, near in zip(times, products, rounded, strict=True):
+        shared = covariances(product, near, spent, np.full(len(names), time.sum()), len(time))
         found.append({names[f]: float(shared[f]) for f in np.flatnonzero(called)})
     return found
 
