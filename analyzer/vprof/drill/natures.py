@@ -110,7 +110,7 @@ def _shared_while_queued(analysis: Analysis, times: list[Int64]) -> list[dict[st
     """Of each of these times of the intervals: by function, the covariance with what it took while tasks were
     queued."""
     names = display_names(analysis.trace)
-    products, rounded = np.zeros((len(times), len(names)), np.int64), np.zeros((len(times), len(names)))
+    products, near = np.zeros((len(times), len(names)), np.int64), np.zeros((len(times), len(names)))
     spent, called = np.zeros(len(names), np.int64), np.zeros(len(names), np.bool_)
     for part in analysis.times.parts:
         position, function, ns = while_queued(part).T
@@ -118,10 +118,10 @@ def _shared_while_queued(analysis: Analysis, times: list[Int64]) -> list[dict[st
         np.add.at(spent, function, ns)
         for k, time in enumerate(times):
             np.add.at(products[k], function, ns * time[position])
-            np.add.at(rounded[k], function, ns.astype(np.float64) * time[position])
+            np.add.at(near[k], function, ns.astype(np.float64) * time[position])
     found = []
-    for time, product, near in zip(times, products, rounded, strict=True):
-        shared = covariances(product, near, spent, np.full(len(names), time.sum()), len(time))
+    for time, product, about in zip(times, products, near, strict=True):
+        shared = covariances(product, about, spent, np.full(len(names), time.sum()), len(time))
         found.append({names[f]: float(shared[f]) for f in np.flatnonzero(called)})
     return found
 
