@@ -19,12 +19,12 @@ from vprof.errors import TraceError
 from vprof.trace.events import MOST_BYTES, EventError, checked, parsed
 
 VERSION = 5
-_HEADER = struct.Struct("<8sIIQ16s20xI")
-_MAGIC = b"VPROFTRC"
-_CHUNK = struct.Struct("<4sIQIIQQII")
-_CHUNK_MAGIC = b"VPCK"
-_RECORDS, _EVENT, _METADATA = 1, 2, 3
-_PADDING = 16
+HEADER = struct.Struct("<8sIIQ16s20xI")
+MAGIC = b"VPROFTRC"
+CHUNK = struct.Struct("<4sIQIIQQII")
+CHUNK_MAGIC = b"VPCK"
+RECORDS, EVENT, METADATA = 1, 2, 3
+PADDING = 16
 _RECORD_BYTES = 16
 _WORD_BYTES = 8
 RELEASE_BYTES = 1 << 26
@@ -92,8 +92,8 @@ def read_chunks(path: Path, records: bool = True) -> TraceFile:
     content, mapping = _mapped(path)
     size = len(content)
     file = _header(path, content)
-    file.mapping, file.words = mapping, _words(content)
-    at, index, released = _HEADER.size, 0, 0
+    file.mapping, file.words = mapping, content[: size // 8 * 8].view("<i8")
+    at, index, released = HEADER.size, 0, 0
     while at < size:
         try:
             at = _take_chunk(file, content, at, index, records)
@@ -131,68 +131,65 @@ def is_trace(path: Path) -> bool:
     """Whether a file starts like a binary trace. Raises TraceError when it cannot be opened."""
     try:
         with path.open("rb") as file:
-            return file.read(len(_MAGIC)) == _MAGIC
+            return file.read(len(MAGIC)) == MAGIC
     except OSError as error:
         raise TraceError(f"{path}: {error.strerror or error}") from None
 
 
 def _header(path: Path, content: NDArray[np.uint8]) -> TraceFile:
-    head = bytes(content[: _HEADER.size])
+    head = bytes(content[: HEADER.size])
     if not head:
         raise TraceError(f"{path}: empty: the recorder wrote nothing; record again")
-    if not head.startswith(_MAGIC[: len(head)]):
+    if not head.startswith(MAGIC[: len(head)]):
         raise TraceError(f"{path}: not a vprof trace: make one with `vprof record -o FILE -- PROGRAM`")
-    if len(head) < _HEADER.size:
+    if len(head) < HEADER.size:
         raise TraceError(f"{path}: ends inside its header, nothing was recorded: record again")
-    _, version, header_size, number, session, crc = _HEADER.unpack(head)
+    _, version, header_size, number, session, crc = HEADER.unpack(head)
     if version > VERSION:
         raise TraceError(
             f"{path}: version {version} of the trace format, this vprof reads up to {VERSION}: upgrade vprof"
         )
-    if crc != zlib.crc32(head[:-4]) or header_size != _HEADER.size:
+    if crc != zlib.crc32(head[:-4]) or header_size != HEADER.size:
         raise TraceError(f"{path}: its header is damaged: record again")
     return TraceFile(path, number, session.hex())
 
 
-def _take_chunk(file: TraceFile, content: NDArray[np.uint8], at: int, index: int, records: bool) -> int:
-    """Adds the chunk at `at` to the file; returns where the next one starts. Raises _DamagedError. `records`: as
-    `read_chunks`."""
-    head = bytes(content[at : at + _CHUNK.size])
-    if len(head) < _CHUNK.size:
+def _take_chunk(file: TraceFile, content: NDArray[np.uint8], at: int, index: int) -> int:
+    """Adds the chunk at `at` to the file; returns where the next one starts. Raises _DamagedError."""
+    head = bytes(content[at : at + CHUNK.size])
+    if len(head) < CHUNK.size:
         raise _DamagedError("the file ends inside a chunk")
-    magic, kind, length, subject, number, base, _, payload_crc, head_crc = _CHUNK.unpack(head)
-    if magic != _CHUNK_MAGIC or head_crc != zlib.crc32(head[:-4]):
+    magic, kind, length, subject, number, base, _, payload_crc, head_crc = CHUNK.unpack(head)
+    if magic != CHUNK_MAGIC or head_crc != zlib.crc32(head[:-4]):
         raise _DamagedError(f"the header of chunk {index} is damaged")
     if number != index:
         raise _DamagedError(f"chunk {number} follows chunk {index - 1}")
-    start = at + _CHUNK.size
+    start = at + CHUNK.size
     payload = content[start : start + length]
     if len(payload) < length:
         raise _DamagedError("the file ends inside a chunk")
     if (records or kind != _RECORDS) and payload_crc != zlib.crc32(payload.data):
         raise _DamagedError(f"chunk {index} is damaged")
-    _store(file, kind, subject, base, payload, start, payload_crc)
-    return int(start + length + -length % _PADDING)
+    _store(file, kind, subject, base, payload, start)
+    return int(start + length + -length % PADDING)
 
 
-def _store(
-    file: TraceFile, kind: int, subject: int, base: int, payload: NDArray[np.uint8], start: int, crc: int
-) -> None:
-    if kind == _RECORDS:
+def _store(file: TraceFile, kind: int, subject: int, base: int, payload: NDArray[np.uint8], start: int) -> None:
+    if kind == RECORDS:
         if len(payload) % _RECORD_BYTES:
             raise _DamagedError("a chunk of records has half a record")
         if base >= 1 << 63:
             raise _DamagedError("a chunk of records begins at no time")
         at = start // _WORD_BYTES
-        file.chunks.append(RecordChunk(subject, base, payload.view("<u8").reshape(-1, 2), at, crc))
-    elif kind == _EVENT:
+        file.chunks.append(RecordChunk(subject, base, payload.view("<u8").reshape(-1, 2), at))
+    elif kind == EVENT:
         event = _event(payload)
         try:
             if checked(event):
                 file.events.append(event)
         except EventError as error:
             raise TraceError(f"{file.path}: {error}: writer and reader do not fit together") from None
-    elif kind == _METADATA:
+    elif kind == METADATA:
         file.metadata[subject] = bytes(payload)
 
 

@@ -1,0 +1,285 @@
+"""`vprof watch` beside a program that stalls, by its own word, once in so many transactions (programs/watched)."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from patience import PATIENCE_SECONDS, wait_for
+
+from vprof.installed import native
+from vprof.path.chosen import one_path
+from vprof.session.control import Control
+from vprof.trace.reading import load_binary
+
+SOURCE = Path(__file__).parents[1] / "programs" / "watched" / "watched.c"
+LIMIT_MS = 20
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    binary = tmp_path_factory.mktemp("watched") / "watched"
+    environment = {key: value for key, value in os.environ.items() if key != "VPROF_DESCRIPTOR"}
+    command = [native("bin/vprof-cc"), "-O1", "-pthread", "-o", binary, SOURCE]
+    subprocess.run(command, check=True, env=environment)
+    return binary
+
+
+def vprof(*arguments: object) -> list[str]:
+    return [sys.executable, "-c", "from vprof.cli import main; main()", "watch", *map(str, arguments)]
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(vprof(*arguments), capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+
+
+def listed(folder: Path) -> list[dict[str, Any]]:
+    done = run("--list", folder, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    kept: list[dict[str, Any]] = json.loads(done.stdout)["kept"]
+    return kept
+
+
+@dataclass
+class Truth:
+    """What the program says of itself: by id, how long its stalls took, and what else was slow, in ns."""
+
+    stalls: dict[int, int] = field(default_factory=dict)
+    slow: dict[int, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, printed: str) -> Truth:
+        truth = cls()
+        for line in printed.splitlines():
+            kind, id_, ns = line.split()
+            (truth.stalls if kind == "stall" else truth.slow)[int(id_)] = int(ns)
+        return truth
+
+    def check(self, kept: list[dict[str, Any]]) -> None:
+        """Every stall was kept, and nothing that the program itself did not find slow. The program's clock is read
+        outside of the interval: so much more it says, and more where it lost its CPU in between."""
+        found = {int(one["interval"].partition("#")[0]): one["latency_ns"] for one in kept}
+        assert self.stalls.keys() <= found.keys()
+        assert found.keys() <= self.stalls.keys() | self.slow.keys()
+        for id_, ns in found.items():
+            assert LIMIT_MS * 10**6 < ns <= (self.stalls | self.slow)[id_] + 1000
+
+
+def test_every_stall_is_kept_and_nothing_else(program: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "slow"
+    arguments = ["--slower-than", f"{LIMIT_MS}ms", "--sites", "*", "--piece-seconds", 0.5]
+    done = run(folder, *arguments, "--", program, 2400, 300, 40, LIMIT_MS)
+    assert done.returncode == 0, done.stderr
+    truth, kept = Truth.of(done.stdout), listed(folder)
+    assert len(truth.stalls) == 8
+    truth.check(kept)
+    assert sorted(path.name for path in folder.iterdir()) == ["kept"]
+    assert f"vprof watch: ended kept={len(kept)}" in done.stderr
+
+    stall = next(one for one in kept if int(one["interval"]) in truth.stalls)
+    trace = folder / "kept" / f"{stall['number']:06}.trace"
+    assert trace.stat().st_size == stall["bytes"] < 2 << 20
+    path = one_path([trace], stall["interval"])
+    assert path.latency_ns == stall["latency_ns"]
+    wait = max(path.steps, key=lambda step: step.stop - step.start)
+    assert (wait.kind, wait.stack[-2:]) == ("blocked", ["serve", "write_log"])
+    assert "flush_log" in {inner.stack[-1] for inner in wait.steps if inner.stack}
+    whole = load_binary(trace)
+    assert not [note for note in whole.notes if "damaged" in note or "lost" in note]
+
+    shown = run("--show", stall["number"], folder)
+    assert shown.returncode == 0, shown.stderr
+    assert f"{stall['interval']} (pay): " in shown.stdout and "flush_log" in shown.stdout
+    assert "Beside it, one of the median latency of the same seconds" in shown.stdout
+    reported = run("--report", folder)
+    assert reported.returncode == 0, reported.stderr
+    assert "more of" in reported.stdout and "flush_log" in reported.stdout
+
+
+def test_an_interval_that_is_longer_than_pieces_is_kept_whole(program: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "slow"
+    done = run(
+        folder, "--slower-than", "500ms", "--sites", "*", "--piece-seconds", 0.3, "--", program, 300, 150, 1100, 500
+    )
+    assert done.returncode == 0, done.stderr
+    truth, kept = Truth.of(done.stdout), listed(folder)
+    assert [int(one["interval"]) for one in kept] == list(truth.stalls) == [150, 300]
+    for one in kept:
+        path = one_path([folder / "kept" / f"{one['number']:06}.trace"], one["interval"])
+        assert path.latency_ns == one["latency_ns"] > 1.1e9
+        wait = max(path.steps, key=lambda step: step.stop - step.start)
+        flush = max(wait.steps, key=lambda step: step.stop - step.start)
+        assert "flush_log" in flush.stack
+
+
+def test_calls_of_a_root_are_intervals_too(program: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "slow"
+    done = run(
+        folder,
+        *("--slower-than", "20ms", "--root", "serve", "--sites", "flush_log", "--piece-seconds", 0.3, "--"),
+        *(program, 900, 300, 400, 20),
+    )
+    assert done.returncode == 0, done.stderr
+    truth, kept = Truth.of(done.stdout), listed(folder)
+    assert len(truth.stalls) <= len(kept) <= len(truth.stalls) + len(truth.slow)
+    stalls = sorted(kept, key=lambda one: -one["latency_ns"])[: len(truth.stalls)]
+    for one, ns in zip(stalls, sorted(truth.stalls.values(), reverse=True), strict=True):
+        assert 400e6 < one["latency_ns"] <= ns
+        trace = folder / "kept" / f"{one['number']:06}.trace"
+        assert one_path([trace], one["interval"], "serve").latency_ns == one["latency_ns"]
+
+
+def test_the_slowest_of_an_hour_are_kept_also_over_restarts(program: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "slow"
+    longest: list[int] = []
+    for first, ms in ((1, 40), (1001, 80)):
+        arguments = ["--slower-than", "20ms", "--per-hour", 3, "--piece-seconds", 0.4]
+        done = run(folder, *arguments, "--", program, 600, 200, ms, LIMIT_MS, first)
+        assert done.returncode == 0, done.stderr
+        truth = Truth.of(done.stdout)
+        longest = sorted([*longest, *truth.stalls.values(), *truth.slow.values()], reverse=True)[:3]
+    kept = sorted((one["latency_ns"] for one in listed(folder)), reverse=True)
+    assert len(kept) == 3
+    for ns, told in zip(kept, longest, strict=True):
+        assert ns == pytest.approx(told, rel=0.1)
+    assert len(list((folder / "kept").glob("*.trace"))) == 3
+
+
+def test_a_percentile_is_learned(program: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "slow"
+    done = run(folder, "--slower-than", "p99", "--piece-seconds", 0.5, "--", program, 3000, 1000, 60, 0)
+    assert done.returncode == 0, done.stderr
+    truth, kept = Truth.of(done.stdout), listed(folder)
+    found = {int(one["interval"]) for one in kept}
+    # The first stall may come before anything is learned.
+    assert set(list(truth.stalls)[1:]) <= found
+    for one in kept:
+        assert one["limit"] == "p99" and one["latency_ns"] > one["limit_ns"] > 0
+
+
+@contextmanager
+def collector(directory: Path) -> Iterator[subprocess.Popen[str]]:
+    command = [native("lib/vprof/vprof-collector"), "--session", directory, "--output", "-", "--slots", "32"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout and process.stdout.readline() == "ready\n"
+        yield process
+    finally:
+        process.terminate()
+        process.wait()
+        process.stdout.close()
+
+
+@contextmanager
+def watching(folder: Path, *arguments: object) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(vprof(folder, *arguments), stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr
+        line = process.stderr.readline()
+        assert line.startswith("vprof watch: begun "), line
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        if process.stderr:
+            process.stderr.close()
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Path:
+    return Path("/dev/shm") / f"vprof-{tmp_path.parent.name}-{tmp_path.name}"[:60]
+
+
+def serve(program: Path, session: Path, *arguments: object) -> Truth:
+    environment = {**os.environ, "VPROF_SESSION": str(session)}
+    done = subprocess.run(
+        [program, *map(str, arguments)], env=environment, capture_output=True, text=True, timeout=PATIENCE_SECONDS
+    )
+    assert done.returncode == 0, done.stderr
+    return Truth.of(done.stdout)
+
+
+def test_a_session_is_watched_over_restarts_of_the_server(program: Path, tmp_path: Path, session: Path) -> None:
+    folder, plan = tmp_path / "slow", tmp_path / "plan.json"
+    plan.write_text(json.dumps({"schema": "vprof-plan/1", "functions": ["serve"]}))
+    arguments = ["--slower-than", "20ms", "--session", session, "--sites", plan, "--piece-seconds", 0.4]
+    with collector(session), watching(folder, *arguments) as watch:
+        first = serve(program, session, 600, 300, 40, LIMIT_MS)
+        plan.write_text(json.dumps({"schema": "vprof-plan/1", "functions": ["serve", "flush_log"]}))
+        watch.send_signal(signal.SIGHUP)
+        assert watch.stderr
+        for line in iter(watch.stderr.readline, ""):
+            if line.startswith("vprof watch: plan "):
+                break
+        else:
+            pytest.fail("the plan was not read again")
+        second = serve(program, session, 600, 300, 40, LIMIT_MS, 10001)
+        wait_for(lambda: len(list((folder / "kept").glob("*.json"))) >= 4, "four kept")
+        busy = run(folder, "--slower-than", "20ms", "--", program, 1, 1, 1, 1)
+        assert (busy.returncode, busy.stderr) == (1, f"vprof: {folder}: another `vprof watch` writes there\n")
+        watch.send_signal(signal.SIGTERM)
+        said = watch.stderr.read()
+        assert watch.wait(timeout=PATIENCE_SECONDS) == 0, said
+        control = Control(session)
+        assert (control.sites_on(), control.note().owner, control.stats()["file"]) == (set(), "", None)
+        control.disconnect()
+    Truth(first.stalls | second.stalls, first.slow | second.slow).check(listed(folder))
+    # What the plan switched on only then is on the path of the later ones.
+    for one in listed(folder):
+        trace = load_binary(folder / "kept" / f"{one['number']:06}.trace")
+        on = {trace.program.functions[f] for f in trace.program.on.nonzero()[0]}
+        assert ("flush_log" in on) == (int(one["interval"]) > 10000)
+
+
+def test_a_collector_that_dies_costs_one_line_and_nothing_kept(program: Path, tmp_path: Path, session: Path) -> None:
+    folder = tmp_path / "slow"
+    arguments = ["--slower-than", "20ms", "--session", session, "--piece-seconds", 30]
+    with collector(session) as process, watching(folder, *arguments) as watch:
+        truth = serve(program, session, 2400, 1200, 40, LIMIT_MS)
+        process.kill()
+        assert watch.stderr
+        said = watch.stderr.read().splitlines()
+        assert watch.wait(timeout=PATIENCE_SECONDS) == 1
+    assert said[-1].startswith("vprof: the collector ") and said[-1].endswith("the trace ends here")
+    truth.check(listed(folder))
+    for left in session.iterdir():
+        left.unlink()
+    session.rmdir()
+
+
+def test_bad_input_is_one_line(program: Path, tmp_path: Path) -> None:
+    watched = tmp_path / "slow"
+    (watched / "kept").mkdir(parents=True)
+    cases: list[tuple[list[object], int, str]] = [
+        ([watched], 2, "nothing to look for: give --slower-than, such as 20ms or p99.9 (or --list, --show, --report)"),
+        ([watched, "--slower-than", "20ms"], 2, "nothing to watch: give a command after `--`, or --session DIR, one"),
+        ([watched, "--slower-than", "20", "--", program], 2, "'20' is no limit: give a time such as 20ms, or a perce"),
+        ([watched, "--slower-than", "p100", "--", program], 2, "'p100' is no limit"),
+        ([watched, "--slower-than", "1ms", "--session", tmp_path / "x"], 1, f"{tmp_path / 'x'}: there is no session"),
+        ([watched, "--slower-than", "1ms", "--", tmp_path / "x"], 2, f"{tmp_path / 'x'}: not found"),
+        ([watched, "--slower-than", "1ms", "--plan-from", tmp_path, "--", program], 2, f"{tmp_path}: no file of a d"),
+        ([watched, "--slower-than", "1ms", "--max-size", "32M", "--", program], 2, "--max-size: at least 64M"),
+        ([watched, "--slower-than", "1ms", "--", "true"], 1, "no records: no program built by vprof-cc joined"),
+        ([program, "--slower-than", "1ms", "--", program], 1, f"cannot write to {program}: "),
+        (["--list", tmp_path / "nothing"], 2, f"{tmp_path / 'nothing'}: no folder of `vprof watch`"),
+        (["--show", 3, watched], 2, f"{watched}: number 3 is not kept (nothing was kept yet)"),
+        (["--show", 3, "--report", watched], 2, "--list, --show and --report are different reports"),
+    ]
+    for arguments, code, line in cases:
+        done = run(*arguments)
+        *before, last = done.stderr.splitlines()
+        assert done.returncode == code and last.startswith(f"vprof: {line}"), (arguments, done.stderr)
+        assert all(said.startswith("vprof watch: ") for said in before)
+    assert run("--list", watched).stdout == "nothing was kept yet\n"
+    assert run("--report", watched).stdout.startswith("0 slow intervals in 0 moments were kept")
+    (watched / "kept" / "000001.json").write_text("{}")
+    assert run("--list", watched).stderr.startswith(f"vprof: {watched / 'kept' / '000001.json'}: not written by")
