@@ -86,10 +86,9 @@ class Watch:
         when the collector dies: what it wrote until then has been looked at."""
         try:
             self._probes.begin()
-            self._begin_piece()
+            self._turn()
             self._follow(is_over, new_plan)
-            self._end_piece()
-            self._session.rotate(None)
+            self._turn(is_last=True)
         except VprofError:
             self._take(self._open)
             self._cut_pending(is_last=True)
@@ -107,8 +106,7 @@ class Watch:
                 self._since_check = _CHECK_PIECES
                 self._say("plan", functions=len(plan.patterns), off=0)
             if self._is_full():
-                self._end_piece()
-                self._begin_piece()
+                self._turn()
             pause = _SHORTEST_POLL_SECONDS if joined else min(2 * pause, _LONGEST_POLL_SECONDS)
             time.sleep(pause)
 
@@ -132,32 +130,26 @@ class Watch:
             size = 0
         return age >= self._settings.piece_seconds or size >= self._settings.piece_bytes
 
-    def _begin_piece(self) -> None:
-        """If it cannot be, that is said, and tried again later."""
+    def _turn(self, is_last: bool = False) -> None:
+        """Ends the piece that is recorded, if there is one, begins the next without a gap, and looks at the one that
+        ended. If none can be begun, that is said, and tried again later."""
+        closed, self._open = self._open, None
         self._count += 1
-        path = self._folder.path.resolve() / "pieces" / f"{self._count:09}.trace"
+        path = None if is_last else self._folder.path.resolve() / "pieces" / f"{self._count:09}.trace"
         self._opened = time.monotonic()
         try:
-            self._session.rotate(path)
+            reply = self._session.rotate(path)
             self._open = path
         except VprofError as error:
+            self._open = closed
             self._session.stats()  # raises if the collector is gone
             self._say("cannot-record", reason=error)
-            self._open = None
-
-    def _end_piece(self) -> None:
-        """Drains to nowhere until the next one begins, which is at once."""
-        closed, self._open = self._open, None
+            self._open, reply = None, {}
         if closed is None:
             return
-        try:
-            reply = self._session.rotate(None)
-        except VprofError:
-            self._open = closed
-            raise
-        if reply["ended"]:
+        if reply.get("ended"):
             self._say("piece-ended", reason=reply["ended"], not_kept=reply["not_kept"])
-        if reply["dropped"]:
+        if reply.get("dropped"):
             self._say("lost", records=reply["dropped"])
         self._take(closed)
 

@@ -1,5 +1,6 @@
 #include "load.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "spin.h"
 #include "thread.h"
 
-enum { THINK_LOW_US = 2000, THINK_HIGH_US = 5000, CHECKED_REQUESTS = 100 };
+enum { THINK_LOW_US = 2000, THINK_HIGH_US = 5000, CHECKED_REQUESTS = 100, STALL_US = 40000, SLOW_NS = 20000000 };
 
 struct client {
   struct load *load;
@@ -35,12 +36,22 @@ static void note_reply(int replies, uint64_t lsn) {
   exit(1);
 }
 
+/* The truth for whoever looks for slow transactions from outside. */
+static void note_slow(FILE *slow, const struct txn *txn) {
+  int64_t took_ns = txn->end_ns - txn->begin_ns;
+  if (!slow || (took_ns <= SLOW_NS && !txn->work.stall_us)) return;
+  fprintf(slow, "%s %" PRIu64 " %" PRId64 "\n", txn->work.stall_us ? "stall" : "slow", txn->id, took_ns);
+}
+
 static void client_request(struct client *client, struct txn *txn, int64_t begin_ns) {
   txn->id = client->number << 40 | (client->count + 1);
+  size_t turn = atomic_fetch_add(&client->load->begun, 1) + 1;
+  txn->work.stall_us = client->load->stall_every && turn % client->load->stall_every == 0 ? STALL_US : 0;
   txn_begin(txn, begin_ns);
   engine_submit(client->load->engine, txn);
   txn_await_reply(txn);
   note_reply(client->load->replies, txn->lsn);
+  note_slow(client->load->slow, txn);
   note_latency(client, txn->end_ns - txn->begin_ns);
 }
 

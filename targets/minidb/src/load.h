@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "arrivals.h"
 #include "engine.h"
@@ -17,13 +18,16 @@ struct load {
   uint64_t seed;
   double rate; /* arrivals a second in an open loop; 0: a closed one */
   size_t client_count;
-  int replies; /* descriptor of the file for the LSNs that clients are told of; -1: none */
+  int replies;        /* descriptor of the file for the LSNs that clients are told of; -1: none */
+  size_t stall_every; /* one transaction in so many stalls; 0: none */
+  FILE *slow;         /* where what took long is told; NULL: nowhere */
   struct client *clients;
   struct arrivals arrivals;
+  atomic_size_t begun; /* transactions so far */
   atomic_bool stopping;
 };
 
-/* Starts the clients. `load->engine` to `load->replies` are set; the load must stay where it is until load_stop.
+/* Starts the clients. `load->engine` to `load->slow` are set; the load must stay where it is until load_stop.
  */
 void load_start(struct load *load);
 

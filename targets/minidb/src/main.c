@@ -49,6 +49,16 @@ static int open_replies(const char *name) {
   return descriptor;
 }
 
+static FILE *open_slow(const char *name) {
+  FILE *slow = name ? fopen(name, "ae") : NULL;
+  if (name && !slow) {
+    perror("minidb: cannot open the file of slow transactions");
+    exit(1);
+  }
+  if (slow) setvbuf(slow, NULL, _IOLBF, 0);
+  return slow;
+}
+
 int main(int argc, char **argv) {
   struct options options = options_parse(argc, argv);
   if (options.recover) {
@@ -68,7 +78,9 @@ int main(int argc, char **argv) {
                       .seed = options.engine.seed,
                       .rate = options.rate,
                       .client_count = options.clients,
-                      .replies = open_replies(options.replies)};
+                      .replies = open_replies(options.replies),
+                      .stall_every = options.stall_every,
+                      .slow = open_slow(options.slow)};
   int64_t begin_ns = now_ns();
   load_start(&load);
   wait_for_end(&signals, options.seconds);

@@ -19,6 +19,8 @@ static const char usage[] =
     "  --contention LEVEL  low, medium or high: statements lock hot rows, and sleep\n"
     "  --pathology NAME  none, lock, wal, lru, workers, rare, pair or types (none)\n"
     "  --amount PERCENT  of the planted work (100)\n"
+    "  --stall-every N   the commit of one transaction in N stalls for 40 ms\n"
+    "  --slow FILE       append the id and the ns of each transaction of more than 20 ms, and whether it stalled\n"
     "  --seed N          of the requests and the planted work (1)\n"
     "  --rows N          accounts in the table (20000)\n"
     "  --lock-policy NAME  who gets a row that comes free: " LOCK_POLICY_NAMES
@@ -39,6 +41,8 @@ static const struct option long_options[] = {
     {"seed", required_argument, NULL, 'e'},
     {"pathology", required_argument, NULL, 'p'},
     {"amount", required_argument, NULL, 'a'},
+    {"stall-every", required_argument, NULL, 'y'},
+    {"slow", required_argument, NULL, 'f'},
     {"rate", required_argument, NULL, 'o'},
     {"contention", required_argument, NULL, 't'},
     {"lock-policy", required_argument, NULL, 'k'},
@@ -127,6 +131,12 @@ static void parse_one(struct options *options, int option) {
       break;
     case 'a':
       options->amount = parse_number("amount", optarg, 0, 1000);
+      break;
+    case 'y':
+      options->stall_every = parse_number("stall-every", optarg, 1, 1000000000);
+      break;
+    case 'f':
+      options->slow = optarg;
       break;
     case 'o':
       options->rate = parse_above_0("rate", optarg, 1000000);

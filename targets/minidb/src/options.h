@@ -20,6 +20,8 @@ struct options {
   bool recover;        /* only say what the log has */
   const char *replies; /* file of the LSNs that clients were told of; NULL: none */
   unsigned amount;     /* of planted work, in percent */
+  size_t stall_every;  /* one commit in so many stalls; 0: none */
+  const char *slow;    /* file of what took long, for whoever looks for it; NULL: none */
 };
 
 /* The options, or the defaults. A mistake ends the program: one line on standard error, exit code 2. */

@@ -43,6 +43,7 @@ struct work {
   unsigned version_rounds;
   unsigned sort_passes;
   unsigned scan_rounds;
+  unsigned stall_us;      /* of commit_stall, under every pathology: not dealt, --stall-every says when */
   unsigned cleanup_units; /* of post_commit_cleanup, under every pathology: after the interval's end */
 };
 

@@ -154,8 +154,14 @@ static void run_batch(struct database *database, struct txn *txn) {
   }
 }
 
+/* Stands for what happens once in a long while: a full queue of the storage, a page that the system takes away. */
+static void commit_stall(unsigned micros) {
+  sleep_us(micros);
+}
+
 /* Strict two-phase locking: the locks go only when the log is durable. */
 static void txn_commit(struct database *database, struct txn *txn) {
+  if (txn->work.stall_us) commit_stall(txn->work.stall_us);
   txn->lsn = log_commit(&database->log, &txn->log, txn->work.compress_passes);
   lock_release_all(&database->locks, &txn->locks);
 }
