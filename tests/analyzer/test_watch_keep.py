@@ -159,7 +159,7 @@ def test_own_times_are_of_the_innermost_function_and_below_waits_of_who_was_wait
         PathStep("exec", "1", 80, 100, ["serve", "reply"]),
     ]
     found = own_times(IntervalPath("7", "pay", 100, steps))
-    assert found == {"serve": 10, "[blocked] > flush": 60, "[blocked] > [sched]": 10, "reply": 20}
+    assert found == {"serve": 10, "[blocked] > flush": 60, "[blocked] > serve > [sched]": 10, "reply": 20}
 
 
 def pair(number: int, slow: dict[str, float], ordinary: dict[str, float], at: int) -> Pair:

@@ -22,7 +22,7 @@ from vprof.watch.keep import Folder, Kept
 
 FEWEST_MOMENTS = 6
 """With fewer not even all of them on one side are below 1 in 20, for two factors."""
-_TOGETHER_NS = 10**9
+_TOGETHER_NS = 10**8
 """Slow ones with less time between them are of one moment."""
 _LEAST_PART = 0.01
 """Of the excess, that a factor has to differ by in all to be tested."""
@@ -83,17 +83,18 @@ def pairs_of(folder: Folder) -> list[Pair]:
 
 
 def own_times(path: IntervalPath) -> dict[str, float]:
-    """By innermost function, or kind of time; below a wait, by what went on meanwhile: `[blocked] > f`."""
+    """By innermost function and kind of time: `f`, `f > [sleep]`; below a wait, by what went on meanwhile:
+    `[blocked] > f`."""
     times: dict[str, float] = defaultdict(float)
     work = [(step, "") for step in path.steps]
     while work:
         step, above = work.pop()
         if step.steps:
             work += [(inner, f"[{step.kind}] > ") for inner in step.steps]
-        elif step.kind == "exec":
-            times[above + (step.stack[-1] if step.stack else "[outside probed functions]")] += step.stop - step.start
-        else:
-            times[f"{above}[{step.kind}]"] += step.stop - step.start
+            continue
+        where = step.stack[-1:] or (["[outside probed functions]"] if step.kind == "exec" else [])
+        kind = [] if step.kind == "exec" else [f"[{step.kind}]"]
+        times[above + " > ".join(where + kind)] += step.stop - step.start
     return dict(times)
 
 
