@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -216,12 +218,7 @@ def test_a_session_is_watched_over_restarts_of_the_server(program: Path, tmp_pat
         first = serve(program, session, 600, 300, 40, LIMIT_MS)
         plan.write_text(json.dumps({"schema": "vprof-plan/1", "functions": ["serve", "flush_log"]}))
         watch.send_signal(signal.SIGHUP)
-        assert watch.stderr
-        for line in iter(watch.stderr.readline, ""):
-            if line.startswith("vprof watch: plan "):
-                break
-        else:
-            pytest.fail("the plan was not read again")
+        read_until(watch, "vprof watch: plan ")
         second = serve(program, session, 600, 300, 40, LIMIT_MS, 10001)
         wait_for(lambda: len(list((folder / "kept").glob("*.json"))) >= 4, "four kept")
         busy = run(folder, "--slower-than", "20ms", "--", program, 1, 1, 1, 1)
@@ -254,6 +251,37 @@ def test_a_collector_that_dies_costs_one_line_and_nothing_kept(program: Path, tm
     for left in session.iterdir():
         left.unlink()
     session.rmdir()
+
+
+def read_until(watch: subprocess.Popen[str], wanted: str) -> str:
+    """The first line of its log that has this."""
+    assert watch.stderr
+    for line in iter(watch.stderr.readline, ""):
+        if wanted in line:
+            return line
+    raise AssertionError(f"ended without a line of {wanted}")
+
+
+def test_a_full_disk_is_said_and_it_goes_on_when_there_is_room(program: Path, tmp_path: Path, session: Path) -> None:
+    """A limit of the file's size is a full disk: for the watch itself, and for the collector that writes the pieces."""
+    folder, free = tmp_path / "slow", resource.RLIM_INFINITY
+    arguments = ["--slower-than", "20ms", "--session", session, "--piece-seconds", 0.4]
+    with collector(session) as process, watching(folder, *arguments) as watch:
+        resource.prlimit(watch.pid, resource.RLIMIT_FSIZE, (4096, free))
+        serve(program, session, 300, 300, 40, LIMIT_MS)
+        assert 'reason="File too large"' in read_until(watch, "not-kept")
+        resource.prlimit(watch.pid, resource.RLIMIT_FSIZE, (free, free))
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (4096, free))
+        assert "File too large" in read_until(watch, "piece-ended")
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (free, free))
+        read_until(watch, "piece-ended")
+        time.sleep(1)
+        last = serve(program, session, 300, 300, 40, LIMIT_MS, 20001)
+        read_until(watch, "kept number=")
+        watch.send_signal(signal.SIGTERM)
+        assert watch.wait(timeout=PATIENCE_SECONDS) == 0
+    last.check(listed(folder))
+    assert {path.suffix for path in (folder / "kept").iterdir()} == {".json", ".trace"}
 
 
 def test_bad_input_is_one_line(program: Path, tmp_path: Path) -> None:

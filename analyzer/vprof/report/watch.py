@@ -1,4 +1,13 @@
-"""What a watch kept: as a list, one of them beside an ordinary one, and what they have in common. Text and JSON."""
+"""What a watch kept: as a list, one of them beside an ordinary one, and what they have in common. Text and JSON.
+
+JSON, schema `vprof-watch/1`:
+- `--list`: `kept` [{`number`, `interval` (its id in the trace), `type`, `latency_ns`, `limit` (as it was asked for),
+  `limit_ns`, `ended_ns` (since 1970), `median` (the id of one of the median latency, or null), `ordinary` [ids drawn by
+  chance], `root` (null: annotated intervals), `bytes`, `rate` (intervals of its type a second, then)}];
+- `--show N`: `kept` (one of these), `slow` and `median` (`vprof-path/1`; null: there is none);
+- `--report`: `slow`, `moments` (how many), `excess_ns` (sum over the moments), `factors` [{`factor`, `share` of the
+  excess, `more`, `less` (moments), `p` (Holm), `common`}], largest share first.
+"""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ from vprof.errors import TraceError, UsageError, VprofError
 from vprof.session.control import Control
 from vprof.session.plan import Plan
 from vprof.trace.reading import WINDOW_RECORDS, open_windows
+from vprof.trace.scan import FOREVER
 from vprof.watch.cut import Wanted, cut
 from vprof.watch.keep import Folder, Kept
 from vprof.watch.latencies import Ended, Latencies
@@ -80,6 +81,7 @@ class Watch:
         self._open: Path | None = None
         self._opened = 0.0
         self._said_matched = False
+        self._has_gap, self._whole_since = False, -FOREVER
 
     def run(self, is_over: Callable[[], bool], new_plan: Callable[[], Plan | None]) -> None:
         """Until `is_over`, which is asked some times a second. `new_plan`: another one, if there is. Raises VprofError
@@ -152,6 +154,8 @@ class Watch:
         if reply.get("dropped"):
             self._say("lost", records=reply["dropped"])
         self._take(closed)
+        if path is None or reply.get("ended") or not reply:
+            self._miss()
 
     def _take(self, path: Path | None) -> None:
         """Looks at a piece that is closed."""
@@ -164,7 +168,10 @@ class Watch:
             piece = None
         if piece is None:
             path.unlink(missing_ok=True)
+            self._miss()
             return
+        if self._has_gap:
+            self._has_gap, self._whole_since = False, piece.begin
         self._pieces.append(piece)
         self._latencies.roots = self._probes.roots
         ended = self._latencies.of(piece)
@@ -176,6 +183,11 @@ class Watch:
         self._cut_pending(is_last=False)
         self._drop_pieces()
 
+    def _miss(self) -> None:
+        """Records are missing from now until the next piece: what goes on meanwhile is given up."""
+        self._has_gap = True
+        self._latencies.forget(FOREVER)
+
     def _find_slow(self, ended: Ended, piece: Piece) -> None:
         per_hour = self._settings.per_hour
 
@@ -183,7 +195,10 @@ class Watch:
             return self._folder.room(per_hour, piece.realtime_ns(ns))
 
         slow, count = slow_ones(ended, piece, self._settings.threshold, per_hour, room, self._chance)
-        self._pending += slow
+        whole = [one for one in slow if one.found.begin >= self._whole_since]
+        if len(whole) < len(slow):
+            self._say("not-kept", intervals=len(slow) - len(whole), reason="records of them are missing")
+        self._pending += whole
         if count > len(slow):
             self._say("not-kept", intervals=count - len(slow), reason=f"{per_hour} slower ones of the hour are kept")
 
