@@ -79,7 +79,7 @@ class Truth:
 def test_every_stall_is_kept_and_nothing_else(program: Path, tmp_path: Path) -> None:
     folder = tmp_path / "slow"
     arguments = ["--slower-than", f"{LIMIT_MS}ms", "--sites", "*", "--piece-seconds", 0.5]
-    done = run(folder, *arguments, "--", program, 2400, 300, 40, LIMIT_MS)
+    done = run(folder, *arguments, "--", program, 5600, 700, 40, LIMIT_MS)
     assert done.returncode == 0, done.stderr
     truth, kept = Truth.of(done.stdout), listed(folder)
     assert len(truth.stalls) == 8
@@ -241,7 +241,7 @@ def test_a_collector_that_dies_costs_one_line_and_nothing_kept(program: Path, tm
     folder = tmp_path / "slow"
     arguments = ["--slower-than", "20ms", "--session", session, "--piece-seconds", 30]
     with collector(session) as process, watching(folder, *arguments) as watch:
-        truth = serve(program, session, 2400, 1200, 40, LIMIT_MS)
+        truth = serve(program, session, 6000, 3000, 40, LIMIT_MS)
         process.kill()
         assert watch.stderr
         said = watch.stderr.read().splitlines()

@@ -72,14 +72,18 @@ def pairs_of(folder: Folder) -> list[Pair]:
     for kept in sorted(folder.kept.values(), key=lambda one: one.number):
         if not kept.ordinary:
             continue
-        ids = [kept.interval, *kept.ordinary]
-        slow, *others = chosen_paths([folder.trace(kept.number)], lambda trace, ids=ids: ids, kept.root)
+        slow, *others = _paths(folder, kept)
         times = [own_times(path) for path in others]
         names = {name for one in times for name in one}
         mean = {name: sum(one.get(name, 0.0) for one in times) / len(times) for name in names}
         latency = round(sum(path.latency_ns for path in others) / len(others))
         found.append(Pair(kept, own_times(slow), mean, (slow.latency_ns, latency)))
     return found
+
+
+def _paths(folder: Folder, kept: Kept) -> list[IntervalPath]:
+    ids = [kept.interval, *kept.ordinary]
+    return chosen_paths([folder.trace(kept.number)], lambda trace: ids, kept.root)
 
 
 def own_times(path: IntervalPath) -> dict[str, float]:

@@ -31,6 +31,8 @@ from vprof.trace.retries import join, retry_of
 from vprof.trace.scan import scan
 from vprof.watch.pieces import Piece, full_ticks
 
+_DRAIN_NS = 10**9
+"""Draining all threads once takes less."""
 _OF_THREADS = ("thread", "thread_end", "stray", "open", "loss")
 
 
@@ -79,7 +81,8 @@ class Latencies:
         joined = join(single, self._retry)
         whole = joined.instances
         waits = whole.aborted & ~whole.given_up & self._may_go_on(whole, piece.end)
-        self._carried = _of_instances(records, single, ((whole.end_thread == NONE) | waits)[joined.number])
+        going_on = ((whole.end_thread == NONE) | waits)[joined.number]
+        self._carried = _of_instances(records, single, going_on, piece.end - _DRAIN_NS)
         rows = np.flatnonzero(whole.finished)
         attempts = None
         if self._retry:
@@ -120,7 +123,7 @@ def _read(piece: Piece) -> Records:
     told = records.rows(INTERVAL_BEGIN, OBJECT) + 1
     wanted[told] = True
     found = _rows(records, wanted)
-    return Records(found.uids, np.array(found.uids, np.int64)[found.thread], *_rest(found))
+    return Records(found.uids, np.array(found.uids, np.uint32).view(np.int32)[found.thread], *_rest(found))
 
 
 def _rest(records: Records) -> tuple[NDArray[np.uint8], NDArray[np.uint16], Int64, NDArray[np.uint64]]:
@@ -128,20 +131,20 @@ def _rest(records: Records) -> tuple[NDArray[np.uint8], NDArray[np.uint16], Int6
 
 
 def _rows(records: Records, wanted: Bool) -> Records:
-    columns = (column[wanted] for column in _rest(records))
-    return Records(records.uids, records.thread[wanted], *columns)
+    kind, aux, t, word = _rest(records)
+    return Records(records.uids, records.thread[wanted], kind[wanted], aux[wanted], t[wanted], word[wanted])
 
 
 def _joined(first: Records, then: Records) -> Records:
     """Grouped by thread, the earlier ones first."""
-    thread = np.r_[first.thread, then.thread]
-    order = np.argsort(thread, kind="stable")
-    columns = (np.r_[a, b][order] for a, b in zip(_rest(first), _rest(then), strict=True))
-    return Records([], thread[order], *columns)
+    order = np.argsort(np.r_[first.thread, then.thread], kind="stable")
+    kind, aux, t, word = (np.r_[a, b][order] for a, b in zip(_rest(first), _rest(then), strict=True))
+    return Records([], np.r_[first.thread, then.thread][order], kind, aux, t, word)
 
 
-def _of_instances(records: Records, instances: Instances, wanted: Bool) -> Records:
-    """The records of some instances: their begins, and their ends if there are any."""
+def _of_instances(records: Records, instances: Instances, wanted: Bool, since: int) -> Records:
+    """The records of some instances: their begins, and their ends if there are any. And ends without a begin since
+    then: where another thread was drained later, the begin may be in the next piece."""
     begins = records.rows(INTERVAL_BEGIN)
     begins = begins[np.lexsort((records.t[begins], records.word[begins]))]  # in the order of `pair`
     keep = np.zeros(len(records.t), np.bool_)
@@ -149,10 +152,11 @@ def _of_instances(records: Records, instances: Instances, wanted: Bool) -> Recor
     keep[mine] = True
     told = records.rows(INTERVAL_BEGIN, OBJECT)
     keep[told[keep[told]] + 1] = True
-    over = wanted & (instances.end_thread != NONE)
-    ends = set(zip(instances.end_thread[over].tolist(), instances.end[over].tolist(), strict=True))
-    for row in records.rows(INTERVAL_END).tolist() if ends else ():
-        keep[row] |= (int(records.thread[row]), int(records.t[row])) in ends
+    ended = instances.end_thread != NONE
+    of_wanted = set(zip(instances.end_thread[ended].tolist(), instances.end[ended].tolist(), wanted[ended].tolist()))
+    known = {(thread, t): is_wanted for thread, t, is_wanted in of_wanted}
+    for row in records.rows(INTERVAL_END).tolist():
+        keep[row] = known.get((int(records.thread[row]), int(records.t[row])), records.t[row] >= since)
     return _rows(records, keep)
 
 

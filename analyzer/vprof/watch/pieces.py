@@ -32,10 +32,10 @@ class Piece:
 
     @classmethod
     def read(cls, path: Path, before: Piece | None) -> Piece | None:
-        """None if it has no two anchors, also with the last of the piece before: then its times are not known. Raises
+        """None if it has no two anchors, also with those of the piece before: then its times are not known. Raises
         TraceError when it is no trace."""
         file = read_chunks(path)
-        earlier = before.file.of("anchor")[-1:] if before else []
+        earlier = before.file.of("anchor") if before else []
         clock = clock_of([file], earlier)
         own = file.of("anchor")
         if clock.remark or not own:

@@ -24,11 +24,7 @@ _OF_A_FUNCTION = re.compile(r"(?:body|rest)\((.*)\)")
 def plan_of_drill(path: Path) -> Plan:
     """Its roots, its confirmed findings (all, if none is) and the ways to them. `path`: its file, or its work folder.
     Raises VprofError when it is not done, UsageError when it found nothing."""
-    if path.is_dir():
-        path = next((file for file in (path / "drill/session.json", path / "session.json") if file.exists()), path)
-    if path.is_dir() or not path.exists():
-        raise UsageError(f"{path}: no file of a drill-down: give its drill/session.json")
-    drill = DrillFile.load(path)
+    drill = _load(path)
     if not drill.outcome:
         raise VprofError(f"{path}: this drill-down is not done: go on by `vprof drill --resume`")
     findings = drill.outcome.get("findings", [])
@@ -42,9 +38,16 @@ def plan_of_drill(path: Path) -> Plan:
 
 def root_of_drill(path: Path) -> str | None:
     """The function whose calls are its intervals, None: a target's annotated ones."""
-    path = next((file for file in (path / "drill/session.json", path / "session.json") if file.exists()), path)
-    settings = DrillFile.load(path).settings
+    settings = _load(path).settings
     return settings.roots[0] if settings.roots and not settings.name else None
+
+
+def _load(path: Path) -> DrillFile:
+    """Raises UsageError when there is none."""
+    found = next((file for file in (path / "drill/session.json", path / "session.json", path) if file.is_file()), None)
+    if found is None:
+        raise UsageError(f"{path}: no file of a drill-down: give its drill/session.json")
+    return DrillFile.load(found)
 
 
 def _names(finding: Mapping[str, object]) -> Iterator[str]:
