@@ -81,11 +81,12 @@ def test_no_hour_has_more_than_the_slowest_so_many(tmp_path: Path) -> None:
                 folder.add(kept(folder, folder.next_number, ms, ended), per_hour, 1 << 30)
             times = [one.ended_ns for one in folder.kept.values()]
             assert all(sum(t - HOUR < other <= t for other in times) <= per_hour for t in times)
-            of_hour = sorted(took for t, took in seen if ended - HOUR < t <= ended)
-            newest = {one.latency_ns // 10**6 for one in folder.kept.values()}
-            assert of_hour[-1] in newest  # the slowest of the hour is always there
         folder.end()
         assert {path.suffix for path in (tmp_path / "kept").iterdir()} == {".json", ".trace"}
+    there = {(one.ended_ns, one.latency_ns // 10**6) for one in Folder(tmp_path).kept.values()}
+    assert len(there) > 20
+    for ended, ms in set(seen) - there:
+        assert sum(took >= ms and abs(t - ended) < HOUR for t, took in seen) > per_hour
 
 
 def test_the_folder_has_a_size(tmp_path: Path) -> None:
@@ -159,7 +160,7 @@ def test_own_times_are_of_the_innermost_function_and_below_waits_of_who_was_wait
         PathStep("exec", "1", 80, 100, ["serve", "reply"]),
     ]
     found = own_times(IntervalPath("7", "pay", 100, steps))
-    assert found == {"serve": 10, "[blocked] > flush": 60, "[blocked] > serve > [sched]": 10, "reply": 20}
+    assert found == {"serve": 10, "[blocked] > flush": 60, "[blocked] > serve > [sched]": 10, "serve > reply": 20}
 
 
 def pair(number: int, slow: dict[str, float], ordinary: dict[str, float], at: int) -> Pair:
@@ -195,7 +196,7 @@ def test_the_test_keeps_its_level() -> None:
     for _ in range(rounds):
         pairs = []
         for n in range(15):
-            both = np.r_[chance.lognormal(15, 1.5, (6, 2)), chance.uniform(1e6, 9e6, (6, 2))]
+            both = np.r_[chance.lognormal(14, 1.2, (6, 2)), chance.uniform(1e6, 9e6, (6, 2))]
             slow, ordinary = ({f"f{k}": float(v) for k, v in enumerate(side)} for side in both.T)
             pairs.append(pair(n, slow | {"rest": 8e7}, ordinary | {"rest": 1e5}, n * MINUTE))
         names = {one.factor for one in common(pairs).factors if one.p < ALPHA}

@@ -242,6 +242,7 @@ def test_a_collector_that_dies_costs_one_line_and_nothing_kept(program: Path, tm
     arguments = ["--slower-than", "20ms", "--session", session, "--piece-seconds", 30]
     with collector(session) as process, watching(folder, *arguments) as watch:
         truth = serve(program, session, 6000, 3000, 40, LIMIT_MS)
+        time.sleep(0.5)  # what is not drained yet dies with it
         process.kill()
         assert watch.stderr
         said = watch.stderr.read().splitlines()

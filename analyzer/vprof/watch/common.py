@@ -26,6 +26,8 @@ _TOGETHER_NS = 10**8
 """Slow ones with less time between them are of one moment."""
 _LEAST_PART = 0.01
 """Of the excess, that a factor has to differ by in all to be tested."""
+_INNERMOST = 2
+"""Functions of a stack that name a factor: the caller of `usleep` says more than `usleep`."""
 _LEAST_SHARE = 0.005
 """Of an interval, that the two times of a factor have to differ by: less is chance of the clock."""
 
@@ -87,7 +89,7 @@ def _paths(folder: Folder, kept: Kept) -> list[IntervalPath]:
 
 
 def own_times(path: IntervalPath) -> dict[str, float]:
-    """By innermost function and kind of time: `f`, `f > [sleep]`; below a wait, by what went on meanwhile:
+    """By innermost functions and kind of time: `f > g`, `f > g > [sleep]`; below a wait, by what went on meanwhile:
     `[blocked] > f`."""
     times: dict[str, float] = defaultdict(float)
     work = [(step, "") for step in path.steps]
@@ -96,7 +98,7 @@ def own_times(path: IntervalPath) -> dict[str, float]:
         if step.steps:
             work += [(inner, f"[{step.kind}] > ") for inner in step.steps]
             continue
-        where = step.stack[-1:] or (["[outside probed functions]"] if step.kind == "exec" else [])
+        where = step.stack[-_INNERMOST:] or (["[outside probed functions]"] if step.kind == "exec" else [])
         kind = [] if step.kind == "exec" else [f"[{step.kind}]"]
         times[above + " > ".join(where + kind)] += step.stop - step.start
     return dict(times)

@@ -153,8 +153,8 @@ def _of_instances(records: Records, instances: Instances, wanted: Bool, since: i
     told = records.rows(INTERVAL_BEGIN, OBJECT)
     keep[told[keep[told]] + 1] = True
     ended = instances.end_thread != NONE
-    of_wanted = set(zip(instances.end_thread[ended].tolist(), instances.end[ended].tolist(), wanted[ended].tolist()))
-    known = {(thread, t): is_wanted for thread, t, is_wanted in of_wanted}
+    at = zip(instances.end_thread[ended].tolist(), instances.end[ended].tolist(), strict=True)
+    known = dict(zip(at, wanted[ended].tolist(), strict=True))
     for row in records.rows(INTERVAL_END).tolist():
         keep[row] = known.get((int(records.thread[row]), int(records.t[row])), records.t[row] >= since)
     return _rows(records, keep)
