@@ -4,9 +4,10 @@
 
 minidb runs in a session under its own load, with a stall of 40 ms planted once in so many transactions. It writes the
 truth: the id and the latency of every transaction of more than 20 ms. `vprof watch --slower-than 20ms` runs beside it,
-with a plan of a drill-down's size. Prints what was kept against the truth, the CPU time of minidb, of the collector and
-of the watch as parts of one core (from the tenth second on), the watch's largest memory, and the largest size of the folder, looked at each
-second. minidb's own CPU time without a session, in a run of a tenth of the length, is there to compare with.
+with a plan of a drill-down's size. Prints what was kept against the truth; the CPU time of minidb, of the collector and
+of the watch, as parts of one core, from the tenth second on; the watch's largest memory; and the largest size of the
+folder, looked at each second. minidb's own CPU time without a session, in a run of a tenth of the length, is there to
+compare with.
 
 An hour takes 67 minutes: with the build, and the run without. A smoke run: --seconds 20 --every 2000.
 """

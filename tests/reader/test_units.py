@@ -13,7 +13,7 @@ import pytest
 
 from vprof.errors import VprofError
 from vprof.program.elf import read_program
-from vprof.program.metadata import distinct, parse_units
+from vprof.program.metadata import distinct, parse_units, trimmed
 
 UNIT: dict[str, Any] = {
     "schema": "vprof-unit/1",
@@ -90,6 +90,23 @@ def test_units_share_what_they_say_alike() -> None:
     assert one.taken == other.taken == [("c:@F@g", "int (int)")]
     assert one.symbols[0] is other.symbols[0]
     assert [f.name for f in distinct([one, other])] == ["s", "f", "last", "s"]
+
+
+def test_what_is_trimmed_says_the_same_of_the_units_that_are_left() -> None:
+    long = {**F, "id": "c:@F@long", "name": "l" * 5000}
+    units = [
+        {**SHARING, "functions": [SMALL, F], "symbols": [G]},
+        {**SHARING, "functions": [long, F, {**F, "id": "c:@F@h"}], "symbols": [G]},
+        {**SHARING, "functions": [F, SMALL], "symbols": []},
+    ]
+    units[2] = {key: value for key, value in units[2].items() if key != "taken"}
+    content = sharing(*units) + packed()
+    whole = parse_units(content, "prog")
+    left = trimmed(content, "prog", lambda address, sites: (address, sites) == (0x4040, 1))
+    assert parse_units(left, "prog") == [whole[0], *whole[2:]] and len(whole) == 4
+    assert len(left) < len(content) - 5000
+    assert trimmed(content, "prog", lambda address, sites: False) == b""
+    assert parse_units(trimmed(content, "prog", lambda address, sites: True), "prog") == whole
 
 
 def test_texts_that_are_cut_off_are_one_line() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import json
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -121,6 +121,31 @@ def parse_units(content: bytes, source: str, section: bytes = b"") -> list[Unit]
     chunks = list(_chunks(content, source))
     texts = _Texts(next((chunk.payload for chunk in chunks if chunk.magic == _TEXTS_MAGIC), section))
     return [_unit(chunk, texts, source) for chunk in chunks if chunk.magic == _MAGIC]
+
+
+def trimmed(content: bytes, source: str, is_wanted: Callable[[int, int], bool]) -> bytes:
+    """The units that are wanted, by the address and the number of their switch bytes, and the texts that they use: the
+    same format. Raises VprofError."""
+    chunks = list(_chunks(content, source))
+    old = next((chunk.payload for chunk in chunks if chunk.magic == _TEXTS_MAGIC), b"")
+    texts, places, found = bytearray(), dict[int, int](), bytearray()
+    for chunk in chunks:
+        if chunk.magic != _MAGIC or not is_wanted(chunk.addr, chunk.sites):
+            continue
+        payload = chunk.payload
+        if chunk.version > 1:
+            functions, symbols, text = _places(payload)
+            for place in (*functions, *symbols):
+                if place not in places:
+                    places[place] = len(texts)
+                    texts += old[place : old.find(b"\0", place) + 1]
+            moved = [places[place] for place in (*functions, *symbols)]
+            head = _COUNTS.pack(len(functions), len(symbols))
+            payload = head + struct.pack(f"<{len(moved)}I", *moved) + text
+        found += _HEADER.pack(_MAGIC, chunk.version, chunk.addr, chunk.sites, len(payload)) + payload
+    if texts:
+        found += _HEADER.pack(_TEXTS_MAGIC, VERSION, 0, 0, len(texts)) + texts
+    return bytes(found)
 
 
 class _Chunk(NamedTuple):

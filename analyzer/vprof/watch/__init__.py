@@ -6,5 +6,5 @@
 
 In: a session, a plan, a threshold. Out: a folder of traces that `vprof analyze` reads, each with a reason.
 
-Imports: compare, drill, path, session, tables, trace, workload.
+Imports: compare, drill, path, program, session, tables, trace, workload.
 """

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from vprof.errors import VprofError
+from vprof.program.metadata import trimmed
 from vprof.tables.model import Bool, Int64
 from vprof.trace.chunks import RecordChunk, TraceFile
 from vprof.trace.clock import Clock
@@ -86,11 +88,12 @@ def cut(pieces: Sequence[Piece], wanted: Wanted, path: Path) -> None:
     if wanted.roots:
         _leave_calls(parts, times, np.array(wanted.roots))
     parts = [part for part in parts if len(part.words)]
+    sites = _sites(files, parts)
     with TraceWriter(path, files[0].session) as trace:
         for event in _before(files, parts, times):
             trace.event(event)
-            if event["event"] == "module" and event["index"] in files[-1].metadata:
-                trace.metadata(event["index"], files[-1].metadata[event["index"]])
+            if event["event"] == "module" and (told := _metadata(files[-1], event, sites)):
+                trace.metadata(event["index"], told)
         for part in parts:
             trace.records(part.uid, part.base, part.words)
         for event in _after(files, parts, times):
@@ -288,6 +291,32 @@ def _before(files: Sequence[TraceFile], parts: Sequence[_Part], times: Int64) ->
     yield from threads.values()
     retries = [event for event in _all(files, "mark") if parse_retry(event["text"])]
     yield from retries[:1]
+
+
+def _sites(files: Sequence[TraceFile], parts: Sequence[_Part]) -> Int64:
+    """The numbers of the sites that were on or are in the records, sorted."""
+    ranges = [r for event in _all(files, "plan") for r in event["on"]]
+    ranges += [r for event in _all(files, "flip") for r in event["on"]]
+    frames = [frame[0] for event in files[-1].of("open") for frame in event["frames"]]
+    found = [np.arange(first, first + count) for first, count, *_ in ranges] + [np.array(frames, np.int64)]
+    for part in parts:
+        calls = np.isin(part.kind, (INVOCATION, ABANDONED))
+        found.append(np.unique((part.words[calls, 1] >> 32) & ((1 << SITE_BITS) - 1)))
+    return np.unique(np.concatenate(found))
+
+
+def _metadata(file: TraceFile, module: dict[str, Any], sites: Int64) -> bytes:
+    """What the module says of the units that have one of the sites. Those of a large server are 15 MB."""
+    content, shift = file.metadata.get(module["index"], b""), module["base"] - module["section_addr"]
+
+    def is_wanted(address: int, count: int) -> bool:
+        first, last = np.searchsorted(sites, [address + shift, address + shift + count])
+        return bool(last > first)
+
+    try:
+        return trimmed(content, module["path"], is_wanted)
+    except VprofError:
+        return content
 
 
 def _anchors(files: Sequence[TraceFile], times: Int64) -> list[dict[str, Any]]:

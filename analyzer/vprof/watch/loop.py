@@ -79,7 +79,7 @@ class Watch:
         self._since_check = _CHECK_PIECES
         self._number = folder.next_number
         self._open: Path | None = None
-        self._opened = 0.0
+        self._opened, self._first_size = 0.0, 0
         self._said_matched = False
         self._has_gap, self._whole_since = False, -FOREVER
 
@@ -122,7 +122,8 @@ class Watch:
                 self._say("no-site", reason=line)
 
     def _is_full(self) -> bool:
-        """Whether the piece that is recorded is to end."""
+        """Whether the piece that is recorded is to end. What the programs say of themselves, at its begin, does not
+        count."""
         age = time.monotonic() - self._opened
         if self._open is None:
             return age >= _RETRY_SECONDS
@@ -130,7 +131,8 @@ class Watch:
             size = self._open.stat().st_size
         except OSError:
             size = 0
-        return age >= self._settings.piece_seconds or size >= self._settings.piece_bytes
+        grown = size - self._first_size
+        return age >= self._settings.piece_seconds or grown >= self._settings.piece_bytes
 
     def _turn(self, is_last: bool = False) -> None:
         """Ends the piece that is recorded, if there is one, begins the next without a gap, and looks at the one that
@@ -142,6 +144,7 @@ class Watch:
         try:
             reply = self._session.rotate(path)
             self._open = path
+            self._first_size = path.stat().st_size if path and path.exists() else 0
         except VprofError as error:
             self._open = closed
             self._session.stats()  # raises if the collector is gone
