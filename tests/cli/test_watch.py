@@ -254,6 +254,22 @@ def test_a_collector_that_dies_costs_one_line_and_nothing_kept(program: Path, tm
     session.rmdir()
 
 
+def test_a_watch_that_was_killed_is_followed_by_another(program: Path, tmp_path: Path, session: Path) -> None:
+    """In the same session and folder, with what was kept before."""
+    folder, found = tmp_path / "slow", Truth()
+    arguments = ["--slower-than", "20ms", "--session", session, "--sites", "serve", "--piece-seconds", 0.4]
+    with collector(session):
+        for first in (1, 10001):
+            with watching(folder, *arguments) as watch:
+                truth = serve(program, session, 300, 300, 40, LIMIT_MS, first)
+                found.stalls.update(truth.stalls)
+                found.slow.update(truth.slow)
+                wait_for(lambda: len(list((folder / "kept").glob("*.json"))) >= len(found.stalls), "kept")
+                watch.kill()
+                watch.wait()
+    found.check(listed(folder))
+
+
 def read_until(watch: subprocess.Popen[str], wanted: str) -> str:
     """The first line of its log that has this."""
     assert watch.stderr
@@ -309,6 +325,6 @@ def test_bad_input_is_one_line(program: Path, tmp_path: Path) -> None:
         assert done.returncode == code and last.startswith(f"vprof: {line}"), (arguments, done.stderr)
         assert all(said.startswith("vprof watch: ") for said in before)
     assert run("--list", watched).stdout == "nothing was kept yet\n"
-    assert run("--report", watched).stdout.startswith("0 slow intervals in 0 moments were kept")
+    assert run("--report", watched).stdout.startswith("slow intervals with ordinary ones beside them: 0, in m")
     (watched / "kept" / "000001.json").write_text("{}")
     assert run("--list", watched).stderr.startswith(f"vprof: {watched / 'kept' / '000001.json'}: not written by")

@@ -202,15 +202,18 @@ def _watch_session(
     directory: Path, folder: Folder, settings: Settings, read_plan: Callable[[], Plan], most: float
 ) -> None:
     """A session of somebody else, which is left as it was."""
+    from vprof.session.control import Note
     from vprof.session.running import find
-    from vprof.watch.probes import Probes
+    from vprof.watch.probes import OWNER, Probes
 
     session = find(directory)
     with session.alone():
-        note, file = session.note(), session.stats()["file"]
-        if note.owner:
+        note, file, on = session.note(), session.stats()["file"], session.sites_on()
+        if note.owner == OWNER:
+            # A watch that was killed left it so, and nobody else was there before.
+            note, file, on = Note(retry=note.retry), None, set()
+        elif note.owner:
             raise VprofError(f"{note.owner} switches the probes of this session: wait until it is done")
-    on = session.sites_on()
     session.join()
     probes = Probes(session, read_plan(), settings.root, most)
     signals = _Signals()

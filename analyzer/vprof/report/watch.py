@@ -67,8 +67,8 @@ def show_json(kept: Kept, slow: IntervalPath, median: IntervalPath | None) -> st
 def render_report(found: Common) -> str:
     """In sentences; a table where there is one."""
     if found.moments < FEWEST_MOMENTS:
-        few = f"{found.slow} slow intervals in {found.moments} moments were kept with ordinary ones beside them"
-        return f"{few}: too few to say what they have in common, {FEWEST_MOMENTS} moments are needed\n"
+        few = f"slow intervals with ordinary ones beside them: {found.slow}, in moments: {found.moments}"
+        return f"{few}; too few to say what they have in common: {FEWEST_MOMENTS} moments are needed\n"
     head = f"{found.slow} slow intervals in {found.moments} moments, each against an ordinary one of the same seconds"
     lines = [f"{head}; they took {duration(round(found.excess_ns / found.moments))} longer", ""]
     common = [one for one in found.factors if one.is_common]

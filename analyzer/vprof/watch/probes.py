@@ -14,7 +14,7 @@ from vprof.session.plan import Plan, Switched
 from vprof.tables.naming import without_place
 from vprof.watch.plan import too_dear
 
-_OWNER = "vprof watch"
+OWNER = "vprof watch"
 
 
 class Probes:
@@ -78,7 +78,7 @@ class Probes:
         session = self._session
         switched = Switched({"*": False}).then(Switched.of(self._plan)).then(Switched(dict.fromkeys(self.off, False)))
         with session.alone():
-            session.write_note(Note(_OWNER, switched, session.note().retry))
+            session.write_note(Note(OWNER, switched, session.note().retry))
             mapped = [module for module in session.modules if module["state"] == "mapped"]
             after = {n for module in mapped for n in session.sites.switched(switched, module["index"])}
             before = session.sites_on()
