@@ -115,6 +115,14 @@ def test_one_watch_writes_at_a_time_and_takes_away_what_a_crash_left(tmp_path: P
     again.end()
 
 
+def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "pieces").mkdir()
+    (tmp_path / "pieces" / "mine").write_text("x")
+    with pytest.raises(UsageError, match="has other files in it"):
+        Folder(tmp_path).begin()
+    assert (tmp_path / "pieces" / "mine").read_text() == "x"
+
+
 def test_what_costs_most_goes_off_until_the_rest_is_cheap() -> None:
     costs = {"serve": 0.004, "hash": 0.05, "copy": 0.008, "flush": 0.0001}
     assert too_dear(costs, 0.01) == ["hash", "copy"]

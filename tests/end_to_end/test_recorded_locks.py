@@ -52,6 +52,14 @@ def test_the_replay_meets_what_was_measured(folder: Path) -> None:
     assert [one["policy"] for one in found["policies"]] == ["fifo", "vats", "ldsf"]
 
 
+@pytest.mark.quiet_cpus  # else what others do with the CPUs is most of the latency
+def test_a_simulation_knows_who_had_the_rows(folder: Path) -> None:
+    """Also those for which nobody waited: without a change it is like the run."""
+    found = report(folder, "whatif", "run.trace", "--change", "serve_txn=1", "--model", "simulation", "--no-factors")
+    assert found["locks_told"] > 100
+    assert found["nearness"]["mean"] == pytest.approx(1, abs=0.1)
+
+
 def test_what_was_waited_for_and_whether_age_tells_what_is_left(folder: Path) -> None:
     found = report(folder, "analyze", "run.trace", "--locks")
     assert found["objects"][0]["object"] == "1", "row 0 is hot"

@@ -92,7 +92,7 @@ def read_chunks(path: Path, records: bool = True) -> TraceFile:
     content, mapping = _mapped(path)
     size = len(content)
     file = _header(path, content)
-    file.mapping, file.words = mapping, content[: size // 8 * 8].view("<i8")
+    file.mapping, file.words = mapping, _words(content)
     at, index, released = HEADER.size, 0, 0
     while at < size:
         try:
@@ -154,8 +154,9 @@ def _header(path: Path, content: NDArray[np.uint8]) -> TraceFile:
     return TraceFile(path, number, session.hex())
 
 
-def _take_chunk(file: TraceFile, content: NDArray[np.uint8], at: int, index: int) -> int:
-    """Adds the chunk at `at` to the file; returns where the next one starts. Raises _DamagedError."""
+def _take_chunk(file: TraceFile, content: NDArray[np.uint8], at: int, index: int, records: bool) -> int:
+    """Adds the chunk at `at` to the file; returns where the next one starts. Raises _DamagedError. `records`: as
+    `read_chunks`."""
     head = bytes(content[at : at + CHUNK.size])
     if len(head) < CHUNK.size:
         raise _DamagedError("the file ends inside a chunk")
@@ -168,20 +169,22 @@ def _take_chunk(file: TraceFile, content: NDArray[np.uint8], at: int, index: int
     payload = content[start : start + length]
     if len(payload) < length:
         raise _DamagedError("the file ends inside a chunk")
-    if (records or kind != _RECORDS) and payload_crc != zlib.crc32(payload.data):
+    if (records or kind != RECORDS) and payload_crc != zlib.crc32(payload.data):
         raise _DamagedError(f"chunk {index} is damaged")
-    _store(file, kind, subject, base, payload, start)
+    _store(file, kind, subject, base, payload, start, payload_crc)
     return int(start + length + -length % PADDING)
 
 
-def _store(file: TraceFile, kind: int, subject: int, base: int, payload: NDArray[np.uint8], start: int) -> None:
+def _store(
+    file: TraceFile, kind: int, subject: int, base: int, payload: NDArray[np.uint8], start: int, crc: int
+) -> None:
     if kind == RECORDS:
         if len(payload) % _RECORD_BYTES:
             raise _DamagedError("a chunk of records has half a record")
         if base >= 1 << 63:
             raise _DamagedError("a chunk of records begins at no time")
         at = start // _WORD_BYTES
-        file.chunks.append(RecordChunk(subject, base, payload.view("<u8").reshape(-1, 2), at))
+        file.chunks.append(RecordChunk(subject, base, payload.view("<u8").reshape(-1, 2), at, crc))
     elif kind == EVENT:
         event = _event(payload)
         try:

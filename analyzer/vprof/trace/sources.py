@@ -17,7 +17,9 @@ import numpy as np
 from vprof.jobs.tasks import Jobs, Progress
 from vprof.tables.model import NONE, Created, Int64, Trace, nothing_happened
 from vprof.trace.loading import is_json, load_trace
-from vprof.trace.reading import WINDOW_RECORDS, Learned, Windows, open_windows
+from vprof.trace.locks import LockSteps
+from vprof.trace.outline import WINDOW_RECORDS
+from vprof.trace.reading import Learned, Windows, open_windows
 from vprof.trace.window import WHOLE, Window
 
 

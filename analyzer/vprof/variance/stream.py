@@ -13,7 +13,7 @@ from pathlib import Path
 
 from vprof.jobs.tasks import Jobs, Progress
 from vprof.terminal import console
-from vprof.trace.reading import WINDOW_RECORDS
+from vprof.trace.outline import WINDOW_RECORDS
 from vprof.trace.sources import open_sources
 from vprof.variance.analysis import Analysis, AnalysisOptions, analyze_sources
 

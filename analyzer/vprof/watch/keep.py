@@ -93,8 +93,11 @@ class Folder:
         return self.kept[number]
 
     def begin(self) -> None:
-        """Makes it ready to be written to. Raises VprofError when it cannot be, or another watch writes there."""
+        """Makes it ready to be written to. Raises VprofError when it cannot be, or another watch writes there, and
+        UsageError when it has files of somebody else, since some are deleted here."""
         try:
+            if self.path.is_dir() and any(self.path.iterdir()) and not (self.path / "kept").is_dir():
+                raise UsageError(f"{self.path}: has other files in it: give a new folder, or one of `vprof watch`")
             (self.path / "kept").mkdir(parents=True, exist_ok=True)
             self._lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -28,7 +28,7 @@ from vprof.trace.records import (
     Records,
 )
 from vprof.trace.retries import join, retry_of
-from vprof.trace.scan import scan
+from vprof.trace.scanning import scan
 from vprof.watch.pieces import Piece, full_ticks
 
 _DRAIN_NS = 10**9

@@ -19,7 +19,8 @@ import numpy as np
 from vprof.errors import TraceError, UsageError, VprofError
 from vprof.session.control import Control
 from vprof.session.plan import Plan
-from vprof.trace.reading import WINDOW_RECORDS, open_windows
+from vprof.trace.outline import WINDOW_RECORDS
+from vprof.trace.reading import open_windows
 from vprof.trace.scan import FOREVER
 from vprof.watch.cut import Wanted, cut
 from vprof.watch.keep import Folder, Kept
