@@ -142,7 +142,9 @@ llvm::Error placeInFunction(Function &function, const FunctionHooks &hooks, std:
   // Such a hook pastes text around returned expressions, where a numbered call may begin or end.
   if (hooks.ofReturned()) function.numbered.clear();
   const std::string text = textBehindBrace(function, hooks, *at_calls);
-  if (function.before_body) placer.before(function.decl->getBody()->getBeginLoc(), function.never_expanded ? "__VPROF_WRAPPED_KEPT " : "__VPROF_WRAPPED ");
+  if (function.before_body)
+    placer.before(function.decl->getBody()->getBeginLoc(),
+                  function.never_expanded ? "__VPROF_WRAPPED_KEPT " : "__VPROF_WRAPPED ");
   if (!text.empty()) placeInBody(function, text, placer);
   placeAroundCalls(function, *at_calls, placer);
   matched.insert(matched.end(), at_calls->matched.begin(), at_calls->matched.end());

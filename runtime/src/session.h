@@ -54,8 +54,8 @@ inline uint64_t ticks() {
 // process stays dormant. Not thread-safe; called by the library's constructor, and by tests.
 bool attach(const char *directory);
 
-// A descriptor of a file of the session, as the environment names it: opened, checked and closed to others as at attach.
-// Negative if there is none such.
+// A descriptor of a file of the session, as the environment names it: opened, checked and closed to others as at
+// attach. Negative if there is none such.
 int open_session_file(const char *name, int flags);
 
 }  // namespace vprof
