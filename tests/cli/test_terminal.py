@@ -74,6 +74,14 @@ def test_names_of_a_program_are_shown_as_escapes(folder: Path, arguments: str) -
         assert not STEERING.search(table.read_text())
 
 
+def test_what_a_watch_keeps(folder: Path) -> None:
+    done = vprof("watch", "slow", "--slower-than", "1ns", "--sites", "all", "--", folder / "program", cwd=folder)
+    assert_harmless(done)
+    assert "vprof watch: kept number=1 " in done.stderr
+    for report in (("--list",), ("--show", 1), ("--report",)):
+        assert_harmless(vprof("watch", *report, "slow", cwd=folder))
+
+
 def test_a_replay_of_locks_is_harmless_also_if_it_is_refused(folder: Path) -> None:
     """Who gets a mutex, nobody decides: it may be more than 10 % off."""
     done = vprof("whatif", "run.trace", "--locks", "vats", "--traced", "fcfs", cwd=folder)
