@@ -160,7 +160,7 @@ def test_a_plan_is_taken_from_a_drill_down(tmp_path: Path) -> None:
         plan_of_drill(path)
 
 
-def test_own_times_are_of_the_innermost_function_and_below_waits_of_who_was_waited_for() -> None:
+def test_own_times_are_of_the_innermost_function_below_waits_of_who_was_waited_for_and_of_kinds() -> None:
     inner = [PathStep("exec", "2", 10, 70, ["flush"]), PathStep("sched", "1", 70, 80, ["serve"])]
     steps = [
         PathStep("exec", "1", 0, 10, ["serve"]),
@@ -168,7 +168,13 @@ def test_own_times_are_of_the_innermost_function_and_below_waits_of_who_was_wait
         PathStep("exec", "1", 80, 100, ["serve", "reply"]),
     ]
     found = own_times(IntervalPath("7", "pay", 100, steps))
-    assert found == {"serve": 10, "[blocked] > flush": 60, "[blocked] > serve > [sched]": 10, "serve > reply": 20}
+    functions = {"serve": 10, "[blocked] > flush": 60, "[blocked] > serve > [sched]": 10, "serve > reply": 20}
+    assert found == {**functions, "[blocked]": 70, "[sched]": 10}
+
+
+def test_what_has_no_function_counts_once() -> None:
+    steps = [PathStep("preempted", "1", 0, 30, []), PathStep("preempted", "1", 30, 50, ["serve"])]
+    assert own_times(IntervalPath("7", "pay", 50, steps)) == {"[preempted]": 50, "serve > [preempted]": 20}
 
 
 def pair(number: int, slow: dict[str, float], ordinary: dict[str, float], at: int) -> Pair:

@@ -24,7 +24,7 @@ FEWEST_MOMENTS = 6
 """With fewer not even all of them on one side are below 1 in 20, for two factors."""
 _TOGETHER_NS = 10**8
 """Slow ones with less time between them are of one moment."""
-_LEAST_PART = 0.01
+_LEAST_PART = 0.05
 """Of the excess, that a factor has to differ by in all to be tested."""
 _INNERMOST = 2
 """Functions of a stack that name a factor: the caller of `usleep` says more than `usleep`."""
@@ -90,17 +90,21 @@ def _paths(folder: Folder, kept: Kept) -> list[IntervalPath]:
 
 def own_times(path: IntervalPath) -> dict[str, float]:
     """By innermost functions and kind of time: `f > g`, `f > g > [sleep]`; below a wait, by what went on meanwhile:
-    `[blocked] > f`."""
+    `[blocked] > f`. And by kind alone, `[sleep]`: all of it, wherever it was, since what happens to whatever runs, such
+    as waiting for a CPU, is in no function each time."""
     times: dict[str, float] = defaultdict(float)
     work = [(step, "") for step in path.steps]
     while work:
         step, above = work.pop()
+        took = step.stop - step.start
+        if step.kind != "exec" and (step.stack or above or step.steps) and f"[{step.kind}] > " != above:
+            times[f"[{step.kind}]"] += took
         if step.steps:
             work += [(inner, f"[{step.kind}] > ") for inner in step.steps]
             continue
         where = step.stack[-_INNERMOST:] or (["[outside probed functions]"] if step.kind == "exec" else [])
         kind = [] if step.kind == "exec" else [f"[{step.kind}]"]
-        times[above + " > ".join(where + kind)] += step.stop - step.start
+        times[above + " > ".join(where + kind)] += took
     return dict(times)
 
 
