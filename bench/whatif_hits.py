@@ -1,5 +1,5 @@
-"""What came true of predictions: how far what was measured lies outside of what was predicted, and how much wider the
-predictions have to be for most to come true (whatif_validation.py)."""
+"""What came true of predictions: whether what was measured lies in what was predicted, widened by the error that vprof
+states (whatif/model.py); and the error that these cases would state (whatif_validation.py)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from load_parts import head, row
 
-from vprof.whatif.model import SIMULATION, WAYS
+from vprof.whatif.model import MODEL_ERROR, SIMULATION, WAYS
 
 FIGURES = ("mean", "variance", "p99")
 JUDGED = ("variance", "p99")
@@ -66,20 +66,16 @@ class Validated:
 
 
 def needed(outside: Sequence[float]) -> Ends:
-    """The widening downwards and upwards with which the goal is met: as many cases may lie beyond each."""
-    beyond = math.floor((1 - GOAL) / 2 * len(outside) + 1e-9)
+    """The widening downwards and upwards with which another such case comes true with GOAL's probability: its place
+    among them is as likely as any other, and as many may lie beyond each side. With few cases all have to come true."""
+    beyond = max(math.floor((1 - GOAL) / 2 * (len(outside) + 1) + 1e-9) - 1, 0)
     return max(-sorted(outside)[beyond], 0.0), max(sorted(outside, reverse=True)[beyond], 0.0)
-
-
-def without_one(outside: Sequence[float]) -> list[Ends]:
-    """For each case the widening that the others need: it has not seen the case which it judges."""
-    return [needed([*outside[:k], *outside[k + 1 :]]) if len(outside) > 1 else (0.0, 0.0) for k in range(len(outside))]
 
 
 @dataclass(frozen=True)
 class Judged:
     """All cases, predicted in one way. By figure of each case: whether it is a hit, and one in the interval that
-    is widened by what the other cases need; `error`: what all need."""
+    is widened by the stated error; `error`: what these cases would state."""
 
     way: str
     found: Sequence[Validated]
@@ -91,25 +87,21 @@ class Judged:
     def of(cls, way: str, found: Sequence[Validated]) -> Judged:
         hits, near, error = {}, {}, {}
         for name in FIGURES:
-            decided = [one.counts(way, name) for one in found]
-            far = [one.outside(way, name) for one, counts in zip(found, decided, strict=True) if counts]
-            widened = iter(without_one(far))
-            hits[name] = [counts and one.outside(way, name) == 0 for one, counts in zip(found, decided, strict=True)]
-            near[name] = [
-                counts and _within(one.outside(way, name), next(widened))
-                for one, counts in zip(found, decided, strict=True)
-            ]
-            error[name] = needed(far) if far else (0.0, 0.0)
+            stated = MODEL_ERROR[way][name]
+            far = [one.outside(way, name) if one.counts(way, name) else None for one in found]
+            known = [outside for outside in far if outside is not None]
+            hits[name] = [outside == 0 for outside in far]
+            near[name] = [outside is not None and _within(outside, stated) for outside in far]
+            error[name] = needed(known) if known else (0.0, 0.0)
         return cls(way, found, hits, near, error)
 
     def counts(self) -> list[str]:
         """A row for each figure, and one for the cases of which all that is judged is a hit."""
-        lines = head(self.way, "hits", "hits, widened", "model error")
+        lines = head(self.way, "hits", "hits, widened", "stated error", "error of these")
         for name in FIGURES:
-            below, above = self.error[name]
-            error = f"-{below:.3f}, +{above:.3f}"
             count = sum(one.counts(self.way, name) for one in self.found)
-            lines.append(row(name, f"{sum(self.hits[name])} of {count}", f"{sum(self.near[name])} of {count}", error))
+            hits, near = (f"{sum(which[name])} of {count}" for which in (self.hits, self.near))
+            lines.append(row(name, hits, near, _error(MODEL_ERROR[self.way][name]), _error(self.error[name])))
         return lines
 
     def all_of(self, by_figure: Mapping[str, list[bool]]) -> list[bool]:
@@ -174,10 +166,10 @@ def _how(found: Sequence[Validated]) -> str:
     runs = " or ".join(map(str, sorted({one.runs for one in found})))
     return _wrapped(
         f"""Ratios are then / now (95 % interval): predicted from {runs} runs without the change, measured by as many
-of each side. A hit: the measured ratio lies in the predicted interval. Widened: in that interval made wider, downwards
-and upwards, by what {100 * GOAL:.0f} % of the *other* cases need (leave one out; as many may lie beyond each side).
+of each side. A hit: the measured ratio lies in the predicted interval. Widened: in that interval made wider by the
+stated error, which vprof has from earlier runs than these; 0.1 is a tenth of what the figure is without the change.
 Not decided: the measured interval ends beyond four times its begin; such a case counts nowhere.
-Model error: what {100 * GOAL:.0f} % of all cases need; 0.1 is a tenth of what the figure is without the change.
+Error of these: what the cases of this table would state, so that another one comes true with {100 * GOAL:.0f} %.
 Simulated / recorded: mean, variance and p99 of the simulation without a change, by what was recorded, and which way
 is the usual one then."""
     )
@@ -189,6 +181,10 @@ def _wrapped(text: str) -> str:
 
 def _within(outside: float, widened: Ends) -> bool:
     return -widened[0] <= outside <= widened[1]
+
+
+def _error(ends: Ends) -> str:
+    return f"-{ends[0]:.3f}, +{ends[1]:.3f}"
 
 
 def _ratio(values: Sequence[float | None]) -> str:

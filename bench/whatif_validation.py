@@ -92,18 +92,20 @@ def planted(pathology: str, *functions: str, failed: tuple[str, str] = ("", ""))
     return Group(f"minidb {pathology}", "minidb", tuple(afters), load, is_seeded=True, tells_locks=True)
 
 
+OTHERS = """waits for a CPU are kept as other programs' doing unless the program's own threads have all CPUs; without
+  these waits the predicted p99 is {} instead of {} (one recording), and what is left is not explained"""
 CHANCE = "the prediction lies in what was measured with its interval"
 STALLS = """it is not known what was gained: some runs of both sides, and not others, have a stall of half a second (a
   thread of the purge that a timer wakes), which makes the variance, and has no end that is known"""
 TPCB, ROWS = ("-R", "150"), ("--rate=150",)
 WALK, WRITES = ("-s", "../install/workload/planted.lua", "-c", "2"), ("--num=40000",)
 GROUPS = [
-    planted("lock", "audit_checksum"),
-    planted("wal", "wal_compress_block"),
+    planted("lock", "audit_checksum", failed=("", OTHERS.format(0.25, 0.32))),
+    planted("wal", "wal_compress_block", failed=("", "not decided: few stalls hold the variance")),
     planted("lru", "lru_evict_scan", failed=(CHANCE, CHANCE)),
     planted("workers", "history_scan", failed=(CHANCE, CHANCE)),
     planted("rare", "leaf_sort", failed=("not decided: few such calls hold the variance", CHANCE)),
-    planted("pair", "row_encode", "row_digest", failed=(CHANCE, "")),
+    planted("pair", "row_encode", "row_digest"),
     planted("types", "history_scan", failed=(CHANCE, "not decided: a few slow moments of some runs hold the variance")),
     Group(
         "postgres TPC-B",
@@ -141,7 +143,7 @@ GROUPS = [
     Group(
         "httpd planted",
         "httpd",
-        (After("short chain", ("planted_walk_chain=0.01",), WALK, "-D short_chain", "not explained"),),
+        (After("short chain", ("planted_walk_chain=0.01",), WALK, "-D short_chain", OTHERS.format(0.21, 0.26)),),
         WALK,
     ),
     Group(
