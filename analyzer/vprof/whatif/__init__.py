@@ -7,5 +7,5 @@
 windows.py goes through the windows. In: traces, whole or as windows; changes (changes.py). Out: `Prediction`: figures
 now and then, factors afterwards; a ranking of changes that were tried.
 
-Imports: path, tables, trace, variance.
+Imports: path, scheduling, tables, trace, variance.
 """
