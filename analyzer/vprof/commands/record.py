@@ -25,7 +25,7 @@ from vprof.session.owned import Arena, Limit, Session, usual_arena
 from vprof.session.plan import Plan
 from vprof.target.chosen_load import ChosenLoad
 from vprof.target.server import Server, check_server_options
-from vprof.target.shell import not_found
+from vprof.target.shell import popen
 from vprof.target.target import Target
 from vprof.workload.driver import check_command, run_in_log
 
@@ -200,7 +200,13 @@ def record_program(
 ) -> int:
     """Runs a program in a session, to its end or so long, and returns its shell-like status. Raises VprofError with a
     diagnosis when nothing was recorded. `compared`: its probes are switched off and on in turn."""
-    status = _run(session, plan, lambda: _start(session, arguments), compared, seconds)
+    status = _run(
+        session,
+        plan,
+        lambda: popen(arguments, env=session.environment(), preexec_fn=_unblock_signals),
+        compared,
+        seconds,
+    )
     _report(session, plan, session.stop())
     return status
 
@@ -256,15 +262,6 @@ def _say_load(server: Server) -> None:
         from vprof.workload.result import result_of
 
         print(sentence(result_of(run, server.latencies, [])), file=sys.stderr)
-
-
-def _start(session: Session, arguments: list[str]) -> subprocess.Popen[bytes]:
-    try:
-        return subprocess.Popen(arguments, env=session.environment(), preexec_fn=_unblock_signals)
-    except FileNotFoundError:
-        raise not_found(arguments[0]) from None
-    except PermissionError:
-        raise UsageError(f"{arguments[0]}: not executable") from None
 
 
 def _run(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -230,13 +229,14 @@ def _watch_program(
     arguments: list[str], preload: bool, folder: Folder, settings: Settings, read_plan: Callable[[], Plan], most: float
 ) -> None:
     from vprof.session.owned import Limit, Session
+    from vprof.target.shell import popen
     from vprof.watch.probes import Probes
 
     signals = _Signals()
     limit = Limit(2 * settings.piece_bytes)
     with Session.start(None, None, limit, settings.probe_ns, preload=preload) as session, signals.heard():
         probes = Probes(session, read_plan(), settings.root, most)
-        process = _start(arguments, session.environment())
+        process = popen(arguments, env=session.environment())
         told = False
 
         def is_over() -> bool:
@@ -258,17 +258,6 @@ def _watch_program(
         status = process.returncode if process.returncode > 0 else 128 - process.returncode
         say("program-ended", status=status)
         sys.exit(status)
-
-
-def _start(arguments: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
-    from vprof.target.shell import not_found
-
-    try:
-        return subprocess.Popen(arguments, env=environment)
-    except FileNotFoundError:
-        raise not_found(arguments[0]) from None
-    except PermissionError:
-        raise UsageError(f"{arguments[0]}: not executable") from None
 
 
 def _run(

@@ -22,7 +22,7 @@ from vprof.session.plan import Plan
 from vprof.session.running import find
 from vprof.tables.naming import without_place
 from vprof.target.server import LONG_SECONDS, Server
-from vprof.target.shell import not_found
+from vprof.target.shell import popen
 from vprof.target.target import Target
 from vprof.variance.analysis import Analysis, AnalysisOptions
 
@@ -191,16 +191,11 @@ def _program(command: list[str], session: Session, output: Path) -> Iterator[Cal
 
 
 def _popen(command: list[str], session: Session, log: IO[bytes]) -> subprocess.Popen[bytes]:
-    try:
-        return subprocess.Popen(
-            command,
-            env=session.environment(),
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-            preexec_fn=end_with_parent,
-        )
-    except FileNotFoundError:
-        raise not_found(command[0]) from None
-    except PermissionError:
-        raise UsageError(f"{command[0]}: not executable") from None
+    return popen(
+        command,
+        env=session.environment(),
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        preexec_fn=end_with_parent,
+    )

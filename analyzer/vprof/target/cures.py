@@ -12,13 +12,13 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from vprof.errors import UsageError
 from vprof.target import knobs
 from vprof.target.knobs import Knob
+from vprof.target.named import named
 from vprof.target.versions import parse_range
 
 _TEXTS = ("name", "summary", "trades", "license", "edits")
@@ -130,20 +130,9 @@ def _text(source: Path, file: str, cure: str) -> str:
         raise UsageError(f"cure {cure}: {file}: {error.strerror}: the source is not as the cure knows it") from None
 
 
-def find(name: str, cures: Mapping[str, Cure], file: object) -> Cure:
-    """Raises UsageError that names those that there are."""
-    if name in cures:
-        return cures[name]
-    if not cures:
-        raise UsageError(f"there is no cure '{name}': {file} has no [[cure]]")
-    near = get_close_matches(name, cures, n=1)
-    hint = f"did you mean '{near[0]}'? " if near else ""
-    raise UsageError(f"there is no cure '{name}': {hint}{file} has {', '.join(cures)}")
-
-
 def chosen(names: Iterable[str], cures: Mapping[str, Cure], file: object) -> list[Cure]:
-    """In the order of the descriptor, whatever order they are asked for in. Raises UsageError as `find`."""
-    wanted = {find(name, cures, file).name for name in names}
+    """In the order of the descriptor, whatever order they are asked for in. Raises UsageError as `named`."""
+    wanted = {named("cure", name, cures, file).name for name in names}
     return [cure for cure in cures.values() if cure.name in wanted]
 
 

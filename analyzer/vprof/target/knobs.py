@@ -11,7 +11,6 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 from vprof.errors import UsageError
@@ -128,17 +127,6 @@ def checked(row: Mapping[str, Any], where: str, has_server: bool) -> Knob:
 def knobs_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Knob]:
     """By name, of rows that were checked."""
     return {knob.name: knob for knob in map(_knob, rows)}
-
-
-def find(name: str, knobs: Mapping[str, Knob], file: object) -> Knob:
-    """Raises UsageError that names those that there are."""
-    if name in knobs:
-        return knobs[name]
-    if not knobs:
-        raise UsageError(f"{file}: there is no [[knob]], which `vprof tune` needs")
-    near = get_close_matches(name, knobs, n=1)
-    hint = f"did you mean '{near[0]}'? " if near else ""
-    raise UsageError(f"there is no knob '{name}': {hint}{file} has {', '.join(knobs)}")
 
 
 def _knob(row: Mapping[str, Any]) -> Knob:

@@ -8,6 +8,8 @@ linker's `$ORIGIN`, the `;` and the patterns of find).
 from __future__ import annotations
 
 import re
+import subprocess
+from typing import Any
 
 from vprof.errors import UsageError
 
@@ -84,6 +86,16 @@ def not_found(program: str, why: str = "not found") -> UsageError:
         return UsageError(f"{program}: {why}")
     mend = f"write sh -c '{program}'" if needs_shell(program) else f"give the words apart, or sh -c '{program}'"
     return UsageError(f"'{program}' is no program: {mend}")
+
+
+def popen(command: list[str], **options: Any) -> subprocess.Popen[bytes]:
+    """As subprocess.Popen. Raises UsageError if the program is not there, or may not be executed."""
+    try:
+        return subprocess.Popen(command, **options)
+    except FileNotFoundError:
+        raise not_found(command[0]) from None
+    except PermissionError:
+        raise UsageError(f"{command[0]}: not executable") from None
 
 
 def _operator(word: str, program: str) -> str:

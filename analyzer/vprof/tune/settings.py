@@ -9,7 +9,8 @@ from itertools import product
 
 from vprof.errors import UsageError
 from vprof.target.descriptor import Descriptor
-from vprof.target.knobs import NOTHING, Assignment, find
+from vprof.target.knobs import NOTHING, Assignment
+from vprof.target.named import named
 
 BASELINE = "baseline"
 MOST_SETTINGS = 64
@@ -47,7 +48,7 @@ def settings_of(texts: Sequence[str], descriptor: Descriptor, combined: bool) ->
     for text in texts:
         name, given, values = text.partition("=")
         _check_built(name.strip(), descriptor)
-        knob = find(name.strip(), descriptor.knobs, descriptor.file)
+        knob = named("knob", name.strip(), descriptor.knobs, descriptor.file)
         tried = _values(values) if given else list(knob.values)
         if not tried:
             raise UsageError(f"--knob {text}: give values with commas between, or {name} alone for the descriptor's")
