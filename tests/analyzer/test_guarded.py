@@ -73,6 +73,20 @@ def test_not_one_that_is_called_with_either_of_two(monkeypatch: pytest.MonkeyPat
     assert len(guards.lock) == 0
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_not_one_that_is_called_with_one_of_many_most_often_the_same(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """As a row is that nearly everybody wants: what is called with another one's lock goes on beside it."""
+
+    def inside(rng: random.Random) -> list[tuple[Any, ...]]:
+        return locked(rng, "L" if rng.random() < 0.92 else rng.choice("MNOPQ"), work(rng, "f", 3_000_000))
+
+    guards, ratio = guards_of(monkeypatch, inside, "f=1", seed)
+    assert len(guards.lock) == 0
+    assert ratio == pytest.approx(1, abs=0.25)
+
+
 def test_of_two_locks_one_in_the_other_both_are_had(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits for the inner one: it is never contended."""
 
