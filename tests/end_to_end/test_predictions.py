@@ -23,11 +23,12 @@ PLANTED = {"wal": "wal_compress_block", "lock": "audit_checksum", "lru": "lru_ev
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """With a trace for each pathology."""
+    """With a trace for each pathology. Who has a row where nobody waits for it, only the program can tell."""
     folder = tmp_path_factory.mktemp("minidb")
     printed(folder, "instrument", "--target", "minidb")
     for name in PLANTED:
         record = ["record", "--target", "minidb", "--sites", "all", "--seconds", 2, "-o", f"{name}.trace"]
+        record += ["--locks"] if name == "lock" else []
         printed(folder, *record, "--", "--pathology", name, "--seed", 7)
     return folder
 
