@@ -289,6 +289,24 @@ def test_factors_of_an_analysis_are_findings_if_they_are_large(target: Target, t
     assert [(one.name, one.knobs) for one in found.governed] == [("flush", ["delay"])]
 
 
+def test_what_was_predicted_of_a_finding_stands_beside_what_its_knobs_did(target: Target, tmp_path: Path) -> None:
+    gain = {"changes": ["flush=constant"], "ratios": {"variance": 0.4, "p99": 0.7, "mean": None}, "why_not": ""}
+    rows = [finding("flush", gain=gain), finding("parse", gain={"changes": [], "ratios": {}, "why_not": "no calls"})]
+    found = auto.findings_of(auto.read(drilled(tmp_path / "d.json", rows)), target.descriptor.knobs)
+    settings = settings_of(["delay=100,200", "threads=1"], target.descriptor, combined=False)
+    one = sweep(tmp_path, settings, Simulated({"delay=100": 0.5, "delay=200": 0.9, "threads=1": 0.1}, sd=0.05))
+    one.go()
+    outcome = outcome_of(one)
+    first, predicted, measured, last = report.finding_lines(found, outcome)
+    assert first == "flush (40.0 % of the variance): delay"
+    assert predicted == "  predicted, if it took always the same: variance 0.40, p99 0.70 of what it is"
+    assert measured.startswith("  measured, the best of its knobs: delay=100, variance 0.4") and measured.endswith("): better")
+    assert last == "parse (40.0 % of the variance): no knob governs it"
+    rows = report.tune_json(outcome, found)["findings"]["governed"]
+    assert [row["best"] for row in rows] == ["delay=100", None]
+    assert rows[0]["predicted"]["variance"] == 0.4 and rows[1]["predicted"] == {}
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -324,6 +342,8 @@ def test_the_verb_refuses_what_it_cannot_do_in_one_line(target: Target, tmp_path
     parse = drilled(tmp_path / "d.json", [finding("parse")])
     assert f"d.json is of toy, not of {toy[1]}: leave out --target" in failure(*toy, "--auto", str(parse))
     (tmp_path / "a.json").write_text('{"schema": "vprof-analysis/1", "factors": []}')
+    assert failure("--auto") == "--auto without a FILE drills down first: give --target NAME"
+    assert failure("--auto", "--target", "nosuch").startswith("no target 'nosuch'")
     nothing = "no knob of the target governs a finding: there is nothing to try"
     assert failure(*toy, "--auto", str(tmp_path / "a.json")) == nothing
 

@@ -177,3 +177,19 @@ def test_the_findings_of_a_drill_down_choose_the_knobs_and_the_load(minidb: Path
     page = (minidb / "page.html").read_text()
     assert "no knob governs it" in page and "amount=50" in page
     shutil.rmtree(minidb / ".vprof/minidb/tune")
+
+
+@pytest.mark.quiet_cpus
+def test_from_nothing_to_what_its_knobs_do_about_what_a_drill_down_finds(minidb: Path) -> None:
+    sweep = ("--auto", "--target", "minidb", "--seconds", 1, "--runs", 3, "--budget", "2m", "--session", "auto.json")
+    words = (*sweep, "--format", "json", "--", "--pathology", "wal")
+    done = tuned(*words, folder=minidb)
+    found = report(done)
+    assert "a drill-down first, under the load of the sweep" in done.stderr
+    governed = next(row for row in found["findings"]["governed"] if "wal_compress_block" in row["finding"])
+    assert "amount" in governed["knobs"] and governed["predicted"]["variance"] < 1
+    assert governed["best"] in {row["setting"] for row in found["settings"]}
+    kept = json.loads((minidb / "auto.drill.json").read_text())
+    assert kept["settings"]["program"] == ["--pathology", "wal"]
+    again = tuned(*words, folder=minidb)  # all is there: nothing is drilled or run again
+    assert report(again)["runs"] == found["runs"] and "a drill-down first" not in again.stderr

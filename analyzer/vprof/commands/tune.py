@@ -23,6 +23,9 @@ METRICS = ("variance", "mean", "cv", "p50", "p99", "p99.9", "max", "l2", "throug
 _PAGE = Path("tune.html")
 _FORMATS = {".html": "html", ".json": "json"}
 _LEAST_ROUNDS = 3
+_DRILL_FIRST = ""
+_OF_BUDGET = 1 / 3
+"""What a drill-down takes of it that comes first."""
 _USUAL_LOAD = "tpcc"
 
 
@@ -41,10 +44,11 @@ _USUAL_LOAD = "tpcc"
 @click.option(
     "--auto",
     "found_in",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Take the knobs that govern the findings of a drill-down (its session.json, or JSON of `vprof drill` or "
-    "`vprof analyze`), and its target and load.",
+    is_flag=False,
+    flag_value=_DRILL_FIRST,
+    metavar="[FILE]",
+    help="Take the knobs that govern the findings of a drill-down, and its target and load. FILE: its session.json, or "
+    "JSON of `vprof drill` or `vprof analyze`. Without FILE, drill down in the --target first, in a third of --budget.",
 )
 @click.option("--metric", type=click.Choice(METRICS), default="variance", show_default=True, help="What decides.")
 @click.option(
@@ -103,7 +107,7 @@ def command(
     knobs: tuple[str, ...],
     listed: bool,
     combine: bool,
-    found_in: Path | None,
+    found_in: str | None,
     metric: str,
     effect: float,
     seconds: int,
@@ -144,12 +148,34 @@ def command(
       vprof tune --target postgres --knob commit_delay=0,100,1000 --load tpcc --warehouses 4 --rate 200
       vprof tune --target postgres --knob wal_sync_method --knob commit_delay --budget 2h -o tune.html
       vprof tune --target minidb --knob workers=2,4,8 --seconds 3 -- --pathology workers
+      vprof tune --auto --target postgres --load tpcc --warehouses 4 --budget 45m
       vprof tune --auto .vprof/minidb/drill/session.json
     """
     from vprof.target.target import Target
     from vprof.tune import auto
 
-    raw = auto.read(found_in) if found_in else {}
+    if found_in == _DRILL_FIRST and not listed:
+        if not name:
+            raise UsageError("--auto without a FILE drills down first: give --target NAME")
+        target = Target.load(name, folder)
+        load = load or (_USUAL_LOAD if target.descriptor.workloads and not closed else None)
+        found_in = str(
+            _drilled(
+                target,
+                budget,
+                session,
+                seconds=seconds,
+                warmup=warmup,
+                seed=seed,
+                load=load,
+                scale=scale,
+                rate=rate,
+                clients=clients,
+                server_options=server_options,
+                program=list(program),
+            )
+        )
+    raw = auto.read(Path(found_in)) if found_in else {}
     was = raw.get("settings", {})
     if name and was.get("name") not in (None, name):
         raise UsageError(f"--auto {found_in} is of {was['name']}, not of {name}: leave out --target")
@@ -188,6 +214,37 @@ def command(
     )
     outcome = _swept(target, asked, settings, most_runs, budget, session)
     _report(outcome, findings, fmt or (_FORMATS.get(output.suffix, "text") if output else "text"), output)
+
+
+def _drilled(target: Target, budget: float, session: Path | None, **asked: Any) -> Path:
+    """The file of the findings that a sweep begins with: of a drill-down under its load. It lies beside the sweep's own
+    file; one that goes on has it."""
+    from vprof.target.chosen_load import ChosenLoad
+    from vprof.target.server import check_server_options
+    from vprof.tune import auto
+    from vprof.tune.file import Asked
+    from vprof.tune.runner import Runner
+
+    keep = _kept_in(target, session).with_suffix(".drill.json")
+    if session and session.exists() and keep.exists():
+        return keep
+    check_server_options(asked["server_options"], target)
+    ChosenLoad.of(asked["load"], asked["scale"], asked["rate"], asked["clients"], target)
+    if not target.descriptor.knobs:
+        raise UsageError(f"nothing to tune: {target.called} has no knobs, give --knob NAME=V1,V2 of another target")
+    wanted = Asked(target=target.called, settings=[], **asked)
+    keep.parent.mkdir(parents=True, exist_ok=True)
+    rate = asked["rate"]
+    if wanted.load and rate is None:
+        runner = Runner(target, wanted, keep.parent)
+        runner.prepare()
+        rate = _offered(runner)
+    click.echo("vprof: a drill-down first, under the load of the sweep", err=True)
+    return auto.drilled(target, wanted, rate, budget * _OF_BUDGET, keep)
+
+
+def _kept_in(target: Target, session: Path | None) -> Path:
+    return session or target.folder / "tune" / "session.json"
 
 
 def _names(target: Target) -> str:
@@ -280,7 +337,7 @@ def _swept(
     from vprof.tune.sweep import Sweep
 
     (target.folder / "tune").mkdir(parents=True, exist_ok=True)
-    path = session or target.folder / "tune" / "session.json"
+    path = _kept_in(target, session)
     if not session and path.exists():
         path.replace(path.with_suffix(".old.json"))
     file = TuneFile.open(path, asked)
@@ -304,11 +361,16 @@ def _swept(
 def _rate(file: TuneFile, runner: Runner) -> float | None:
     """That of an open loop; found out once, if nobody gave it."""
     if file.asked.load and file.rate is None:
-        click.echo("vprof: how much to offer: the baseline in a closed loop", err=True)
-        file.rate = runner.closed_rate()
-        click.echo(f"vprof: {file.rate:g} transactions a second for all settings (--rate)", err=True)
+        file.rate = _offered(runner)
         file.save()
     return file.rate
+
+
+def _offered(runner: Runner) -> float:
+    click.echo("vprof: how much to offer: the baseline in a closed loop", err=True)
+    rate = runner.closed_rate()
+    click.echo(f"vprof: {rate:g} transactions a second for all settings (--rate)", err=True)
+    return rate
 
 
 def _report(outcome: Outcome, findings: Findings | None, fmt: str, output: Path | None) -> None:

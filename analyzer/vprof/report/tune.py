@@ -15,7 +15,7 @@ from vprof.report.diff import change_json, factor_json, with_unit
 from vprof.report.tables import PLAIN_WIDTH, Row, heading, line, print_table, to_terminal, to_text
 from vprof.report.units import percent
 from vprof.terminal import one_line
-from vprof.tune.auto import Findings
+from vprof.tune.auto import Findings, Governed
 from vprof.tune.file import Run
 from vprof.tune.outcome import FAILED, GIVEN_UP, Figure, Found, Outcome, sentence
 from vprof.tune.settings import Setting
@@ -86,7 +86,7 @@ def tune_json(outcome: Outcome, findings: Findings | None = None) -> dict[str, A
         "settings": [_found_json(one) for one in outcome.found],
         "recommended": [_recommended_json(one.setting) for one in outcome.recommended],
         "pareto": outcome.fronts,
-        "findings": None if findings is None else _findings_json(findings),
+        "findings": None if findings is None else _findings_json(findings, outcome),
         "runs": [_run_json(run) for run in file.runs],
         "remarks": outcome.remarks,
     }
@@ -119,8 +119,12 @@ def _recommended_json(setting: Setting) -> dict[str, Any]:
     return {"setting": setting.name, "lines": setting.lines, "trades": setting.trades, "restart": setting.restart}
 
 
-def _findings_json(findings: Findings) -> dict[str, Any]:
-    rows = [{"finding": one.name, "share": one.share, "knobs": one.knobs} for one in findings.governed]
+def _findings_json(findings: Findings, outcome: Outcome) -> dict[str, Any]:
+    rows = []
+    for one in findings.governed:
+        best = best_for(outcome, one)
+        row = {"finding": one.name, "share": one.share, "knobs": one.knobs, "predicted": one.predicted}
+        rows.append(row | {"best": best.setting.name if best else None})
     return {"governed": rows, "unconfirmed": findings.unconfirmed}
 
 
@@ -146,7 +150,7 @@ def _show(outcome: Outcome, findings: Findings | None, console: Console) -> None
             line(console, text)
     if findings is not None:
         heading(console, "Findings, and what governs them")
-        for text in finding_lines(findings):
+        for text in finding_lines(findings, outcome):
             line(console, text)
     _settings(outcome, console)
     for one in outcome.tried:
@@ -161,15 +165,47 @@ def recommendation(setting: Setting) -> list[str]:
     return [*(f"  {text}" for text in setting.lines), f"it {when}", *(f"it trades {text}" for text in trades)]
 
 
-def finding_lines(findings: Findings) -> list[str]:
-    """One for each finding: its knobs, or that there is none."""
-    rows = [
-        f"{one.name} ({percent(one.share)} of the variance): {', '.join(one.knobs) or 'no knob governs it'}"
-        for one in findings.governed
-    ]
+def finding_lines(findings: Findings, outcome: Outcome | None = None) -> list[str]:
+    """One for each finding: its knobs, or that there is none. With the outcome of the sweep also what was predicted of
+    it, and what the best setting of its knobs did."""
+    rows = []
+    for one in findings.governed:
+        rows.append(
+            f"{one.name} ({percent(one.share)} of the variance): {', '.join(one.knobs) or 'no knob governs it'}"
+        )
+        if outcome and one.predicted:
+            ratios = [f"{name} {ratio:.2f}" for name, ratio in one.predicted.items() if ratio is not None]
+            rows.append(f"  predicted, if it took always the same: {', '.join(ratios)} of what it is")
+        if outcome and (best := best_for(outcome, one)):
+            rows.append(f"  measured, the best of its knobs: {_measured_line(best)}")
     if findings.unconfirmed:
         rows.append(f"left out, not confirmed: {', '.join(findings.unconfirmed)}")
     return rows or ["none"]
+
+
+def best_for(outcome: Outcome, governed: Governed) -> Found | None:
+    """The setting of its knobs with which the metric fell most, whether or not that is certain; None without any."""
+    mine = [
+        one
+        for one in outcome.tried
+        if one.judged
+        and one.judged.decides.ratio is not None
+        and {assignment.knob.name for assignment in one.setting.assignments} & set(governed.knobs)
+    ]
+    return min(mine, key=_ratio_of, default=None)
+
+
+def _ratio_of(one: Found) -> float:
+    assert one.judged and one.judged.decides.ratio is not None
+    return one.judged.decides.ratio
+
+
+def _measured_line(one: Found) -> str:
+    assert one.judged
+    change = one.judged.decides
+    interval = f" ({change.ci95[0]:.2f} .. {change.ci95[1]:.2f})" if change.ci95 else ""
+    said = "" if one.verdict == NO_DIFFERENCE else one.verdict
+    return f"{one.setting.name}, {change.metric.name} {_ratio_of(one):.2f}{interval}: {said or 'no difference found'}"
 
 
 def _settings(outcome: Outcome, console: Console) -> None:

@@ -1,6 +1,7 @@
 """`--auto`: the knobs that govern what a drill-down or an analysis found.
 
     vprof-drill/1: its confirmed findings, vprof-analysis/1: its factors -> names -> knobs whose `governs` has one
+    [drilled] without a file: a drill-down of the target first, under the load of the sweep
 
 A finding that waits is governed by what governs its waker, too: the cause of a wait is what its waker did.
 """
@@ -8,21 +9,31 @@ A finding that waits is governed by what governs its waker, too: the cause of a 
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vprof.errors import UsageError, VprofError
 from vprof.shapes import ANYTHING, FLAG, NUMBER, TEXT, list_of, mapping_of, optional, table_of
 from vprof.tables.naming import of_function
 from vprof.target.knobs import Knob
+from vprof.tune.verbs import run_verb
+
+if TYPE_CHECKING:
+    from vprof.target.target import Target
+    from vprof.tune.file import Asked
 
 _MIN_SHARE = 0.05
 _MOST_FACTORS = 20
 _FINDING = table_of(
     {"functions": list_of(TEXT), "share": optional(NUMBER)},
-    may={"confirmed": FLAG, "wakers": list_of(table_of({"function": TEXT, "share": optional(NUMBER)}))},
+    may={
+        "confirmed": FLAG,
+        "wakers": list_of(table_of({"function": TEXT, "share": optional(NUMBER)})),
+        "gain": table_of({}, may={"ratios": mapping_of(optional(NUMBER))}),
+    },
 )
 _DRILL, _ANALYSIS = "vprof-drill/1", "vprof-analysis/1"
 _ROWS = {_DRILL: "findings", _ANALYSIS: "factors"}
@@ -36,11 +47,13 @@ _FORMS = {
 
 @dataclass(frozen=True)
 class Governed:
-    """A finding, its share of the variance, and the knobs that govern it: none may."""
+    """A finding, its share of the variance, and the knobs that govern it: none may. `predicted`: by figure what it
+    would be, by now, if the finding took always the same; {} where the drill-down does not know."""
 
     name: str
     share: float
     knobs: list[str]
+    predicted: dict[str, float | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -56,6 +69,26 @@ class Findings:
     def knobs(self) -> list[str]:
         """Those of the first findings first."""
         return list(dict.fromkeys(knob for one in self.governed for knob in one.knobs))
+
+
+def drilled(target: Target, asked: Asked, rate: float | None, budget: float, keep: Path) -> Path:
+    """Drills down in the target, told on standard error; its session file is copied to `keep`. Raises VprofError when
+    it fails, or is interrupted."""
+    work = target.folder / "drill" / "session.json"
+    words = ["drill", "--auto", "--target", target.called, "--dir", str(target.folder), f"--budget={budget:.0f}s"]
+    words += [f"--server-options={asked.server_options}"] if asked.server_options else []
+    if asked.load:
+        more = {"load": asked.load, "scale": asked.scale, "rate": rate, "clients": asked.clients}
+        words += [f"--{name}={value}" for name, value in more.items() if value is not None]
+    try:
+        status = run_verb([*words, "--", *asked.program], None)
+    except KeyboardInterrupt:
+        goes_on = f"`vprof drill --auto --resume --target {target.called}`"
+        raise VprofError(f"interrupted: {goes_on} ends the drill-down, then give --auto {work}") from None
+    if status:
+        raise VprofError("the drill-down failed, as it says above: there are no findings to tune")
+    shutil.copyfile(work, keep)
+    return keep
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -80,7 +113,7 @@ def findings_of(raw: Mapping[str, Any], knobs: Mapping[str, Knob]) -> Findings:
     """Of a file that was read."""
     rows = raw[_ROWS[raw["schema"]]][:_MOST_FACTORS]
     large = [row for row in rows if row.get("confirmed", (row["share"] or 0) >= _MIN_SHARE)]
-    governed = [Governed(_name(row), row["share"] or 0.0, _governing(row, knobs)) for row in large]
+    governed = [Governed(_name(row), row["share"] or 0.0, _governing(row, knobs), _predicted(row)) for row in large]
     unconfirmed = [_name(row) for row in rows if row.get("confirmed") is False]
     if raw["schema"] == _ANALYSIS:
         return Findings(governed, unconfirmed)
@@ -92,6 +125,10 @@ def findings_of(raw: Mapping[str, Any], knobs: Mapping[str, Knob]) -> Findings:
 
 def _name(row: Mapping[str, Any]) -> str:
     return " with ".join(row["functions"])
+
+
+def _predicted(row: Mapping[str, Any]) -> dict[str, float | None]:
+    return dict(row.get("gain", {}).get("ratios", {}))
 
 
 def _governing(row: Mapping[str, Any], knobs: Mapping[str, Knob]) -> list[str]:

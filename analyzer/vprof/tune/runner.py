@@ -9,9 +9,6 @@ Traced runs are `vprof record`, in a process of its own; the last trace of each 
 from __future__ import annotations
 
 import os
-import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -22,7 +19,6 @@ import numpy as np
 from vprof.compare.load_runs import load_run
 from vprof.compare.run_metrics import MeasuredRun, measure
 from vprof.errors import VprofError
-from vprof.session.owned import end_with_parent
 from vprof.target.chosen_load import ChosenLoad
 from vprof.target.knobs import environment, load_words, server_options
 from vprof.target.server import Server
@@ -30,15 +26,13 @@ from vprof.target.target import Target
 from vprof.tune.file import Asked
 from vprof.tune.settings import Setting
 from vprof.tune.sweep import Taken
+from vprof.tune.verbs import last_words, run_verb
 from vprof.variance.analysis import AnalysisOptions
 from vprof.workload.driver import run_in_log
 from vprof.workload.latency_file import LatencyFile
 from vprof.workload.result import Result, result_of
 from vprof.workload.tally import latency_ns, timed
 
-_VPROF = [sys.executable, "-c", "from vprof.cli import main; main()"]
-_OURS = "vprof: "
-_TRACE_WRITTEN = re.compile(r": \d+ records, \d+ dropped")
 OFFERED = 0.6
 """Of what the baseline reached in a closed loop: a rate at which queues do not grow without bound."""
 
@@ -110,9 +104,9 @@ class Runner:
             words += [f"--{name}={value}" for name, value in more.items() if value is not None]
         self.folder.mkdir(parents=True, exist_ok=True)
         with _environment(environment(setting.assignments)):
-            status = _run([*_VPROF, "record", *words, "--", *self._load_words(setting, round_)], log)
+            status = run_verb(["record", *words, "--", *self._load_words(setting, round_)], log)
         if status:
-            raise VprofError(_said(log))
+            raise VprofError(last_words(log))
         return trace
 
     def _server_options(self, setting: Setting) -> str:
@@ -153,35 +147,6 @@ def _environment(wanted: dict[str, str]) -> Iterator[None]:
     finally:
         os.environ.clear()
         os.environ.update(before)
-
-
-def _run(words: list[str], log: Path) -> int:
-    """To its end, which it is asked for when we are ended: then it stops what it started in order."""
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            words,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            preexec_fn=end_with_parent,
-        )
-    try:
-        return process.wait()
-    except BaseException:
-        process.terminate()
-        process.wait()
-        raise
-
-
-def _said(log: Path) -> str:
-    """The last words of the program, which knows why, and those of `vprof record`; a server's are among these."""
-    lines = [line.strip() for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
-    ours = [line.removeprefix(_OURS) for line in lines if line.startswith(_OURS)]
-    others = [line for line in lines if not line.startswith(_OURS) and not _TRACE_WRITTEN.search(line)]
-    if not ours or not others:
-        return (ours or others or [f"vprof record failed without a word ({log})"])[-1]
-    return f"{others[-1]} ({ours[-1]})"
 
 
 def _plain(name: str) -> str:

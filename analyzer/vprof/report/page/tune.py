@@ -43,7 +43,7 @@ def tune_data(outcome: Outcome, findings: Findings | None = None) -> dict[str, A
         "tune": report,
         "against": [_chart(outcome, metric) for metric in AGAINST],
         "recommended": [recommendation(one.setting) for one in outcome.recommended],
-        "findings": None if findings is None else finding_lines(findings),
+        "findings": None if findings is None else finding_lines(findings, outcome),
         "ran": _ran(outcome),
         "vprof": __version__,
     }
