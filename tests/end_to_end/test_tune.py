@@ -179,17 +179,17 @@ def test_the_findings_of_a_drill_down_choose_the_knobs_and_the_load(minidb: Path
     shutil.rmtree(minidb / ".vprof/minidb/tune")
 
 
-@pytest.mark.quiet_cpus
-def test_from_nothing_to_what_its_knobs_do_about_what_a_drill_down_finds(minidb: Path) -> None:
-    sweep = ("--auto", "--target", "minidb", "--seconds", 1, "--runs", 3, "--budget", "2m", "--session", "auto.json")
-    words = (*sweep, "--format", "json", "--", "--pathology", "wal")
+def test_without_a_file_a_drill_down_comes_first_and_is_made_once(minidb: Path) -> None:
+    sweep = ("--auto", "--target", "minidb", "--seconds", 1, "--runs", 3, "--budget", "15s", "--session", "auto.json")
+    words = (*sweep, "--knob", "amount=50", "--format", "json", "--", "--pathology", "wal")
     done = tuned(*words, folder=minidb)
     found = report(done)
     assert "a drill-down first, under the load of the sweep" in done.stderr
-    governed = next(row for row in found["findings"]["governed"] if "wal_compress_block" in row["finding"])
-    assert "amount" in governed["knobs"] and governed["predicted"]["variance"] < 1
-    assert governed["best"] in {row["setting"] for row in found["settings"]}
     kept = json.loads((minidb / "auto.drill.json").read_text())
-    assert kept["settings"]["program"] == ["--pathology", "wal"]
+    assert kept["settings"]["program"] == ["--pathology", "wal"] and kept["settings"]["budget"] == 5
+    assert "findings" in kept and found["findings"]["unconfirmed"] == [
+        " with ".join(row["functions"]) for row in kept["findings"] if not row["confirmed"]
+    ]
+    assert "amount=50" in {row["setting"] for row in found["settings"]}
     again = tuned(*words, folder=minidb)  # all is there: nothing is drilled or run again
     assert report(again)["runs"] == found["runs"] and "a drill-down first" not in again.stderr

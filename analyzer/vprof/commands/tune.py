@@ -263,12 +263,13 @@ def _list(target: Target) -> None:
 
 
 def _governing(findings: Findings, knobs: tuple[str, ...]) -> tuple[str, ...]:
-    """The knobs of the findings, with the values that were given. Says on standard error which finding has which."""
+    """The knobs of the findings, with the values that were given, and those given besides. Says on standard error which
+    finding has which."""
     from vprof.report.tune import finding_lines
 
     for text in finding_lines(findings):
         click.echo(printable(text), err=True)
-    if not findings.knobs:
+    if not findings.knobs and not knobs:
         raise VprofError("no knob of the target governs a finding: there is nothing to try")
     given = {text.partition("=")[0].strip(): text for text in knobs}
     return (*(given.pop(name, name) for name in findings.knobs), *given.values())

@@ -30,8 +30,8 @@ _SURE = 0.9
 """The part of the time in a function, while somebody waits for the lock, in which its thread has the lock. Less than
 all, since of two that had it during one wait, one by one, only the last is known."""
 _AT_ONCE = 0.02
-"""The most of the time that somebody is in the function in which two threads are, neither waiting for the lock. In
-minidb it is 0.0000 for those that are called with one lock, and 0.09 and more for one with a lock for each row."""
+"""The most of the time that somebody is in the function in which two threads are, neither waiting for the lock. In the
+demo's engine it is 0.0000 for those called with one lock, and 0.09 and more for one with a lock for each row."""
 
 
 class Called(NamedTuple):
