@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "Hooks.h"
@@ -15,6 +16,14 @@
 
 namespace vprof {
 namespace {
+
+/// Of clang's own headers: beside this program where it was installed with them, else where LLVM is.
+std::string resourceDirectory() {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const fs::path installed = fs::read_symlink("/proc/self/exe", ignored).parent_path() / "clang";
+  return fs::is_directory(installed, ignored) ? installed.string() : VPROF_RESOURCE_DIR;
+}
 
 bool isKnown(const clang::CompilerInvocation &invocation) {
   const clang::DiagnosticOptions &options = invocation.getDiagnosticOpts();
@@ -101,7 +110,7 @@ std::vector<std::string> parseCommand(const std::vector<std::string> &command, b
   auto adjuster = combineAdjusters(getClangStripOutputAdjuster(), getClangStripDependencyFileAdjuster());
   adjuster = combineAdjusters(adjuster, getStripPluginsAdjuster());
   // -fsyntax-only by hand: LibTooling's way takes colours away.
-  CommandLineArguments more = {"-fsyntax-only", "-resource-dir", VPROF_RESOURCE_DIR};
+  CommandLineArguments more = {"-fsyntax-only", "-resource-dir", resourceDirectory()};
   if (silent) more.push_back("-w");
   adjuster = combineAdjusters(adjuster, getInsertArgumentAdjuster(more, ArgumentInsertPosition::BEGIN));
   std::vector<std::string> result = adjuster(command, "");

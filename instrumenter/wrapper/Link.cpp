@@ -24,7 +24,10 @@ Arguments linkArguments(const CommandLine &line, Arguments arguments, const Tool
   Arguments runtime = {"-L" + tools.library, "-Wl,--push-state,--no-as-needed", "-lvprof", "-Wl,--pop-state"};
   if (isStatic(arguments)) {
     const std::string wrappers = tools.library + "/vprof_wrap";
-    runtime.insert(runtime.begin(), {wrappers + ".o", "-Wl,@" + wrappers + ".options"});
+    // Nothing refers to the runtime strongly, and weak references bring nothing out of an archive.
+    runtime.insert(runtime.begin(), {wrappers + ".o", "-Wl,@" + wrappers + ".options", "-Wl,-u,__vprof_register"});
+  } else if (tools.preloaded) {
+    runtime.clear();  // the references to it are weak
   } else {
     runtime.push_back(search);  // a static PIE that has a search path ends at its start (glibc)
   }

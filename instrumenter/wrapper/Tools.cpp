@@ -1,5 +1,7 @@
 #include "Tools.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
@@ -19,6 +21,23 @@ std::vector<std::string> splitWords(const std::string &text) {
   std::vector<std::string> words;
   for (std::string word; stream >> word;) words.push_back(word);
   return words;
+}
+
+/// Whether PATH has this program.
+bool isInstalled(const std::string &program) {
+  std::istringstream path(environment("PATH"));
+  for (std::string folder; std::getline(path, folder, ':');)
+    if (access(((folder.empty() ? "." : folder) + "/" + program).c_str(), X_OK) == 0) return true;
+  return false;
+}
+
+/// The first of these that is installed, as a command. One alone is taken without a look.
+std::vector<std::string> firstInstalled(const std::string &compilers) {
+  std::vector<std::string> known = splitWords(compilers);
+  if (known.size() == 1) return known;
+  for (const std::string &compiler : known)
+    if (isInstalled(compiler)) return {compiler};
+  return {};
 }
 
 /// Asks the compiler who it is.
@@ -47,11 +66,10 @@ Tools findTools(bool cxx) {
   Tools tools;
   tools.compiler = splitWords(environment(cxx ? "VPROF_REAL_CXX" : "VPROF_REAL_CC"));
   if (tools.compiler.empty()) {
-    tools.compiler = {cxx ? VPROF_DEFAULT_CXX : VPROF_DEFAULT_CC};
+    tools.compiler = firstInstalled(cxx ? VPROF_DEFAULT_CXX : VPROF_DEFAULT_CC);
     tools.is_rewriters_clang = VPROF_DEFAULT_IS_REWRITERS;
-  } else {
-    identify(tools);
   }
+  if (!tools.is_rewriters_clang && !tools.compiler.empty()) identify(tools);
   std::error_code ignored;
   const fs::path prefix = fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path();
   tools.library = prefix / "lib/vprof";

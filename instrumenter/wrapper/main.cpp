@@ -8,6 +8,7 @@
 //   VPROF_EMIT_TREE                as --emit-tree
 //   VPROF_DISABLE=1                only the real compiler
 //   VPROF_PROBES=entry|body        where probes stand (body): entry is an experiment (../README.md)
+//   VPROF_RUNTIME=linked|preloaded whether programs need libvprof to start (linked): docs/containers.md
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -43,13 +44,13 @@ void takeEmitTree(Arguments &arguments, Tools &tools) {
   if (!tools.emit_tree.empty()) tools.emit_tree = std::filesystem::absolute(tools.emit_tree);
 }
 
-/// Where probes stand. False, and told, if the environment says neither.
-bool takeProbes(Tools &tools) {
-  const char *value = std::getenv("VPROF_PROBES");
-  const std::string place = value && *value ? value : "body";
-  tools.before_body = place == "entry";
-  if (tools.before_body || place == "body") return true;
-  std::fprintf(stderr, "vprof-cc: VPROF_PROBES is neither body nor entry: %s\n", place.c_str());
+/// Whether a variable of the environment asks for `other` and not for `usual`. False, and told, if for neither.
+bool takeChoice(const char *variable, const char *usual, const char *other, bool &is_other) {
+  const char *value = std::getenv(variable);
+  const std::string choice = value && *value ? value : usual;
+  is_other = choice == other;
+  if (is_other || choice == usual) return true;
+  std::fprintf(stderr, "vprof-cc: %s is neither %s nor %s: %s\n", variable, usual, other, choice.c_str());
   return false;
 }
 
@@ -136,6 +137,7 @@ void printHelp(const Tools &tools) {
       "  VPROF_DESCRIPTOR               JSON file of the target's descriptor (`vprof instrument` sets it)\n"
       "  VPROF_EMIT_TREE                as --emit-tree\n"
       "  VPROF_PROBES=entry|body        where probes stand (body; entry is an experiment)\n"
+      "  VPROF_RUNTIME=linked|preloaded how programs get libvprof (linked; preloaded: by `vprof record`, or dormant)\n"
       "  VPROF_DISABLE=1                compile without vprof\n\n",
       kCxx ? "c++" : "cc", compiler.c_str());
   std::fflush(stdout);
@@ -145,11 +147,17 @@ void printHelp(const Tools &tools) {
 
 int main(int argc, char **argv) {
   Tools tools = findTools(kCxx);
+  if (tools.compiler.empty()) {
+    std::fprintf(stderr, "vprof-%s: there is no compiler here: install clang or gcc, or name one in VPROF_REAL_%s\n",
+                 kCxx ? "c++" : "cc", kCxx ? "CXX" : "CC");
+    return 127;
+  }
   Arguments arguments(argv + 1, argv + argc);
   takeEmitTree(arguments, tools);
   const char *disable = std::getenv("VPROF_DISABLE");
   if (disable && std::string(disable) == "1") return replaceProcess(command(tools, arguments));
-  if (!takeProbes(tools)) return 1;
+  if (!takeChoice("VPROF_PROBES", "body", "entry", tools.before_body)) return 1;
+  if (!takeChoice("VPROF_RUNTIME", "linked", "preloaded", tools.preloaded)) return 1;
   if (arguments == Arguments{"--help"}) printHelp(tools);
   const CommandLine line = parseCommandLine(arguments, kCxx);
   if (line.mode == Mode::kPassThrough || isInputMissing(line)) return replaceProcess(command(tools, arguments));

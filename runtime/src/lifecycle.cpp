@@ -185,12 +185,20 @@ int open_session_file(const char *name, int flags) {
   return -1;
 }
 
-// Before the constructors of instrumented modules (vprof_begin.c has 102).
-__attribute__((constructor(101))) static void start() {
+void start_once() {
+  static bool started = false;
+  if (started) return;
+  started = true;
   const int saved_errno = errno;
   const char *directory = secure_getenv("VPROF_SESSION");
   if (directory != nullptr && directory[0] != '\0') attach(directory);
   errno = saved_errno;
+}
+
+// Before the constructors of instrumented modules (vprof_begin.c has 102). Those of a library that does not name
+// libvprof among what it needs may run before all of ours: then its registration starts us.
+__attribute__((constructor(101))) static void start() {
+  start_once();
 }
 
 }  // namespace vprof

@@ -176,6 +176,7 @@ void wait_for_ack(Arena *arena, const Module &m) {
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) void __vprof_register(unsigned char *start, unsigned char *stop) {
+  start_once();
   if (!attached() || is_restricted()) return;
   const int saved_errno = errno;
   Arena *arena = g_session.arena;

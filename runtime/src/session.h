@@ -53,6 +53,8 @@ inline uint64_t ticks() {
 // Maps the session in `directory`. False if it is not a session of ours (owner, mode, symlink, version): then the
 // process stays dormant. Not thread-safe; called by the library's constructor, and by tests.
 bool attach(const char *directory);
+// Attaches to the session that the environment names, the first time it is called.
+void start_once();
 
 // A descriptor of a file of the session, as the environment names it: opened, checked and closed to others as at
 // attach. Negative if there is none such.

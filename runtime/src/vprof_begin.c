@@ -104,7 +104,9 @@ OF_OLDER_OBJECTS("__vprof_left", "");
 
 extern unsigned char __start_vprof_switch[] __attribute__((visibility("hidden")));
 extern unsigned char __stop_vprof_switch[] __attribute__((visibility("hidden")));
-extern void __vprof_register(unsigned char *start, unsigned char *stop);
+/* Weak: where there is no libvprof, and the program was linked so that it starts nevertheless (docs/containers.md),
+ * nothing is registered. vprof-cc asks for it by name in static links, which this would bring nothing into. */
+extern void __vprof_register(unsigned char *start, unsigned char *stop) __attribute__((weak));
 
 /* The records of places (vprof_prelude.h) follow, for this is linked first. They end where one is none: a symbol that
  * the linker makes of the section's end would keep them all, and so all their functions (--gc-sections). */
@@ -119,6 +121,7 @@ static unsigned char *end_of_pages(void) {
 }
 
 __attribute__((constructor(102))) static void register_module(void) {
+  if (!__vprof_register) return;
   __vprof_register(__start_vprof_switch, end_of_pages());
   if (__vprof_wrap_bodies) __vprof_wrap_bodies(places + sizeof places, __start_vprof_switch);
 }
