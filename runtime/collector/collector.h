@@ -44,6 +44,12 @@ class Collector {
 
   bool stopped() const { return stopped_; }
 
+  // The session's modules so far.
+  const std::vector<KnownModule> &modules_now() { return modules_.refresh(); }
+
+  // What the recording has so far.
+  TraceFiles::Report recorded() const { return trace_.report(); }
+
  private:
   void take_texts();
   std::string modules();

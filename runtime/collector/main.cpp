@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "collector.h"
+#include "runner.h"
 
 namespace vprof {
 namespace {
@@ -19,6 +20,7 @@ namespace {
 constexpr const char *kUsage =
     "usage: vprof-collector --session DIR --output FILE [--slots N] [--ring-bytes N] [--user NAME] [--hold] [--locks]\n"
     "       [--max-bytes N [--newest]] [--probe-ps N] [--built-from TEXT] [-- COMMAND...]\n"
+    "   or: vprof-collector --run PLAN [--output FILE] [...] -- COMMAND...\n"
     "\n"
     "Makes the session directory DIR, prints 'ready', and records the programs that run with VPROF_SESSION=DIR\n"
     "into FILE until 'stop' arrives on DIR/control, SIGTERM or SIGINT.\n"
@@ -32,7 +34,9 @@ constexpr const char *kUsage =
     "  --built-from TEXT  the programs' source and version: noted in the trace\n"
     "  --hold           a starting program waits until its modules are acknowledged\n"
     "  --locks          record the steps of logical locks, too\n"
-    "  COMMAND          noted in the trace; not run. If there is none, what VPROF_COMMAND says\n"
+    "  --run PLAN       run COMMAND with a plan of `vprof bundle` on; DIR is made where there is room, FILE is "
+    "run.trace\n"
+    "  COMMAND          noted in the trace; without --run not run. If there is none, what VPROF_COMMAND says\n"
     "\n"
     "example: vprof-collector --session /dev/shm/run1 --output run.trace &\n"
     "         VPROF_SESSION=/dev/shm/run1 ./prog\n";
@@ -42,6 +46,8 @@ struct Options {
   std::string output;
   FileLimit limit;
   Noted noted;
+  std::string plan;  // of --run
+  char **command;
 };
 
 bool parse_number(const char *text, uint64_t least, uint64_t *value) {
@@ -74,6 +80,7 @@ int parse_options(int argc, char **argv, Options *options) {
                                     {"newest", no_argument, nullptr, 'k'},
                                     {"probe-ps", required_argument, nullptr, 'p'},
                                     {"built-from", required_argument, nullptr, 'f'},
+                                    {"run", required_argument, nullptr, 'R'},
                                     {"help", no_argument, nullptr, '?'},
                                     {nullptr, 0, nullptr, 0}};
   bool valid = true;
@@ -98,16 +105,24 @@ int parse_options(int argc, char **argv, Options *options) {
       options->noted.built_from = optarg;
     else if (c == 'h')
       options->session.hold = true;
+    else if (c == 'R')
+      options->plan = optarg;
     else if (c == 'l')
       options->session.lock_events = true;
     else
       valid = false;
   }
+  options->command = argv + optind;
   options->noted.command.assign(argv + optind, argv + argc);
+  if (!options->plan.empty()) {
+    options->session.hold = true;
+    valid &= optind < argc && options->session.user.empty();
+    if (options->output.empty()) options->output = "run.trace";
+  }
   const char *command = getenv("VPROF_COMMAND");
   if (command != nullptr && options->noted.command.empty()) options->noted.command = {command};
   valid &= !options->limit.newest || options->limit.bytes != 0;
-  if (valid && !options->session.directory.empty() && !options->output.empty()) return -1;
+  if (valid && !(options->session.directory.empty() && options->plan.empty()) && !options->output.empty()) return -1;
   fputs(kUsage, stderr);
   return 2;
 }
@@ -170,6 +185,64 @@ void run(Collector *collector, Control *control, const sigset_t &mask) {
   collector->finish();
 }
 
+// As `run`, to the program's end. What ends us is the program's; a Ctrl-C it has had from the terminal itself.
+void run_program(Collector *collector, Control *control, Runner *runner, const sigset_t &mask) {
+  constexpr uint64_t kShortest_ns = 200000, kLongest_ns = 5000000;  // a module that joins waits so long
+  bool ended = false;
+  for (uint64_t wait_ns = kShortest_ns; !ended;) {
+    wait_ns = std::clamp(collector->round(), kShortest_ns, std::min(2 * wait_ns, kLongest_ns));
+    control->serve(static_cast<long>(wait_ns), &mask);
+    ended = runner->look() || collector->stopped();
+    if (g_asked_to_end) runner->send(SIGTERM), g_asked_to_end = 0;
+  }
+  collector->finish();
+}
+
+// In the first place that has room for it. Returns "" or why the last had none.
+std::string make_session(const Options &options, SessionFiles *files, std::string *directory) {
+  const std::vector<std::string> places = options.session.directory.empty()
+                                              ? session_places(options.output)
+                                              : std::vector<std::string>{options.session.directory};
+  std::string error;
+  for (const std::string &place : places) {
+    SessionOptions session = options.session;
+    session.directory = *directory = place;
+    error = files->create(session);
+    if (error.empty()) break;
+  }
+  return error;
+}
+
+// --run: the program's status, or 1.
+int record(const Options &options) {
+  RunPlan plan;
+  std::string error = plan.read(options.plan);
+  if (!error.empty()) return fail(error);
+  const sigset_t mask = set_up_signals();
+  signal(SIGINT, SIG_IGN);
+  ask_for_short_slices();
+  SessionFiles files;
+  std::string directory;
+  error = make_session(options, &files, &directory);
+  if (!error.empty()) return fail(error);
+  Collector collector(&files, options.noted, options.limit);
+  Control control([&](const std::string &line) { return collector.answer(line); });
+  Runner runner(plan, &collector);
+  error = collector.begin(options.output);
+  if (error.empty()) error = control.listen(files.folder(), files.path("control"));
+  if (error.empty()) error = runner.start(directory, options.command);
+  if (!error.empty()) return fail(error);
+  run_program(&collector, &control, &runner, mask);
+  const TraceFiles::Report report = collector.recorded();
+  if (!runner.anything_joined())
+    return fail(
+        "no records: no program built by vprof-cc joined; is it static, or set-uid, or in another pid namespace?");
+  fprintf(stderr, "vprof: %s: %llu records, %llu dropped%s%s\n", report.newest.c_str(),
+          static_cast<unsigned long long>(report.records), static_cast<unsigned long long>(report.dropped),
+          report.ended.empty() ? "" : "; it ended early: ", report.ended.c_str());
+  return runner.status();
+}
+
 int collect(const Options &options) {
   const sigset_t mask = set_up_signals();
   ask_for_short_slices();
@@ -193,5 +266,6 @@ int collect(const Options &options) {
 int main(int argc, char **argv) {
   vprof::Options options;
   const int code = vprof::parse_options(argc, argv, &options);
-  return code >= 0 ? code : vprof::collect(options);
+  if (code >= 0) return code;
+  return options.plan.empty() ? vprof::collect(options) : vprof::record(options);
 }

@@ -203,7 +203,7 @@ def record_program(
     status = _run(
         session,
         plan,
-        lambda: popen(arguments, env=session.environment(), preexec_fn=_unblock_signals),
+        lambda: popen(arguments, env=session.environment(arguments[0]), preexec_fn=_unblock_signals),
         compared,
         seconds,
     )

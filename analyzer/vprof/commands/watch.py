@@ -236,7 +236,7 @@ def _watch_program(
     limit = Limit(2 * settings.piece_bytes)
     with Session.start(None, None, limit, settings.probe_ns, preload=preload) as session, signals.heard():
         probes = Probes(session, read_plan(), settings.root, most)
-        process = popen(arguments, env=session.environment())
+        process = popen(arguments, env=session.environment(arguments[0]))
         told = False
 
         def is_over() -> bool:

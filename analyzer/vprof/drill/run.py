@@ -193,7 +193,7 @@ def _program(command: list[str], session: Session, output: Path) -> Iterator[Cal
 def _popen(command: list[str], session: Session, log: IO[bytes]) -> subprocess.Popen[bytes]:
     return popen(
         command,
-        env=session.environment(),
+        env=session.environment(command[0]),
         stdout=log,
         stderr=subprocess.STDOUT,
         stdin=subprocess.DEVNULL,

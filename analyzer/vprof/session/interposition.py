@@ -7,6 +7,7 @@ mends that.
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -36,6 +37,14 @@ def preloaded(environment: dict[str, str]) -> dict[str, str]:
     return {**environment, _VARIABLE: f"{before}:{library}" if before else library}
 
 
+def comes_without(program: str) -> bool:
+    """Whether a program, by its path or as PATH has it, was built by vprof-cc to start without libvprof."""
+    from vprof.program.runtime_link import waits_for_preload
+
+    found = shutil.which(program)
+    return found is not None and waits_for_preload(Path(found))
+
+
 def look(program: Path) -> tuple[bool | None, str]:
     """Whether calls of a program that was not started yet will reach libvprof, None: only with --preload; and why.
 
@@ -55,6 +64,8 @@ def look(program: Path) -> tuple[bool | None, str]:
     listed = subprocess.run([interpreter[0], "--list", program.resolve()], capture_output=True, text=True).stdout
     names = [line.split()[0] for line in listed.splitlines() if line.strip()]
     ours, libc = (next((i for i, name in enumerate(names) if name.startswith(known)), None) for known in _LIBRARIES)
+    if ours is None and instrumented:
+        return True, "starts without libvprof (VPROF_RUNTIME=preloaded): vprof puts it before the C library"
     if ours is None:
         return None, f"built without vprof: if it loads an instrumented library, {MEND}"
     if libc is not None and libc < ours:
