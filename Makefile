@@ -14,7 +14,7 @@ BIN := $(CURDIR)/$(VENV)/bin
 # Golden rewrites, transactions and their inputs are as odd as users' code.
 FORMATTED = $(filter-out tests/instrumenter/rewrites/% tests/reorder/transactions/%,$(shell git ls-files '*.cpp' '*.h' '*.c'))
 
-.PHONY: setup native warm demo test test-quick test-browser corpus lint format sanitize fuzz fuzz-reader properties bench-runtime bench-analyzer clean
+.PHONY: setup native warm wheel demo test test-quick test-browser corpus lint format sanitize fuzz fuzz-reader properties bench-runtime bench-analyzer clean
 
 # What is missing: Debian packages, the Python environment, the native parts below build/, all installed into .venv/.
 setup: native warm
@@ -61,6 +61,14 @@ warm: .stamps/venv
 	@PYTHONPATH=bench $(BIN)/python -c "import pathlib, analyzer_traces as t; \
 	  t.write(pathlib.Path('.stamps/warm.trace'), 200_000, locking=True)"
 	@$(BIN)/vprof analyze .stamps/warm.trace >/dev/null
+
+# dist/vprof-*.whl, with all native parts: packaging/README.md. A build of its own (5 minutes, the first time).
+wheel: .stamps/venv
+	$(call install,libzstd-dev)
+	cmake -G Ninja -S . -B $(BUILD)/portable -DVPROF_PORTABLE=ON -DCMAKE_C_COMPILER=clang-19 \
+	  -DCMAKE_CXX_COMPILER=clang++-19 >/dev/null
+	cmake --build $(BUILD)/portable --target runtime/all instrumenter/all workloads/all
+	$(BIN)/python packaging/wheel.py $(BUILD)/portable dist
 
 demo:
 	$(MAKE) -j2 --no-print-directory setup
@@ -135,4 +143,4 @@ bench-analyzer: setup
 	$(BIN)/python bench/analyzer.py $(LENGTHS)
 
 clean:
-	rm -rf $(BUILD) $(VENV) .stamps .vprof
+	rm -rf $(BUILD) $(VENV) dist .stamps .vprof

@@ -26,8 +26,12 @@ def load(
 
     `root`: make each outermost call of this function an interval. `jobs`: let so many processes analyze them (a script
     calls this below `if __name__ == "__main__":` then); `scheduler`: let the workers of a Dask cluster do it. Raises
-    VprofError in one line: no such file, no trace, no such function, no interval.
+    VprofError in one line: no such file, no trace, no such function, no interval, no pandas.
     """
-    from vprof.api import load_run
+    from vprof.extras import missing
 
+    try:
+        from vprof.api import load_run
+    except ModuleNotFoundError as error:
+        raise missing(error) from None
     return load_run(paths, root, options, jobs, scheduler)

@@ -17,6 +17,7 @@ import click
 
 from vprof import __version__, commands
 from vprof.errors import VprofError
+from vprof.extras import missing
 from vprof.terminal import guard, one_line
 
 _DOCSTRING = re.compile(r'^def command\(.*?^    """(.*?)"""', re.DOTALL | re.MULTILINE)
@@ -90,6 +91,8 @@ def main() -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except ModuleNotFoundError as error:
+        _fail(str(missing(error)), 1)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         _fail(f"{where}{error.strerror or error}", 1)

@@ -1,4 +1,8 @@
-"""Where the installed parts are: native tools below the Python prefix, descriptors beside the checkout or in share/."""
+"""Where the installed parts are: native tools below a prefix, descriptors beside the checkout or in its share/.
+
+From a checkout the prefix is Python's own (`make setup`). An installed package looks where it lies itself, for pip puts
+both below one prefix: that of a venv, `~/.local` (--user), /usr/local, or the folder of --target.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +19,29 @@ LOAD_DRIVER = "lib/vprof/vprof-load-driver"
 _CHECKOUT = Path(__file__).resolve().parents[2]
 
 
-def native(relative: str) -> Path:
-    """Path of a native part, e.g. `bin/vprof-cc`, below the prefix (VPROF_PREFIX, else Python's own).
+def _is_checkout() -> bool:
+    return (_CHECKOUT / "pyproject.toml").is_file()
 
-    Raises VprofError when it is not installed.
-    """
-    path = Path(os.environ.get("VPROF_PREFIX", sys.prefix)) / relative
+
+def _prefix() -> Path:
+    """What the native parts lie below (VPROF_PREFIX decides)."""
+    named = os.environ.get("VPROF_PREFIX")
+    if named:
+        return Path(named)
+    if _is_checkout():
+        return Path(sys.prefix)
+    package = Path(__file__).resolve().parent
+    # PREFIX/lib/pythonX.Y/site-packages/vprof, and FOLDER/vprof of --target.
+    places = [package.parents[depth] for depth in (3, 2, 0) if depth < len(package.parents)]
+    return next((place for place in places if (place / "lib/vprof").is_dir()), Path(sys.prefix))
+
+
+def native(relative: str) -> Path:
+    """Path of a native part, e.g. `bin/vprof-cc`, below the prefix. Raises VprofError when it is not installed."""
+    path = _prefix() / relative
     if not path.exists():
-        raise VprofError(f"{path} is missing: build and install the native parts with `make setup`")
+        mend = "build and install the native parts with `make setup`" if _is_checkout() else "install vprof again"
+        raise VprofError(f"{path} is missing: {mend}")
     return path
 
 
@@ -38,7 +57,7 @@ def compiling_tools() -> str:
 def _data(folder: str) -> Path:
     """The folder `targets` or `annotations`: of the checkout when we run from one, else the installed copy."""
     checkout = _CHECKOUT / folder
-    return checkout if checkout.is_dir() else Path(sys.prefix) / "share" / "vprof" / folder
+    return checkout if checkout.is_dir() else _prefix() / "share" / "vprof" / folder
 
 
 def annotations_folder() -> Path:

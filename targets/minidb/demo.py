@@ -5,6 +5,7 @@ Each [[demo]] of target.toml names a pathology, a seed, and the function that a 
 """
 
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -28,14 +29,15 @@ def drill(pathology: str, seed: int, expected: list[str]) -> bool:
     """One drill-down; true if its first finding is the planted function, confirmed."""
     work = Path(".vprof/minidb")
     svg = work / f"{pathology}.svg"
-    options = ["--auto", "--target", "minidb", "--step-seconds", 1.5, "--svg", svg]
+    drawn = ["--svg", svg] if shutil.which("dot") else []
+    options = ["--auto", "--target", "minidb", "--step-seconds", 1.5, *drawn]
     run("drill", *options, "--", "--pathology", pathology, "--seed", seed)
     findings = json.loads((work / "drill" / "session.json").read_text())["findings"]
     top = findings[0] if findings else {"functions": ["nothing"], "confirmed": False}
     found = top["functions"] == expected and top["confirmed"]
     first, verdict = ", ".join(top["functions"]), "found" if found else "MISSED"
     print(f"planted: {', '.join(expected)}; first finding: {first}: {verdict}")
-    print(f"tree: {svg}")
+    print(f"tree: {svg}" if drawn else "tree: not drawn, for Graphviz's `dot` is not installed (apt install graphviz)")
     return found
 
 
