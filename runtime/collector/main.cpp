@@ -219,7 +219,8 @@ int record(const Options &options) {
   std::string error = plan.read(options.plan);
   if (!error.empty()) return fail(error);
   const sigset_t mask = set_up_signals();
-  signal(SIGINT, SIG_IGN);
+  signal(SIGINT, [](int) {});                                          // not ignored: the program would inherit that
+  if (signal(SIGHUP, ask_to_end) == SIG_IGN) signal(SIGHUP, SIG_IGN);  // nohup
   ask_for_short_slices();
   SessionFiles files;
   std::string directory;

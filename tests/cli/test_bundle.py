@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import tarfile
 from collections.abc import Iterator
@@ -20,6 +21,23 @@ PROGRAM = """
 int work(int n) { int s = 0; for (int i = 0; i < n; i++) { s += i ^ n; if (s & 1) s ^= getenv("X") != 0; } return s; }
 int handle(int n) { int s = 0; for (int i = 0; i < n; i++) s += work(i); return s; }
 int main(int argc, char **argv) { for (int i = 0; i < 50; i++) handle(9); puts("ran"); return argc > 1 ? 5 : 0; }
+"""
+ENDLESS = """
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static volatile int stop;
+static void on(int number) { stop = number; }
+int tick(int n) { int s = 0; while (n--) s += getenv("X") != 0; usleep(1000); return s; }
+int main(void) {
+  signal(SIGTERM, on);
+  tick(30);
+  puts("ran");
+  fflush(stdout);
+  while (!stop) tick(30);
+  return 7;
+}
 """
 OF_LIBC = ("libc.so.6", "libm.so.6")
 
@@ -127,6 +145,30 @@ def test_what_cannot_be_recorded_is_said(bare: Path, tmp_path: Path, words: list
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert reason in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_what_ends_the_recording_ends_the_program_first(tmp_path: Path, number: signal.Signals) -> None:
+    program = compile_with(tmp_path, ENDLESS)
+    assert vprof("bundle", program, "-o", "b", folder=tmp_path).returncode == 0
+    command = ["b/record", "--run", "b/plan", "--", "b/prog"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout and process.stdout.readline() == "ran\n"
+    process.send_signal(number)
+    _, told = process.communicate(timeout=60)
+    assert (process.returncode, told.count("records")) == (7, 1)
+
+
+def test_an_interrupt_from_the_terminal_is_the_programs(tmp_path: Path) -> None:
+    program = compile_with(tmp_path, ENDLESS)
+    assert vprof("bundle", program, "-o", "b", folder=tmp_path).returncode == 0
+    command = ["b/record", "--run", "b/plan", "--", "b/prog"]
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
+    assert process.stdout and process.stdout.readline() == "ran\n"
+    os.killpg(process.pid, signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert (process.returncode, told.count("records")) == (130, 1)
 
 
 def test_a_small_shared_memory_is_left_to_the_program(bare: Path) -> None:
