@@ -29,8 +29,9 @@ STEPS = {
     "loop": f"cd /tmp && export PATH={VENV}/bin:$PATH && vprof instrument --target minidb && "
     "vprof record --target minidb --seconds 2 -o run.trace && vprof analyze run.trace | head -n 30",
     "demo": f"cd /tmp && {VENV}/bin/python {VENV}/share/vprof/targets/minidb/demo.py",
+    # Python's and Numba's caches stay: pip does not know of them.
     "uninstall": f"{VENV}/bin/pip uninstall -q -y vprof && cd {VENV} && "
-    "[ -z \"$(find . -name '*vprof*' -not -path '*/__pycache__/*')\" ]",
+    "[ -z \"$(find . -type f -path '*vprof*' -not -path '*/__pycache__/*')\" ]",
 }
 """Names, and what a shell in the chroot runs."""
 
