@@ -33,11 +33,15 @@ def test_a_type_has_the_tree_of_its_intervals() -> None:
     trace = serving_trace()
     trace.types = ["read", "write", "idle"]
     trace.intervals.type[:] = [0, 0, 1, 1]
-    by_type = analyze(trace, AnalysisOptions(by_type=True)).type_trees
+    typed = analyze(trace, AnalysisOptions(by_type=True))
+    by_type = typed.type_trees
     assert [one.type for one in by_type] == ["read", "write"]
     for number, one in enumerate(by_type):
         alone = serving_trace()
         alone.intervals.ignore[:] = [t != number for t in (0, 0, 1, 1)]
+        factors = {ranked.factor.name: ranked.factor.share for ranked in analyze(alone).factors}
+        assert {factor.name: factor.share for factor in typed.type_factors[number]} == pytest.approx(factors)
+        assert factors
         expected = analyze(alone).tree
         place = {tuple(_path(expected, x)): x for x in range(len(expected.paths.name))}
         for x in np.flatnonzero(one.tree.mean_ns):

@@ -15,6 +15,7 @@ from vprof.path.path_tree import display_names
 from vprof.report.aborted import aborted_json
 from vprof.variance.analysis import Analysis, RankedFactor
 from vprof.variance.cpu_share import CpuShare, client_share, cpu_share
+from vprof.variance.factors import Factor
 from vprof.variance.per_interval import IntervalDetail
 from vprof.variance.statistics import TypeSplit
 from vprof.variance.sums import TypedTree
@@ -64,7 +65,7 @@ def analysis_json(analysis: Analysis) -> dict[str, Any]:
         "notes": analysis.trace.notes,
     }
     if analysis.types:
-        out["by_type"] = _by_type(analysis.types, analysis.type_trees)
+        out["by_type"] = _by_type(analysis.types, analysis.type_trees, analysis.type_factors)
     if analysis.options.intervals:
         out["per_interval"] = {sid: _detail(d) for sid, d in analysis.per_interval.items()}
     return out
@@ -102,11 +103,12 @@ def _client_time(analysis: Analysis) -> dict[str, Any]:
     return {"counted": "apart" if analysis.options.client_apart else "in", "share": client_share(analysis.tree)}
 
 
-def _by_type(split: TypeSplit, trees: list[TypedTree]) -> dict[str, Any]:
-    """A single type has the tree of all: it is not repeated."""
+def _by_type(split: TypeSplit, trees: list[TypedTree], factors: list[list[Factor]]) -> dict[str, Any]:
+    """A single type has the tree and the factors of all: they are not repeated."""
     rows = [asdict(row) for row in split.rows]
-    for row, typed in zip(rows, trees, strict=False):
+    for row, typed, of_type in zip(rows, trees, factors, strict=False):
         row |= {"tail_quantile": typed.tail_quantile, "tree": _tree(typed.tree)}
+        row["factors"] = [{"kind": f.kind, "functions": f.functions, "share": f.share} for f in of_type]
     return {"within_ns2": split.within_ns2, "between_ns2": split.between_ns2, "types": rows}
 
 

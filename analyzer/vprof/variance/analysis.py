@@ -107,11 +107,11 @@ class Analysis:
     on. `where_it_waits`: the call stacks in which the intervals waited, whatever was on; `waited_for`: the objects.
     `n_eff`: to how many blocks of equal weight the variance amounts, None: too few intervals, or nothing ranked.
     `lost`: what lost records took away. `naive_cost`: the call paths from the outermost functions of the intervals, all
-    of which the naive strategy would measure. `distortion`: what the probes do to the latencies, if they were
-    switched in turn; `probe_cost`: what they cost by their number, if the cost of one is known. `blocks`: of the run,
-    None if nothing varies. `explained`: the variance of the latencies without what is apart, by Var(L). `types` and
-    `type_trees` (in the order of its rows) only on request. `times`: what single intervals took, by reading the traces
-    again. `calls`: by function.
+    of which the naive strategy would measure. `distortion`: what the probes do to the latencies, if they were switched
+    in turn; `probe_cost`: what they cost by their number, if the cost of one is known. `blocks`: of the run, None if
+    nothing varies. `explained`: the variance of the latencies without what is apart, by Var(L). `types` and
+    `type_trees` (in the order of its rows) only on request, with the `type_factors` of each. `times`: what single
+    intervals took, by reading the traces again. `calls`: by function.
     """
 
     trace: Trace
@@ -141,6 +141,7 @@ class Analysis:
     probe_cost: ProbeCost | None = None
     types: statistics.TypeSplit | None = None
     type_trees: list[TypedTree] = field(default_factory=list)
+    type_factors: list[list[Factor]] = field(default_factory=list)
     per_interval: dict[str, IntervalDetail] = field(default_factory=dict)
     blocks: statistics.Blocks | statistics.NoBlocks | None = None
     explained: float = 1.0
@@ -275,6 +276,7 @@ def _conclude(
         probe_cost=probes.total if probes else None,
         types=split(trace, rows) if options.by_type else None,
         type_trees=of_types,
+        type_factors=[[] if ranked.no_ranking else _of_type(trace, one.tree, options, explained) for one in of_types],
         blocks=blocks,
         explained=explained,
     )
@@ -302,6 +304,12 @@ def _ranked(summed: _Summed) -> _Ranking:
         n_eff=blocks.effective,
         expansions=expansions(trace.program, worthwhile)[: options.k],
     )
+
+
+def _of_type(trace: Trace, tree: VarianceTree, options: AnalysisOptions, explained: float) -> list[Factor]:
+    """The factors of the intervals of one type, as those of all are chosen."""
+    ranking = rank(trace, tree, options.specificity_exp, options.view)
+    return [factor for factor, _ in causes(ranking, options.k, least_share(options, explained), of_others(tree))]
 
 
 def least_share(options: AnalysisOptions, explained: float) -> float:
