@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import json
-import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from vprof.errors import UsageError, VprofError
-from vprof.options import Size, preload_option, root_option
+from vprof.errors import UsageError
+from vprof.options import Size, load_options, preload_option, root_option, server_options_option
 from vprof.session.plan import Plan
 from vprof.terminal import one_line
 
 if TYPE_CHECKING:
-    from vprof.session.control import Control
+    from vprof.metrics.exposition import File, Port
+    from vprof.target.chosen_load import ChosenLoad
+    from vprof.target.target import Target
     from vprof.watch.keep import Folder
-    from vprof.watch.loop import Settings
-    from vprof.watch.probes import Probes
+    from vprof.watch.loop import Say, Seen, Settings
 
 _LEAST_BYTES = 64 << 20
 
@@ -41,7 +41,15 @@ _LEAST_BYTES = 64 << 20
     "last ten minutes.",
 )
 @click.option("--session", "directory", type=click.Path(path_type=Path), help="Watch this running session.")
-@click.option("--sites", help="Probes to switch on: names and globs with commas, or a plan file. [default: none]")
+@click.option("--target", "name", help="Watch a target built by `vprof instrument`: its server and load, or command.")
+@click.option(
+    "--dir", "built", type=click.Path(path_type=Path), help="Work folder of the target. [default: .vprof/TARGET]"
+)
+@click.option("--seconds", type=click.IntRange(min=1), help="How long a target runs. [default: until a SIGTERM]")
+@click.option(
+    "--sites",
+    help="Probes to switch on: names and globs with commas, or a plan file. [default: the target's roots, or none]",
+)
 @click.option(
     "--plan-from",
     type=click.Path(path_type=Path),
@@ -70,8 +78,20 @@ _LEAST_BYTES = 64 << 20
     show_default=True,
     help="How often to look at what was recorded.",
 )
+@click.option(
+    "--openmetrics",
+    metavar="PORT|FILE",
+    help="Also give metrics to Prometheus: at this port of this machine alone, or in a file for node_exporter.",
+)
+@click.option(
+    "--openmetrics-address",
+    metavar="ADDRESS",
+    help="Listen there: 0.0.0.0 lets every machine read the metrics. [default: 127.0.0.1]",
+)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @preload_option
+@server_options_option
+@load_options
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
 def command(
     folder: Path,
@@ -80,6 +100,9 @@ def command(
     report: bool,
     slower_than: str | None,
     directory: Path | None,
+    name: str | None,
+    built: Path | None,
+    seconds: int | None,
     sites: str | None,
     plan_from: Path | None,
     root: str | None,
@@ -87,8 +110,15 @@ def command(
     max_bytes: int,
     max_distortion: float,
     piece_seconds: float,
+    openmetrics: str | None,
+    openmetrics_address: str | None,
     form: str,
     preload: bool,
+    server_options: str,
+    load: str | None,
+    scale: int | None,
+    rate: float | None,
+    clients: int | None,
     program: tuple[str, ...],
 ) -> None:
     """Keep the records of slow intervals, for as long as a server runs.
@@ -97,15 +127,17 @@ def command(
     at the time, and ordinary intervals of the same seconds. All other records are thrown away. `vprof analyze` reads
     the traces.
 
-    PROGRAM, behind `--`, is run and recorded, and the watch ends with it. With --session, the programs of a running
-    session are watched, also those that join later, until the watch gets a SIGTERM. At a SIGHUP it reads its plan
-    again. What it does is logged on standard error, one line each.
+    PROGRAM, behind `--`, is run and recorded, and the watch ends with it; with --target it is options for the target's
+    own command or load. With --session, the programs of a running session are watched, also those that join later,
+    until the watch gets a SIGTERM. At a SIGHUP it reads its plan again. What it does is logged on standard error, one
+    line each.
 
     \b
     Examples:
       vprof watch slow --slower-than 20ms --plan-from .vprof/minidb -- ./minidb --seconds 3600
       vprof watch slow --slower-than p99.9 --session /dev/shm/server --sites 'wal_*,lock_wait'
       vprof watch slow --slower-than 5ms --root handle_request -- ./server
+      vprof watch slow --slower-than p99.9 --target postgres --load tpcc --openmetrics 9464
       vprof watch --list slow
       vprof watch --show 3 slow
       vprof watch --report slow
@@ -115,79 +147,111 @@ def command(
     if sum([lists, show is not None, report]) > 1:
         raise UsageError("--list, --show and --report are different reports: ask for one")
     if lists or show is not None or report:
-        if program or directory or slower_than:
+        if program or directory or name or slower_than or openmetrics:
             raise UsageError("--list, --show and --report read the folder: leave out what records")
         _say_kept(Folder.existing(folder), show, report, form)
         return
     if not slower_than:
         raise UsageError("nothing to look for: give --slower-than, such as 20ms or p99.9 (or --list, --show, --report)")
-    if bool(program) == bool(directory):
-        raise UsageError("nothing to watch: give a command after `--`, or --session DIR, one of both")
+    _check_what(name, directory, program)
     if directory and preload:
         raise UsageError("--preload is for a program that is started: leave it out with --session")
+    if seconds and not name:
+        raise UsageError("--seconds is for a --target: others run until they end")
     if max_bytes < _LEAST_BYTES:
         raise UsageError(f"--max-size: at least {_LEAST_BYTES >> 20}M")
     if sites and plan_from:
         raise UsageError("--sites and --plan-from both say what to switch on: give one")
-    read_plan, root = _plan(sites, plan_from, root)
-    read_plan()
+    if openmetrics_address and not openmetrics:
+        raise UsageError("--openmetrics-address goes with --openmetrics PORT")
     from vprof.session.calibration import probe_ns
+    from vprof.target.chosen_load import ChosenLoad
+    from vprof.target.server import check_server_options
+    from vprof.watch.beside import Job, watch_program, watch_session, watch_target
     from vprof.watch.loop import Settings
     from vprof.watch.threshold import threshold
 
-    settings = Settings(threshold(slower_than), per_hour, max_bytes, piece_seconds, root, probe_ns())
-    watched = Folder(folder)
-    watched.begin()
-    try:
+    target = _target(name, built) if name else None
+    check_server_options(server_options, target)
+    chosen = ChosenLoad.of(load, scale, rate, clients, target)
+    if target and chosen:
+        target = _with_load(target, chosen, list(program))
+    read_plan, root = _plan(sites, plan_from, root, target)
+    read_plan()
+    where = _place(openmetrics, openmetrics_address) if openmetrics else None
+    held = 1 if where else 0
+    settings = Settings(threshold(slower_than), per_hour, max_bytes, piece_seconds, root, probe_ns(), held)
+    with ExitStack() as ends:
+        watched = Folder(folder)
+        watched.begin()
+        ends.callback(watched.end)
+        said, seen = _with_metrics(where, watched, settings, ends)
+        job = Job(watched, settings, read_plan, max_distortion, said, seen)
         if directory:
-            _watch_session(directory, watched, settings, read_plan, max_distortion)
+            watch_session(job, directory)
+        elif target:
+            watch_target(job, target, server_options, list(program), seconds, preload)
         else:
-            _watch_program(list(program), preload, watched, settings, read_plan, max_distortion)
-    finally:
-        watched.end()
+            watch_program(job, list(program), preload)
 
 
-def _plan(sites: str | None, plan_from: Path | None, root: str | None) -> tuple[Callable[[], Plan], str | None]:
+def _check_what(name: str | None, directory: Path | None, program: tuple[str, ...]) -> None:
+    """Raises UsageError unless it is one thing that is to be watched."""
+    if name and directory:
+        raise UsageError("--target and --session are different things to watch: give one")
+    if not name and bool(program) == bool(directory):
+        raise UsageError(
+            "nothing to watch: give a command after `--`, or --session DIR, one of both (or --target NAME)"
+        )
+
+
+def _target(name: str, built: Path | None) -> Target:
+    """Raises UsageError when it is not there, or its descriptor does not fit it."""
+    from vprof.target.target import Target
+
+    target = Target.load(name, built)
+    target.check(target.units())
+    return target
+
+
+def _with_load(target: Target, chosen: ChosenLoad, options: list[str]) -> Target:
+    """Under this load. Raises UsageError when the driver does not take its options."""
+    from vprof.workload.driver import check_command
+
+    loaded = replace(target, chosen_load=chosen)
+    check_command(loaded.command(1, options))
+    return loaded
+
+
+def _place(where: str, address: str | None) -> Port | File:
+    from vprof.metrics.exposition import place
+
+    return place(where, address)
+
+
+def _with_metrics(where: Port | File | None, folder: Folder, settings: Settings, ends: ExitStack) -> tuple[Say, Seen]:
+    """What logs, and what is told of pieces. Raises VprofError when metrics cannot go there."""
+    from vprof.watch.loop import unseen
+
+    if where is None:
+        return say, unseen
+    from vprof.metrics.live import Metrics
+
+    pieces = folder.path / "pieces"
+    metrics = ends.enter_context(Metrics.opened(where, pieces, settings.threshold, settings.root, say))
+    return metrics.say, metrics.seen
+
+
+def _plan(
+    sites: str | None, plan_from: Path | None, root: str | None, target: Target | None
+) -> tuple[Callable[[], Plan], str | None]:
     """How to read the plan, now and again; and the root, which a drill-down's file may name."""
     if plan_from:
         from vprof.watch.plan import plan_of_drill, root_of_drill
 
         return (lambda: plan_of_drill(plan_from)), root or root_of_drill(plan_from)
-    return (lambda: Plan.parse(sites) if sites else Plan.of([])), root
-
-
-class _Signals:
-    """What the watch was told: to end (SIGTERM, SIGINT), to read its plan again (SIGHUP)."""
-
-    def __init__(self) -> None:
-        self.ends = self.rereads = False
-
-    @contextmanager
-    def heard(self) -> Iterator[None]:
-        """They no longer end us."""
-        before = {one: signal.signal(one, self._hear) for one in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
-        try:
-            yield
-        finally:
-            for one, handler in before.items():
-                signal.signal(one, handler)
-
-    def _hear(self, number: int, frame: FrameType | None) -> None:
-        if number == signal.SIGHUP:
-            self.rereads = True
-        else:
-            self.ends = True
-
-    def new_plan(self, read_plan: Callable[[], Plan]) -> Plan | None:
-        """At most once for each SIGHUP; a plan that cannot be read changes nothing."""
-        if not self.rereads:
-            return None
-        self.rereads = False
-        try:
-            return read_plan()
-        except VprofError as error:
-            say("plan-unreadable", reason=error)
-            return None
+    usual = Plan.of(target.descriptor.roots if target else [])
+    return (lambda: Plan.parse(sites) if sites else usual), root
 
 
 def say(event: str, **fields: Any) -> None:
@@ -195,88 +259,6 @@ def say(event: str, **fields: Any) -> None:
     values = {key: str(value) for key, value in fields.items()}
     told = [f"{key}={json.dumps(value) if ' ' in value or not value else value}" for key, value in values.items()]
     print(one_line(" ".join(["vprof watch:", event, *told])), file=sys.stderr, flush=True)
-
-
-def _watch_session(
-    directory: Path, folder: Folder, settings: Settings, read_plan: Callable[[], Plan], most: float
-) -> None:
-    """A session of somebody else, which is left as it was."""
-    from vprof.session.control import Note
-    from vprof.session.running import find
-    from vprof.watch.probes import OWNER, Probes
-
-    session = find(directory)
-    with session.alone():
-        note, file, on = session.note(), session.stats()["file"], session.sites_on()
-        if note.owner == OWNER:
-            # A watch that was killed left it so, and nobody else was there before.
-            note, file, on = Note(retry=note.retry), None, set()
-        elif note.owner:
-            raise VprofError(f"{note.owner} switches the probes of this session: wait until it is done")
-    session.join()
-    probes = Probes(session, read_plan(), settings.root, most)
-    signals = _Signals()
-    try:
-        with signals.heard():
-            _run(session, folder, probes, settings, lambda: signals.ends, signals, read_plan)
-        probes.leave(note, on)
-        session.rotate(Path(f"{file}.after-watch") if file else None)
-    finally:
-        session.disconnect()
-
-
-def _watch_program(
-    arguments: list[str], preload: bool, folder: Folder, settings: Settings, read_plan: Callable[[], Plan], most: float
-) -> None:
-    from vprof.session.owned import Limit, Session
-    from vprof.target.shell import popen
-    from vprof.watch.probes import Probes
-
-    signals = _Signals()
-    limit = Limit(2 * settings.piece_bytes)
-    with Session.start(None, None, limit, settings.probe_ns, preload=preload) as session, signals.heard():
-        probes = Probes(session, read_plan(), settings.root, most)
-        process = popen(arguments, env=session.environment(arguments[0]))
-        told = False
-
-        def is_over() -> bool:
-            nonlocal told
-            if signals.ends and not told:
-                told = True
-                process.terminate()
-            return process.poll() is not None
-
-        try:
-            _run(session, folder, probes, settings, is_over, signals, read_plan)
-        except VprofError as error:
-            say("collector-lost", reason=f"{error}; the program goes on unrecorded")
-            process.wait()
-            raise
-        if not session.programs:
-            raise VprofError("no records: no program built by vprof-cc joined; build it with CC=vprof-cc")
-    if process.returncode and not (told and process.returncode == -signal.SIGTERM):
-        status = process.returncode if process.returncode > 0 else 128 - process.returncode
-        say("program-ended", status=status)
-        sys.exit(status)
-
-
-def _run(
-    session: Control,
-    folder: Folder,
-    probes: Probes,
-    settings: Settings,
-    is_over: Callable[[], bool],
-    signals: _Signals,
-    read_plan: Callable[[], Plan],
-) -> None:
-    from vprof.watch.loop import Watch
-
-    watch = Watch(session, folder, probes, settings, say)
-    say("begun", folder=folder.path, session=session.directory, limit=settings.threshold.text)
-    try:
-        watch.run(is_over, lambda: signals.new_plan(read_plan))
-    finally:
-        say("ended", kept=watch.kept, in_folder=len(folder.kept))
 
 
 def _say_kept(folder: Folder, number: int | None, report: bool, form: str) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,7 @@ import numpy as np
 from vprof.errors import TraceError, UsageError, VprofError
 from vprof.session.control import Control
 from vprof.session.plan import Plan
+from vprof.tables.model import Int64
 from vprof.trace.outline import WINDOW_RECORDS
 from vprof.trace.reading import open_windows
 from vprof.trace.scan import FOREVER
@@ -49,7 +50,8 @@ _RETRY_SECONDS = 5.0
 @dataclass(frozen=True)
 class Settings:
     """`max_bytes`: of the folder, half of it for what is kept. `root`: its calls are the intervals, instead of
-    annotated ones. `probe_ns`: what an enter and exit cost, None: not known."""
+    annotated ones. `probe_ns`: what an enter and exit cost, None: not known. `held_pieces`: so many of the recording
+    somebody else may hold while they are deleted here."""
 
     threshold: Threshold
     per_hour: int
@@ -57,6 +59,7 @@ class Settings:
     piece_seconds: float
     root: str | None = None
     probe_ns: float | None = None
+    held_pieces: int = 0
 
     @property
     def piece_bytes(self) -> int:
@@ -66,11 +69,20 @@ class Settings:
 
 Say = Callable[..., None]
 """Writes a line for the log: an event, and its fields."""
+Seen = Callable[[Piece, Mapping[str, Int64]], None]
+"""Told of each piece, and of the latencies that ended in it, by type in ns, before the threshold learns of them."""
+
+
+def unseen(piece: Piece, latencies: Mapping[str, Int64]) -> None:
+    """Nobody wants to know."""
 
 
 class Watch:
-    def __init__(self, session: Control, folder: Folder, probes: Probes, settings: Settings, say: Say) -> None:
+    def __init__(
+        self, session: Control, folder: Folder, probes: Probes, settings: Settings, say: Say, seen: Seen = unseen
+    ) -> None:
         self.kept = 0
+        self._seen = seen
         self._session, self._folder, self._probes, self._settings, self._say = session, folder, probes, settings, say
         self._latencies = Latencies()
         self._pieces: list[Piece] = []
@@ -89,6 +101,7 @@ class Watch:
         when the collector dies: what it wrote until then has been looked at."""
         try:
             self._probes.begin()
+            self._say_joined()
             self._turn()
             self._follow(is_over, new_plan)
             self._turn(is_last=True)
@@ -180,8 +193,10 @@ class Watch:
         self._latencies.roots = self._probes.roots
         ended = self._latencies.of(piece)
         self._find_slow(ended, piece)
-        for type_, rows in by_type(ended):
-            self._settings.threshold.learn(type_, ended.latency[rows], piece.end)
+        latencies = {type_: ended.latency[rows] for type_, rows in by_type(ended)}
+        self._seen(piece, latencies)
+        for type_, of_type in latencies.items():
+            self._settings.threshold.learn(type_, of_type, piece.end)
         self._check_probes(ended, piece)
         piece.file.release()
         self._cut_pending(is_last=False)
@@ -282,7 +297,7 @@ class Watch:
         begins = [slow.found.begin for slow in self._pending]
         begins += [oldest] if (oldest := self._oldest()) is not None else []
         needed = min(begins, default=self._pieces[-1].begin) - _MARGIN_NS
-        room = self._settings.max_bytes // 2 - 2 * self._settings.piece_bytes
+        room = self._settings.max_bytes // 2 - (2 + 2 * self._settings.held_pieces) * self._settings.piece_bytes
         while len(self._pieces) > 1 and (
             self._pieces[0].end < needed or sum(piece.size for piece in self._pieces) > room
         ):
