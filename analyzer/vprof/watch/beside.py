@@ -153,8 +153,11 @@ def watch_target(
         end = time.monotonic() + (seconds or LONG_SECONDS * 10**6)
 
         def is_over() -> bool:
+            # First, since the load has had a Ctrl-C as well.
+            if signals.ends or time.monotonic() >= end:
+                return True
             check()
-            return signals.ends or time.monotonic() >= end
+            return False
 
         job.run(session, job.probes(session), is_over, signals)
 
