@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
+import shutil
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -159,6 +162,89 @@ def test_a_session_is_watched_over_restarts_of_the_server(program: Path, tmp_pat
         trace = load_binary(folder / "kept" / f"{one['number']:06}.trace")
         on = {trace.program.functions[f] for f in trace.program.on.nonzero()[0]}
         assert ("flush_log" in on) == (int(one["interval"]) > 10000)
+
+
+def test_a_plan_that_cannot_be_read_changes_nothing(program: Path, tmp_path: Path, session: Path) -> None:
+    folder, plan = tmp_path / "slow", tmp_path / "plan.json"
+    plan.write_text(json.dumps({"schema": "vprof-plan/1", "functions": ["serve"]}))
+    with (
+        collector(session),
+        watching(folder, "--slower-than", "20ms", "--session", session, "--sites", plan) as watch,
+    ):
+        serve(program, session, 10, 20, 1, LIMIT_MS)
+        read_until(watch, "vprof watch: joined")
+        control = Control(session)
+        on = control.sites_on()
+        assert on
+        for spoil, line in (
+            (lambda: plan.write_text("{"), f"{plan}: not a plan"),
+            (plan.unlink, f"cannot read {plan}: No such file or directory"),
+            (plan.mkdir, f"cannot read {plan}: Is a directory"),
+        ):
+            spoil()
+            watch.send_signal(signal.SIGHUP)
+            assert f'vprof watch: plan-unreadable reason="{line}' in read_until(watch, "plan")
+            assert control.sites_on() == on
+        control.disconnect()
+        plan.rmdir()
+        plan.write_text(json.dumps({"schema": "vprof-plan/1", "functions": ["flush_log", "flush_logs"]}))
+        watch.send_signal(signal.SIGHUP)
+        assert read_until(watch, "plan") == "vprof watch: plan functions=2 off=0\n"
+        assert "flush_logs" in read_until(watch, "vprof watch: no-site reason=")
+        watch.send_signal(signal.SIGTERM)
+        assert watch.wait(timeout=PATIENCE_SECONDS) == 0
+
+
+def test_a_session_that_is_not_there_or_not_ours_is_one_line(tmp_path: Path, session: Path) -> None:
+    """Nothing is made, and nobody else's session is looked into."""
+    link, foreign = tmp_path / "link", tmp_path / "foreign"
+    with collector(session) as process:
+        link.symlink_to(session)
+        process.kill()
+        process.wait()
+    foreign.mkdir()
+    cases = [
+        (tmp_path / "no", "there is no session (any more); start one: "),
+        (link, "the session of another user, or a link"),
+        (session, "the collector has ended and left its session behind: remove that folder"),
+    ]
+    if os.geteuid() == 0:
+        os.chown(foreign, 65534, 65534)
+        cases.append((foreign, "the session of another user, or a link"))
+    for directory, line in cases:
+        done = run(tmp_path / "slow", "--slower-than", "20ms", "--session", directory)
+        assert done.returncode == 1 and done.stderr.startswith(f"vprof: {directory}: {line}"), done.stderr
+        assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_disk_that_is_too_small_is_said_and_what_was_kept_stays(program: Path, tmp_path: Path, session: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1500k", "none", disk], capture_output=True, text=True)
+    if mounted.returncode:
+        pytest.skip(f"no disk of a size of its own: {mounted.stderr.strip()}")
+    try:
+        folder = disk / "slow"
+        arguments = ["--slower-than", "20ms", "--session", session, "--sites", "*", "--piece-seconds", 0.4]
+        with collector(session), watching(folder, *arguments) as watch:
+            first = serve(program, session, 300, 300, 40, LIMIT_MS)
+            wait_for(lambda: first.stalls.keys() <= kept_ids(folder), "the first")
+            before = {path.name: path.read_bytes() for path in (folder / "kept").iterdir()}
+            filler = disk / "filler"
+            filler.write_bytes(b"x" * (shutil.disk_usage(disk).free - 8192))
+            serve(program, session, 3000, 1000, 40, LIMIT_MS, 10001)
+            assert "No space left on device" in read_until(watch, "No space left")
+            filler.unlink()
+            time.sleep(1)
+            last = serve(program, session, 300, 300, 40, LIMIT_MS, 20001)
+            wait_for(lambda: last.stalls.keys() <= kept_ids(folder), "the last")
+            watch.send_signal(signal.SIGTERM)
+            assert watch.wait(timeout=PATIENCE_SECONDS) == 0
+        after = {path.name: path.read_bytes() for path in (folder / "kept").iterdir()}
+        assert before and before.items() <= after.items()
+        assert {path.partition(".")[2] for path in after} == {"json", "trace"}
+    finally:
+        subprocess.run(["umount", disk], check=True)
 
 
 def test_a_collector_that_dies_costs_one_line_and_nothing_kept(program: Path, tmp_path: Path, session: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -250,6 +251,9 @@ def _plan(
         from vprof.watch.plan import plan_of_drill, root_of_drill
 
         return (lambda: plan_of_drill(plan_from)), root or root_of_drill(plan_from)
+    if sites and os.path.isfile(sites):  # noqa: PTH113  a list of names may be too long for a path
+        # If it is gone at a SIGHUP, its name is no glob.
+        return (lambda: Plan.read(Path(sites))), root
     usual = Plan.of(target.descriptor.roots if target else [])
     return (lambda: Plan.parse(sites) if sites else usual), root
 

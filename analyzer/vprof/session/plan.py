@@ -38,17 +38,20 @@ class Plan:
             return cls.of(["*"])
         # Path.is_file raises for what is longer than a name of a file may be: a list of C++ names soon is.
         if os.path.isfile(text):  # noqa: PTH113
-            return cls._read(Path(text))
+            return cls.read(Path(text))
         patterns = [part.strip() for part in text.split(",") if part.strip()]
         if not patterns:
             raise UsageError("no sites named: give `all`, names or globs with commas between, or a plan file")
         return cls.of(patterns)
 
     @classmethod
-    def _read(cls, file: Path) -> Plan:
+    def read(cls, file: Path) -> Plan:
+        """From a plan file. Raises UsageError."""
         try:
             raw = json.loads(file.read_text(encoding="utf-8"))
             functions = raw["functions"] if raw["schema"] == SCHEMA else None
+        except OSError as error:
+            raise UsageError(f"cannot read {file}: {error.strerror}") from None
         except (ValueError, KeyError, TypeError, RecursionError):
             functions = None
         if not isinstance(functions, list) or not all(isinstance(name, str) for name in functions):

@@ -121,6 +121,8 @@ class Watch:
                 self._probes.change(plan)
                 self._since_check = _CHECK_PIECES
                 self._say("plan", functions=len(plan.patterns), off=0)
+                self._said_matched = False
+                self._say_unmatched()
             if self._is_full():
                 self._turn()
             pause = _SHORTEST_POLL_SECONDS if joined else min(2 * pause, _LONGEST_POLL_SECONDS)
@@ -130,7 +132,11 @@ class Watch:
         programs = self._session.programs
         if programs:
             self._say("joined", program=programs[-1]["path"], modules=len(programs))
-        if programs and not self._said_matched:
+        self._say_unmatched()
+
+    def _say_unmatched(self) -> None:
+        """Once for each plan, when it is known what functions there are."""
+        if self._session.programs and not self._said_matched:
             self._said_matched = True
             for line in self._probes.unmatched():
                 self._say("no-site", reason=line)
