@@ -25,10 +25,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from watch_parts import cpu_of, lengths, mean, not_kept, observe, parts, vprof, wait_until
+from watch_parts import STOP_SECONDS, cpu_of, ended, lengths, mean, not_kept, observe, parts, vprof, wait_until
 from watch_postgres import add_options as add_postgres
 from watch_postgres import main as postgres
 
@@ -114,30 +115,26 @@ def measure(minidb: Path, folder: Path, seconds: int, options: argparse.Namespac
     session, slow, truth = Path(f"/dev/shm/vprof-bench-{os.getpid()}"), folder / "slow", folder / "truth"
     truth.touch()
     command = [str(native("lib/vprof/vprof-collector")), "--session", str(session), "--output", "-"]
-    collector = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert collector.stdout and collector.stdout.readline() == "ready\n"
-    try:
+    with ExitStack() as ends:
+        collector = ends.enter_context(ended(command, stdout=subprocess.PIPE))
+        assert collector.stdout and collector.stdout.readline() == b"ready\n"
         arguments = [slow, "--slower-than", f"{_LIMIT_MS}ms", "--session", session, "--sites", _SITES]
         more = ["--openmetrics", folder / "vprof.prom"] if options.openmetrics else []
-        watch = subprocess.Popen(
-            vprof("watch", *arguments, "--per-hour", 1000, *more), stderr=(folder / "log").open("w")
-        )
+        log = ends.enter_context((folder / "log").open("w"))
+        watch = ends.enter_context(ended(vprof("watch", *arguments, "--per-hour", 1000, *more), stderr=log))
         wait_until(folder / "log", "begun", watch)
         load = [str(minidb), "--seconds", str(seconds), "--stall-every", str(options.every), "--slow", str(truth)]
         environment = {**os.environ, "VPROF_SESSION": str(session)}
-        server = subprocess.Popen(load, env=environment, stdout=subprocess.PIPE, text=True)
+        server = ends.enter_context(ended(load, env=environment, stdout=subprocess.PIPE))
         looked_at = {"server": server.pid, "collector": collector.pid, "watch": watch.pid}
         cpu = {name: lambda pid=pid: cpu_of(pid) for name, pid in looked_at.items()}
         taken = observe(lambda: server.poll() is not None, cpu, watch, slow)
         assert server.stdout
-        printed = server.stdout.read()
+        printed = server.stdout.read().decode()
         time.sleep(1)
         watch.send_signal(signal.SIGTERM)
-        if watch.wait(timeout=300):
+        if watch.wait(timeout=STOP_SECONDS):
             sys.exit((folder / "log").read_text())
-    finally:
-        collector.terminate()
-        collector.wait()
     kept = Folder(slow).kept.values()
     told = {int(line.split()[1]): line.split() for line in truth.read_text().splitlines()}
     found = {int(one.interval.partition("#")[0]) for one in kept}

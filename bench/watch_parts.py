@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,6 +16,8 @@ from typing import Any, TypeVar
 _TICKS = os.sysconf("SC_CLK_TCK")
 _START_SECONDS = 10
 """Of each part, in which the watch imports and compiles: left out of its CPU time."""
+STOP_SECONDS = 600
+"""What a watch may take to end: on a busy machine it may be compiling still."""
 R = TypeVar("R")
 
 
@@ -48,6 +51,21 @@ def lengths(seconds: int, part: int) -> list[int]:
 
 def vprof(*arguments: object) -> list[str]:
     return [sys.executable, "-c", "from vprof.cli import main; main()", *map(str, arguments)]
+
+
+@contextmanager
+def ended(command: list[str], **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that has ended on the way out, by itself or by a SIGTERM."""
+    process = subprocess.Popen(command, **options)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(timeout=STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
 
 def wait_until(log: Path, event: str, watch: subprocess.Popen[bytes]) -> None:

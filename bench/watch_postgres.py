@@ -23,7 +23,19 @@ from pathlib import Path
 from typing import Any, LiteralString
 
 import psycopg
-from watch_parts import below, cpu_of, lengths, mean, not_kept, observe, parts, vprof, wait_until
+from watch_parts import (
+    STOP_SECONDS,
+    below,
+    cpu_of,
+    ended,
+    lengths,
+    mean,
+    not_kept,
+    observe,
+    parts,
+    vprof,
+    wait_until,
+)
 
 from vprof.target.target import Target
 from vprof.watch.keep import Folder, Kept
@@ -79,14 +91,9 @@ def _watched(options: argparse.Namespace, slow: Path, seconds: int) -> Iterator[
     command = [slow, "--target", "postgres", "--dir", options.build, *load, f"--server-options={_OPTIONS}"]
     log = options.folder / "postgres.log"
     limit = ["--slower-than", options.slower_than, "--per-hour", 100]
-    watch = subprocess.Popen(vprof("watch", *command, *limit, *more), stderr=log.open("w"))
-    try:
+    with log.open("w") as out, ended(vprof("watch", *command, *limit, *more), stderr=out) as watch:
         wait_until(log, "begun", watch)
         yield watch, log
-    finally:
-        watch.send_signal(signal.SIGTERM)
-        if watch.wait(timeout=600):
-            print(log.read_text(), file=sys.stderr)
 
 
 def _part(options: argparse.Namespace, slow: Path, seconds: int, watch: subprocess.Popen[bytes], log: Path) -> Part:
@@ -107,7 +114,8 @@ def _part(options: argparse.Namespace, slow: Path, seconds: int, watch: subproce
     if watch.poll() is not None or len(disturb.events) < 2:
         sys.exit(f"the watch has ended, or the checkpoint or the long transaction failed:\n{log.read_text()}")
     watch.send_signal(signal.SIGTERM)
-    watch.wait(timeout=600)
+    if watch.wait(timeout=STOP_SECONDS):
+        sys.exit(log.read_text())
     kept = sorted(set(Folder(slow).kept) - before)
     return Part(seconds, taken.cpu, taken.watch_rss_mb, taken.folder_mb, kept, not_kept(log), disturb.events)
 
