@@ -13,7 +13,7 @@ import yaml
 from patience import PATIENCE_SECONDS, wait_for
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_families
 from prometheus_client.parser import text_string_to_metric_families as text_families
-from watched import LIMIT_MS, built, collector, listed, read_until, run, serve, session_directory, watching
+from watched import LIMIT_MS, built, collector, kept_ids, listed, read_until, run, serve, session_directory, watching
 
 from vprof.metrics import names
 
@@ -69,7 +69,14 @@ def test_a_scrape_has_every_transaction_and_what_an_analysis_found(
         slow = int(latest["vprof_intervals_slow_total"][("pay",)])
         assert len(truth.stalls) <= slow <= len(truth.stalls) + len(truth.slow)
         assert _TRANSACTIONS - latest["vprof_interval_seconds_bucket"]["0.025", "pay"] >= len(truth.stalls)
-        wait_for(lambda: scraped(at)["vprof_intervals_kept_total"][()] == slow, "all kept")
+
+        def is_decided() -> bool:
+            """On a busy machine one of the first may be slow, whose records a flip of the plan made useless."""
+            now = scraped(at)
+            return now["vprof_intervals_kept_total"][()] + now["vprof_intervals_not_kept_total"][()] == slow
+
+        wait_for(is_decided, "all kept, or not")
+        kept = int(scraped(at)["vprof_intervals_kept_total"][()])
         assert latest["vprof_analyses_total"][("failed",)] == 0
         assert 0 < latest["vprof_analyzed_intervals_total"][()] <= _TRANSACTIONS
         factors = {factor: share for (factor, type_), share in latest["vprof_factor_variance_share"].items()}
@@ -79,7 +86,8 @@ def test_a_scrape_has_every_transaction_and_what_an_analysis_found(
         assert watch.wait(timeout=PATIENCE_SECONDS) == 0
         with pytest.raises(OSError, match="refused"):
             scraped(at)
-    assert len(listed(folder)) == slow
+    assert len(listed(folder)) == kept
+    assert truth.stalls.keys() <= kept_ids(folder)
     assert sorted(path.name for path in folder.iterdir()) == ["kept"]
 
 
