@@ -18,7 +18,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, LiteralString
 
@@ -37,6 +37,7 @@ from watch_parts import (
     wait_until,
 )
 
+from vprof.target.chosen_load import ChosenLoad
 from vprof.target.target import Target
 from vprof.watch.keep import Folder, Kept
 
@@ -98,7 +99,8 @@ def _watched(options: argparse.Namespace, slow: Path, seconds: int) -> Iterator[
 
 def _part(options: argparse.Namespace, slow: Path, seconds: int, watch: subprocess.Popen[bytes], log: Path) -> Part:
     before = set(Folder(slow).kept)
-    server = Target.load("postgres", options.build).server_dir
+    chosen = ChosenLoad("tpcc", options.warehouses, options.rate)
+    server = replace(Target.load("postgres", options.build), chosen_load=chosen).server_dir
     postmaster = int((server / "data" / "postmaster.pid").read_text().split()[0])
     collector = next(pid for pid in below(watch.pid) if _name(pid).startswith("vprof-collect"))
     cpu = {
