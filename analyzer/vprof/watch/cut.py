@@ -21,7 +21,6 @@ from vprof.tables.model import Bool, Int64
 from vprof.trace.chunks import RecordChunk, TraceFile
 from vprof.trace.clock import Clock
 from vprof.trace.intervals import OLDEST_NS
-from vprof.trace.marks import parse_retry
 from vprof.trace.records import (
     ABANDONED,
     COUNT,
@@ -41,6 +40,7 @@ from vprof.trace.records import (
     TIMED,
 )
 from vprof.trace.writing import TraceWriter
+from vprof.watch import context
 from vprof.watch.pieces import Piece, clock_of, full_ticks, ticks_of
 
 _BEHALF_HEAD = ON_BEHALF << 60
@@ -90,16 +90,16 @@ def cut(pieces: Sequence[Piece], wanted: Wanted, path: Path) -> None:
     parts = [part for part in parts if len(part.words)]
     sites = _sites(files, parts)
     with TraceWriter(path, files[0].session) as trace:
-        for event in _before(files, parts, times):
+        uids = {part.uid for part in parts}
+        for event in context.before(files, uids | _named_in(parts), times):
             trace.event(event)
             if event["event"] == "module" and (told := _metadata(files[-1], event, sites)):
                 trace.metadata(event["index"], told)
         for part in parts:
             trace.records(part.uid, part.base, part.words)
-        for event in _after(files, parts, times):
+        for event in context.after(files, uids, times):
             trace.event(event)
-        last = {"event": "end", "ticks": int(times.max()), "records": trace.written, "dropped": 0}
-        trace.event({**_of(files[-1:], "end", last), **last})
+        trace.event(context.end(files, times, trace.written))
     for file in files:
         file.release()
 
@@ -274,29 +274,15 @@ def _leave_calls(parts: Sequence[_Part], times: Int64, roots: Int64) -> None:
             part.keep(~drop)
 
 
-def _before(files: Sequence[TraceFile], parts: Sequence[_Part], times: Int64) -> Iterator[dict[str, Any]]:
-    """The events that readers must know first."""
-    yield _of(files, "session", {"event": "session", "clock": "unknown"})
-    yield from _anchors(files, times)
-    yield from {event["index"]: event for event in _all(files, "module")}.values()
-    plan, flips = _plan(files, int(times.min()))
-    yield plan
-    yield from (flip for flip in flips if flip["before"] <= times.max())
-    for name in ("label", "name", "stack"):
-        yield from {event["number"]: event for event in _all(files, name)}.values()
-    uids = {part.uid for part in parts}
-    for part in parts:
-        uids |= set(np.unique(part.words[part.kind == PEER, 1] & 0xFFFFFFFF).tolist())
-    threads = {event["uid"]: event for event in _all(files, "thread") if event["uid"] in uids}
-    yield from threads.values()
-    retries = [event for event in _all(files, "mark") if parse_retry(event["text"])]
-    yield from retries[:1]
+def _named_in(parts: Sequence[_Part]) -> set[int]:
+    """Threads that records are about."""
+    return {uid for part in parts for uid in np.unique(part.words[part.kind == PEER, 1] & 0xFFFFFFFF).tolist()}
 
 
 def _sites(files: Sequence[TraceFile], parts: Sequence[_Part]) -> Int64:
     """The numbers of the sites that were on or are in the records, sorted."""
-    ranges = [r for event in _all(files, "plan") for r in event["on"]]
-    ranges += [r for event in _all(files, "flip") for r in event["on"]]
+    ranges = [r for event in context.all_of(files, "plan") for r in event["on"]]
+    ranges += [r for event in context.all_of(files, "flip") for r in event["on"]]
     frames = [frame[0] for event in files[-1].of("open") for frame in event["frames"]]
     found = [np.arange(first, first + count) for first, count, *_ in ranges] + [np.array(frames, np.int64)]
     for part in parts:
@@ -317,47 +303,3 @@ def _metadata(file: TraceFile, module: dict[str, Any], sites: Int64) -> bytes:
         return trimmed(content, module["path"], is_wanted)
     except VprofError:
         return content
-
-
-def _anchors(files: Sequence[TraceFile], times: Int64) -> list[dict[str, Any]]:
-    """Those around the times, so that they are read as in the pieces."""
-    anchors = sorted(_all(files, "anchor"), key=lambda event: int(event["ticks"]))
-    ticks = [int(event["ticks"]) for event in anchors]
-    first = max(0, int(np.searchsorted(ticks, times.min(), "right")) - 1)
-    last = min(len(anchors), int(np.searchsorted(ticks, times.max(), "left")) + 1)
-    first = min(first, max(0, last - 2))
-    return anchors[first : max(last, first + 2)]
-
-
-def _plan(files: Sequence[TraceFile], begin: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """What was on at a time, and the flips since then."""
-    flips = sorted(_all(files, "flip"), key=lambda flip: int(flip["before"]))
-    ranges = [part for event in files[0].of("plan")[:1] for part in event["on"]]
-    on = {site for first, count, *_ in ranges for site in range(first, first + count)}
-    later = [flip for flip in flips if flip["after"] >= begin]
-    for flip in flips[: len(flips) - len(later)]:
-        on -= {site for first, count, *_ in flip["off"] for site in range(first, first + count)}
-        on |= {site for first, count, *_ in flip["on"] for site in range(first, first + count)}
-    return {"event": "plan", "on": [[site, 1] for site in sorted(on)]}, later
-
-
-def _after(files: Sequence[TraceFile], parts: Sequence[_Part], times: Int64) -> Iterator[dict[str, Any]]:
-    """What was lost, who ended, what was still open when the last piece ended."""
-    uids, last = {part.uid for part in parts}, int(times.max())
-    for event in _all(files, "loss"):
-        if any(event["from"] <= end and event["to"] >= begin for begin, end in times.tolist()):
-            yield event
-    yield from (event for event in _all(files, "stray") if event["uid"] in uids)
-    yield from (event for event in _all(files, "thread_end") if event["uid"] in uids and event["ticks"] <= last)
-    for event in files[-1].of("open"):
-        frames = [frame for frame in event["frames"] if frame[1] <= last]
-        if frames and event["uid"] in uids:
-            yield {**event, "frames": frames}
-
-
-def _all(files: Sequence[TraceFile], name: str) -> list[dict[str, Any]]:
-    return [event for file in files for event in file.of(name)]
-
-
-def _of(files: Sequence[TraceFile], name: str, else_: dict[str, Any]) -> dict[str, Any]:
-    return next(iter(_all(files, name)), else_)
