@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vprof.errors import UsageError
+from vprof.errors import UsageError, VprofError
 from vprof.options import preload_option, root_option, server_options_option
 from vprof.session.plan import Plan
 
@@ -111,8 +111,10 @@ def command(
         work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="vprof-top-")))
         signals = stack.enter_context(_ends_by_signals())
         running = _running(stack, directory, name, folder, sites, root, preload, server_options, list(program), work)
-        _look(running, work, settings, signals, lines or refreshes is not None, refreshes or 0)
-        status = running.status
+        over = _look(running, work, settings, signals, lines or refreshes is not None, refreshes or 0)
+        status, has_joined = running.status, bool(running.session.programs)
+    if over and not has_joined and (name or program):
+        raise VprofError("no program built by vprof-cc joined; build it with CC=vprof-cc (and link with it)")
     if status:
         sys.exit(status)
 
@@ -148,7 +150,8 @@ def _running(
 
 def _look(
     running: Running, work: Path, settings: Settings, is_told_to_end: Callable[[], bool], lines: bool, most: int
-) -> None:
+) -> str:
+    """Returns why nothing more came, "": it was told to quit."""
     from vprof.top.engine import Engine
     from vprof.top.orders import Orders
 
@@ -159,10 +162,10 @@ def _look(
         printer = Printer(orders, most)
         if over := Engine(running, work, settings, printer).run(orders, is_told_to_end):
             printer.said(over)
-        return
+        return over
     from vprof.top.app import run
 
-    run(lambda show: Engine(running, work, settings, show), orders, is_told_to_end)
+    return run(lambda show: Engine(running, work, settings, show), orders, is_told_to_end)
 
 
 def _is_terminal() -> bool:

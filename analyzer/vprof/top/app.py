@@ -199,15 +199,17 @@ class TopApp(App[None]):
                 top.update(draw(self.shown, self.size.width, self.size.height))
 
 
-def run(engine: Callable[[Show], Engine], orders: Orders, is_told_to_end: Callable[[], bool]) -> None:
-    """Until somebody quits. Raises what the engine raised."""
+def run(engine: Callable[[Show], Engine], orders: Orders, is_told_to_end: Callable[[], bool]) -> str:
+    """Until somebody quits. Returns why nothing more came, if that was so. Raises what the engine raised."""
     app = TopApp(orders, is_told_to_end)
     raised: list[Exception] = []
+    ended: list[str] = []
 
     def work() -> None:
         try:
             mine = engine(app)
             if over := mine.run(orders):
+                ended.append(over)
                 app.said(f"{over}; q quits")
                 mine.serve(orders)
         except Exception as error:
@@ -223,3 +225,4 @@ def run(engine: Callable[[Show], Engine], orders: Orders, is_told_to_end: Callab
         thread.join()
     if raised:
         raise raised[0]
+    return next(iter(ended), "")

@@ -17,7 +17,9 @@ from vprof.top.screen import Screen
 from vprof.top.view import Row, Sample, View
 
 _BARS = " ▁▂▃▄▅▆▇█"
-_MOST_WAITS = 3
+_MOST_WAITS, _MOST_FACTORS = 3, 3
+_LEAST = 0.01
+"""Of the variance, what a log says a word about."""
 _TALL = 18
 """Rows of a terminal from which on waits are shown, too."""
 KEYS = "e expand  c collapse  d drop  s sort  space pause  enter path  w save  q quit"
@@ -46,15 +48,25 @@ def summary_line(view: View) -> str:
         return one_line(f"{view.title}: {why}; on {len(view.on)}; lost {view.lost}")
     parts = [f"{window.rate:.0f}/s", *(f"{name} {duration(ns)}" for name, ns in _latencies(window))]
     if view.document:
-        factors = [f"{'|'.join(f['functions'])} {percent(f['share'])}" for f in view.document["factors"][:3]]
-        waits = [f"{one['title']} {percent(one['share'])}" for one in view.document["waited_for"]["objects"][:1]]
-        parts += [", ".join(factors) or view.document["no_ranking"] or "no factor"]
-        parts += [f"waits {waits[0]}"] if waits else []
+        parts += _said_of(view.document)
     else:
         parts.append(view.reason)
     parts += [f"on {len(view.on)}", f"lost {view.lost}"]
     parts += [f"probes {percent(view.cost)}"] if view.cost is not None else []
     return one_line("; ".join(parts))
+
+
+def _said_of(document: dict[str, Any]) -> list[str]:
+    """The largest factors, waits for a CPU, the object that was waited for most: if they are worth a word."""
+    factors = [(" | ".join(one["functions"]), one["share"]) for one in document["factors"][:_MOST_FACTORS]]
+    cpu = [("waiting for a CPU", document["waiting_for_cpu"]["share"])]
+    objects = [(f"waits for {one['title']}", one["share"]) for one in document["waited_for"]["objects"][:1]]
+    shown = [
+        [f"{name} {percent(share)}" for name, share in some if share >= _LEAST] for some in (factors, cpu, objects)
+    ]
+    if not shown[0]:
+        shown[0] = [document["no_ranking"] or "no factor"]
+    return [", ".join(some) for some in shown if some]
 
 
 def _head(screen: Screen) -> Iterable[Text]:

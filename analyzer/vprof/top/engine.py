@@ -18,6 +18,7 @@ from queue import Empty
 
 from vprof.errors import TraceError, VprofError
 from vprof.report.path import render
+from vprof.session.control import connect
 from vprof.session.owned import Session
 from vprof.session.running import program_name
 from vprof.terminal import one_line
@@ -27,7 +28,7 @@ from vprof.top.switches import Switches
 from vprof.top.view import View
 from vprof.top.window import Found, Window
 
-_SHORTEST_POLL_SECONDS, _LONGEST_POLL_SECONDS = 0.01, 0.1
+_SHORTEST_POLL_SECONDS, _LONGEST_POLL_SECONDS = 0.01, 0.25
 _BUSY = 0.5
 """The part of the time between two refreshes that one may take before the window gets shorter."""
 _LEAST_REST = 0.25
@@ -71,16 +72,31 @@ class Engine:
         """Until an order to stop, or nothing more can come: it says why. Raises VprofError when the collector dies, or
         somebody else has the session. `is_told_to_end` is asked some times a second."""
         self._is_told_to_end = is_told_to_end
-        file = self._session.stats()["file"]
         ended = False
         try:
             self._switches.begin()
             self._cut()
             over = self._go_on(orders)
             ended = True
+        except VprofError:
+            if over := self._why_lost():
+                return over
+            raise
         finally:
-            self._leave(file, ended)
+            self._leave(ended)
         return over
+
+    def _why_lost(self) -> str:
+        """Why there is no session any more, "" if there is one. Raises VprofError when its collector died."""
+        directory = self._session.directory
+        if not directory.is_dir():
+            return "the session has ended"
+        try:
+            connect(directory).close()
+        except OSError:
+            mend = "" if isinstance(self._session, Session) else f": remove {directory}"
+            raise VprofError(f"the collector of this session died: nothing is recorded any more{mend}") from None
+        return ""
 
     def serve(self, orders: Orders) -> None:
         """What needs no session: what was analyzed last can be looked at when nothing more comes."""
@@ -117,7 +133,10 @@ class Engine:
             self._session.follow(self._running.plan)
         else:
             self._session.join()
-        return len(self._session.modules) > known
+        joined = len(self._session.modules) > known
+        if joined and self._session.programs and (said := self._switches.unmatched()):
+            self._show.said(said)
+        return joined
 
     def _is_full(self) -> bool:
         try:
@@ -234,14 +253,14 @@ class Engine:
         self._cut(keeps=False)
         self._show.said(f"{order.of}: {count} probes switched {'on' if order.on else 'off'}; the window begins anew")
 
-    def _leave(self, file: str | None, quietly: bool) -> None:
-        """A session that is somebody else's goes on as it was. `quietly`: nothing went wrong before."""
+    def _leave(self, has_ended: bool) -> None:
+        """A session that is somebody else's goes on as it was, if it does. `has_ended`: nothing went wrong before."""
         if isinstance(self._session, Session):
             return
         try:
-            self._switches.leave(file)
-        except VprofError:
-            if quietly:
+            self._switches.leave()
+        except (VprofError, OSError):
+            if has_ended and self._session.directory.is_dir():
                 raise
         finally:
             self._session.disconnect()

@@ -74,15 +74,22 @@ def target_running(
         server.running(session, plan),
         server.lasting_load(options) as check,
     ):
-        yield Running(session, plan, lambda: _said(check))
+        yield _checked(session, plan, check)
 
 
-def _said(check: Callable[[], None]) -> str:
-    try:
-        check()
-    except VprofError as error:
-        return str(error)
-    return ""
+def _checked(session: Session, plan: Plan, check: Callable[[], None]) -> Running:
+    run = Running(session, plan)
+
+    def over() -> str:
+        try:
+            check()
+        except VprofError as error:
+            run.status = 1
+            return str(error)
+        return ""
+
+    run.over = over
+    return run
 
 
 @contextmanager

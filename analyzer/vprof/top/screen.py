@@ -76,7 +76,7 @@ class Screen:
             self.line = f"{' and '.join(functions)}: nothing below it is off and has a probe"
         else:
             for f in functions:
-                self._expanded[f] = tuple(self.view.below.get(f, []))
+                self._expanded[f] = (*self._expanded.get(f, ()), *self.view.below.get(f, []))
             return self._switch(below, True, f"below {' and '.join(functions)}")
         return None
 

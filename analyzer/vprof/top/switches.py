@@ -29,6 +29,7 @@ class Switches:
         self.on: list[str] = []
         self._session, self._root = session, root
         self._before: Note | None = None
+        self._file: str | None = None
         self._on_before: set[int] = set()
         self._switched: dict[str, bool] = {}
         self._known: tuple[int, set[int]] | None = None
@@ -37,23 +38,25 @@ class Switches:
         """Raises VprofError when somebody else has the session, UsageError when its programs have no such root."""
         session = self._session
         with session.alone():
-            note = session.note()
+            note, self._file = session.note(), session.stats()["file"]
             found = _OURS.fullmatch(note.owner)
             if found and not _runs(int(found[1])):
-                note = replace(note, owner="")  # it was killed: nobody else was there before
+                # It was killed: nobody else was there before, and nobody wants what it recorded.
+                note, self._file = replace(note, owner=""), None
             if note.owner:
                 raise VprofError(f"{one_line(note.owner)} has this session: wait until it is done")
             if not isinstance(session, Session):
                 session.join()
             self._before, self._on_before = note, session.sites_on()
             session.write_note(replace(note, owner=f"{_OWNER} (pid {os.getpid()})"))
+        if session.programs and (said := self.unmatched()):
+            raise UsageError(said)
         if self._root:
-            self._begin_root(self._root)
+            self.switch([self._root], True)
 
-    def _begin_root(self, root: str) -> None:
-        if self._session.programs and (said := self._session.sites.unmatched(Plan.of([root]))):
-            raise UsageError(said[0])
-        self.switch([root], True)
+    def unmatched(self) -> str:
+        """Why the programs have no such root, "" if they have."""
+        return next(iter(self._session.sites.unmatched(Plan.of([self._root]))), "") if self._root else ""
 
     def switch(self, names: list[str], on: bool) -> int:
         """Returns how many sites. Raises UsageError when that would end the intervals."""
@@ -82,7 +85,7 @@ class Switches:
         """Numbers of the root's sites."""
         return self._session.sites.numbers(Plan.of([self._root])) if self._root else []
 
-    def leave(self, file: str | None) -> None:
+    def leave(self) -> None:
         """As it was: what we switched goes back, the recording goes on in another file if there was one."""
         if self._before is None:
             return
@@ -94,7 +97,7 @@ class Switches:
             session.flip("off", sorted((on - self._on_before) & now))
             session.flip("on", sorted(((on | off) & self._on_before) - now))
             session.write_note(replace(before, retry=session.note().retry))
-        session.rotate(Path(f"{file}.after-top") if file else None)
+        session.rotate(Path(f"{self._file}.after-top") if self._file else None)
 
 
 def _runs(pid: int) -> bool:

@@ -22,7 +22,7 @@ from vprof.path.chosen import chosen_paths
 from vprof.path.interval_path import IntervalPath
 from vprof.path.path_tree import display_names
 from vprof.report.json import analysis_json
-from vprof.tables.model import Int64, Trace
+from vprof.tables.model import NONE, Int64, Trace
 from vprof.top.join import join
 from vprof.top.view import Sample, function_of, rows_of
 from vprof.trace.scan import FOREVER
@@ -73,7 +73,7 @@ class Window:
             path.unlink(missing_ok=True)
             self.interrupt()
             return False
-        self._latencies.roots = roots
+        self._latencies.roots = roots or ([NONE] if self._root else [])  # no call is one of a root without sites
         latency = self._latencies.of(piece).latency
         piece.file.release()
         self._pieces.append((piece, latency))
