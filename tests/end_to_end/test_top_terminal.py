@@ -91,7 +91,7 @@ def test_a_session_in_a_real_terminal(terminal: Terminal, work: Path) -> None:
     terminal.until(r"w save  q quit\n")
 
     terminal.keys("Enter")
-    path = terminal.until(r"n next slower ones")
+    path = terminal.until(r"n next fastest")
     assert re.search(r"^\d+ \(\w+\): [\d.]+ ms", path), path
     terminal.keys("Escape")
     terminal.until("^vprof top  ")  # a key right after it would be one with Alt

@@ -39,8 +39,8 @@ def command(action: str, names: tuple[str, ...], directory: Path | None, form: s
       status    threads, records, file, functions on
       sessions  the sessions that run: program, pid, since when
 
-    What you switch adds to the plan of `vprof record`. The steps of `vprof drill` switch the probes themselves: during
-    a drill-down, only list, status and sessions work.
+    What you switch adds to the plan of `vprof record`. The steps of `vprof drill` switch the probes themselves, and
+    so does `vprof top` by its keys: meanwhile, only list, status and sessions work.
 
     \b
     Examples:

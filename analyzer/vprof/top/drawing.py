@@ -23,7 +23,7 @@ _LEAST = 0.01
 _TALL = 18
 """Rows of a terminal from which on waits are shown, too."""
 KEYS = "e expand  c collapse  d drop  s sort  space pause  enter path  w save  q quit"
-PATH_KEYS = "n next slower ones  p back  up/down scroll  esc close"
+PATH_KEYS = "n next fastest  p back  up/down scroll  esc close"
 
 
 def draw(screen: Screen, width: int, height: int) -> Text:
