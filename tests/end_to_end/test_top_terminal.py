@@ -16,6 +16,8 @@ import pytest
 from patience import wait_for
 from verbs import vprof
 
+from vprof.session.control import Note
+from vprof.session.owned import Session
 from vprof.trace.reading import load_binary
 
 COMMAND = [sys.executable, "-c", "from vprof.cli import main; main()", "top"]
@@ -110,6 +112,14 @@ def test_a_program_that_is_killed_leaves_what_was_seen(terminal: Terminal) -> No
     assert "serve_txn" in terminal.until("the program ended by SIGKILL; q quits")
     terminal.keys("q")
     terminal.until(r"status=137")
+
+
+def test_a_session_that_somebody_else_has_is_one_line(terminal: Terminal) -> None:
+    with Session.start(None) as session:
+        session.write_note(Note(owner="somebody"))
+        terminal.start("--session", session.directory)
+        screen = terminal.until(r"status=1")
+        assert screen.strip() == "vprof: somebody has this session: wait until it is done\nstatus=1"
 
 
 def test_a_terminal_that_goes_away_takes_all_with_it(terminal: Terminal) -> None:

@@ -77,7 +77,8 @@ class Said(Message):
 
 
 class TopApp(App[None]):
-    """A `Show`: the engine's thread calls it, so it only posts messages. `is_told_to_end` is asked now and then."""
+    """A `Show`: the engine's thread calls it, so it only posts messages. `begin` is called once it runs,
+    `is_told_to_end` is asked now and then."""
 
     CSS = """
     Screen { background: ansi_default; color: ansi_default; }
@@ -107,10 +108,15 @@ class TopApp(App[None]):
         Binding("w", "save", "save"),
     ]
 
-    def __init__(self, orders: Orders, is_told_to_end: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self,
+        orders: Orders,
+        is_told_to_end: Callable[[], bool] = lambda: False,
+        begin: Callable[[], None] = lambda: None,
+    ) -> None:
         super().__init__(ansi_color=True)
         self.shown = Screen()
-        self._orders, self._is_told_to_end = orders, is_told_to_end
+        self._orders, self._is_told_to_end, self._begin = orders, is_told_to_end, begin
 
     def compose(self) -> ComposeResult:
         yield Static(id="top")
@@ -118,6 +124,7 @@ class TopApp(App[None]):
     def on_mount(self) -> None:
         self.set_interval(_POLL_SECONDS, self._look)
         self._draw()
+        self._begin()
 
     def refreshed(self, view: View) -> None:
         self.post_message(Refreshed(view))
@@ -201,7 +208,6 @@ class TopApp(App[None]):
 
 def run(engine: Callable[[Show], Engine], orders: Orders, is_told_to_end: Callable[[], bool]) -> str:
     """Until somebody quits. Returns why nothing more came, if that was so. Raises what the engine raised."""
-    app = TopApp(orders, is_told_to_end)
     raised: list[Exception] = []
     ended: list[str] = []
 
@@ -214,15 +220,15 @@ def run(engine: Callable[[Show], Engine], orders: Orders, is_told_to_end: Callab
                 mine.serve(orders)
         except Exception as error:
             raised.append(error)
-            app.call_from_thread(app.exit)
 
     thread = threading.Thread(target=work)
-    thread.start()
+    app = TopApp(orders, lambda: bool(raised) or is_told_to_end(), thread.start)
     try:
         app.run()
     finally:
         orders.give(Stop())
-        thread.join()
+        if thread.ident is not None:
+            thread.join()
     if raised:
         raise raised[0]
     return next(iter(ended), "")

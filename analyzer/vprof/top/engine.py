@@ -62,7 +62,7 @@ class Engine:
         self._window = Window(folder, settings.root, settings.pieces)
         self._open: Path | None = None
         self._first_size = 0
-        self._open_follows = self._has_gap = False
+        self._open_follows = False
         self._paused = self._stops = False
         # The first analysis loads what all need: nothing that waits for it may grow meanwhile.
         self._is_behind = True
@@ -101,7 +101,10 @@ class Engine:
     def serve(self, orders: Orders) -> None:
         """What needs no session: what was analyzed last can be looked at when nothing more comes."""
         while not self._stops:
-            self._do(orders.queue.get())
+            try:
+                self._do(orders.queue.get())
+            except VprofError as error:
+                self._show.said(str(error))
 
     def _go_on(self, orders: Orders) -> str:
         over = ""
