@@ -127,5 +127,7 @@ def test_a_terminal_that_goes_away_takes_all_with_it(terminal: Terminal) -> None
     terminal.start("--target", "minidb", "--every", 1)
     shown = re.search(r"minidb \(pid (\d+)\)", terminal.until(r"minidb \(pid \d+\)"))
     assert shown
+    program = Path("/proc") / shown[1]
+    top = Path("/proc") / program.joinpath("stat").read_text().rpartition(")")[2].split()[1]
     terminal.tmux("kill-server")
-    wait_for(lambda: not Path(f"/proc/{shown[1]}").exists(), "the program has ended")
+    wait_for(lambda: not program.exists() and not top.exists(), "both have ended")

@@ -165,7 +165,7 @@ def _look(
         return over
     from vprof.top.app import run
 
-    return run(lambda show: Engine(running, work, settings, show), orders, is_told_to_end)
+    return run(lambda show: Engine(running, work, settings, show), orders, is_told_to_end, work)
 
 
 def _is_terminal() -> bool:

@@ -5,8 +5,12 @@ engine (a thread) -> refreshed, said, opened -> Screen -> draw;  key -> Screen -
 
 from __future__ import annotations
 
+import os
+import shutil
+import signal
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import ClassVar
 
 from rich.text import Text
@@ -25,6 +29,7 @@ from vprof.top.screen import Screen
 from vprof.top.view import View
 
 _POLL_SECONDS = 0.2
+_HANG_UP_SECONDS = 3.0
 
 
 def _unwrapped(text: str) -> Text:
@@ -206,26 +211,33 @@ class TopApp(App[None]):
                 top.update(draw(self.shown, self.size.width, self.size.height))
 
 
-def run(engine: Callable[[Show], Engine], orders: Orders, is_told_to_end: Callable[[], bool]) -> str:
-    """Until somebody quits. Returns why nothing more came, if that was so. Raises what the engine raised."""
+def run(engine: Callable[[Show], Engine], orders: Orders, is_told_to_end: Callable[[], bool], folder: Path) -> str:
+    """Until somebody quits. `folder`: of the pieces. Returns why nothing more came, if that was so. Raises what the
+    engine raised."""
     raised: list[Exception] = []
     ended: list[str] = []
 
     def work() -> None:
         try:
             mine = engine(app)
-            if over := mine.run(orders):
+            if over := mine.run(orders, is_told_to_end):
                 ended.append(over)
                 app.said(f"{over}; q quits")
                 mine.serve(orders)
         except Exception as error:
             raised.append(error)
+        if is_told_to_end() and not closed.wait(_HANG_UP_SECONDS):
+            # The terminal is gone, and Textual waits for it. What we started ends with us.
+            shutil.rmtree(folder, ignore_errors=True)
+            os._exit(128 + signal.SIGHUP)
 
+    closed = threading.Event()
     thread = threading.Thread(target=work)
     app = TopApp(orders, lambda: bool(raised) or is_told_to_end(), thread.start)
     try:
         app.run()
     finally:
+        closed.set()
         orders.give(Stop())
         if thread.ident is not None:
             thread.join()

@@ -29,6 +29,7 @@ from vprof.top.view import View
 from vprof.top.window import Found, Window
 
 _SHORTEST_POLL_SECONDS, _LONGEST_POLL_SECONDS = 0.01, 0.25
+_END_SECONDS = 1.0
 _BUSY = 0.5
 """The part of the time between two refreshes that one may take before the window gets shorter."""
 _LEAST_REST = 0.25
@@ -94,15 +95,19 @@ class Engine:
         try:
             connect(directory).close()
         except OSError:
+            time.sleep(_END_SECONDS)  # one that ends in order removes the directory last
+            if not directory.is_dir():
+                return "the session has ended"
             mend = "" if isinstance(self._session, Session) else f": remove {directory}"
             raise VprofError(f"the collector of this session died: nothing is recorded any more{mend}") from None
         return ""
 
     def serve(self, orders: Orders) -> None:
         """What needs no session: what was analyzed last can be looked at when nothing more comes."""
-        while not self._stops:
+        while not self._stops and not self._is_told_to_end():
             try:
-                self._do(orders.queue.get())
+                with suppress(Empty):
+                    self._do(orders.queue.get(timeout=_LONGEST_POLL_SECONDS))
             except VprofError as error:
                 self._show.said(str(error))
 
