@@ -128,11 +128,14 @@ def test_keys_act_on_a_session_of_somebody_else_which_is_left_as_it_was(
             seen.view(lambda view: view.document and list(view.on) == ["flush_log", "serve", "write_log"])
             wait_for(lambda: "read_row: 1 probes switched off; the window begins anew" in seen.lines, "said")
 
+            ranks = itertools.cycle(range(20))
+
             def is_stall() -> bool:
-                """The window may hold none yet."""
-                orders.give(OpenPath(0))
+                """The window may hold none yet, and what lost its CPU may have taken longer."""
+                rank = next(ranks)
+                orders.give(OpenPath(rank))
                 path = seen.paths.get(timeout=PATIENCE_SECONDS)
-                return path.startswith("0: ") and "flush_log" in path and "blocked" in path
+                return path.startswith(f"{rank}: ") and "flush_log" in path and "blocked" in path
 
             wait_for(is_stall, "a path with a stall")
             orders.give(OpenPath(10**9))

@@ -18,7 +18,6 @@ from queue import Empty
 
 from vprof.errors import TraceError, VprofError
 from vprof.report.path import render
-from vprof.session.control import connect
 from vprof.session.owned import Session
 from vprof.session.running import program_name
 from vprof.terminal import one_line
@@ -89,18 +88,17 @@ class Engine:
 
     def _why_lost(self) -> str:
         """Why there is no session any more, "" if there is one. Raises VprofError when its collector died."""
-        directory = self._session.directory
-        if not directory.is_dir():
-            return "the session has ended"
-        try:
-            connect(directory).close()
-        except OSError:
-            time.sleep(_END_SECONDS)  # one that ends in order removes the directory last
-            if not directory.is_dir():
-                return "the session has ended"
-            mend = "" if isinstance(self._session, Session) else f": remove {directory}"
-            raise VprofError(f"the collector of this session died: nothing is recorded any more{mend}") from None
-        return ""
+        with suppress(VprofError):
+            self._session.stats()
+            return ""
+        # One that ends in order removes the directory last.
+        directory, deadline = self._session.directory, time.monotonic() + _END_SECONDS
+        while directory.is_dir():
+            if time.monotonic() > deadline:
+                mend = "" if isinstance(self._session, Session) else f": remove {directory}"
+                raise VprofError(f"the collector of this session died: nothing is recorded any more{mend}")
+            time.sleep(_SHORTEST_POLL_SECONDS)
+        return "the session has ended"
 
     def serve(self, orders: Orders) -> None:
         """What needs no session: what was analyzed last can be looked at when nothing more comes."""
