@@ -97,7 +97,7 @@ def _program(command: list[str], session: Session, log: Path) -> Iterator[Runnin
     with log.open("wb") as output:
         process = popen(
             command,
-            env=session.environment(),
+            env=session.environment(command[0]),
             stdout=output,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,

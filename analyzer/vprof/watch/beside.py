@@ -110,7 +110,7 @@ def watch_program(job: Job, arguments: list[str], preload: bool, of: str = "", r
     """To its end. Exits with its status. `of`, `retry`: of a target, as `Session.start` takes them."""
     signals = Signals()
     with _session(job, preload, of=of, retry=retry) as session, signals.heard():
-        process = popen(arguments, env=session.environment())
+        process = popen(arguments, env=session.environment(arguments[0]))
         told = False
 
         def is_over() -> bool:
