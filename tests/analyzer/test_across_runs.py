@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from vprof.compare.across_runs import difference, holm
+from vprof.compare.across_runs import difference
+from vprof.variance.holm import holm
 
 
 def alarms(before: int, after: int, tries: int) -> tuple[int, int]:

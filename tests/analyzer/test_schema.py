@@ -77,6 +77,7 @@ def test_the_schemas_are_schemas_of_the_version_they_are_named_for(name: str) ->
         ["--own", "-k", 50, "--min-share", -9],
         ["--tail", 0.5, "--top", 1, "--force", "--specificity-exp", 3],
         ["--path", "median"],
+        ["--by", "host", "--by", "process"],
     ],
     ids=lambda options: " ".join(map(str, options)),
 )

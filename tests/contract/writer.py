@@ -132,6 +132,7 @@ class Writer:
 
     anchors: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0), (1 << 40, 1 << 40)])
     clock: str = "tsc"
+    host: str = "host"
     on: list[list[int]] = field(default_factory=lambda: [[0, 100]])
     names: dict[int, str] = field(default_factory=dict)
     end: int | None = None
@@ -166,7 +167,7 @@ class Writer:
             parts.append((2, 0, 0, json.dumps({"event": name, **keys}).encode()))
 
         cost = {} if self.probe_ps is None else {"probe_ps": self.probe_ps}
-        event("session", clock=self.clock, command=["prog"], host="host", page=4096, collector_version="0", **cost)
+        event("session", clock=self.clock, command=["prog"], host=self.host, page=4096, collector_version="0", **cost)
         for ticks, ns in self.anchors[:1]:
             event("anchor", ticks=ticks, monotonic_ns=ns, realtime_ns=ns)
         if self.units:

@@ -65,6 +65,14 @@ _MOST_LOCKS = 20
     " transaction's age tells how long it goes on (text, json).",
 )
 @click.option("--by-type", is_flag=True, help="Split the variance by type of interval, and add a tree for each type.")
+@click.option(
+    "--by",
+    multiple=True,
+    metavar="WHAT",
+    type=click.Choice(("host", "process")),
+    help="Split the variance by host or by process, and name hosts that are unlike the others (text, json); may be"
+    " given for both.",
+)
 @own_option
 @cpu_wait_option
 @client_time_option
@@ -88,6 +96,7 @@ def command(
     waits: bool,
     locks: bool,
     by_type: bool,
+    by: tuple[str, ...],
     own: bool,
     cpu_wait: str,
     client_time: str,
@@ -102,7 +111,8 @@ def command(
     """Find which functions make the latency of intervals vary.
 
     Prints the variance tree of the critical paths, the factors that explain most of the variance, and the functions to
-    switch on next. Several traces of the same program and plan are analyzed as one.
+    switch on next. Several traces of the same program and plan are analyzed as one, of several hosts too: their clocks
+    are never compared.
 
     \b
     Examples:
@@ -113,6 +123,7 @@ def command(
       vprof analyze run.trace --waits
       vprof analyze run.trace --locks
       vprof analyze run.trace --path slowest
+      vprof analyze host1/*.trace host2/*.trace host3/*.trace --by host
     """
     from vprof.jobs.cluster import open_jobs
     from vprof.path.chosen import one_path
@@ -142,6 +153,7 @@ def command(
         top,
         cpu_wait == "apart",
         client_time == "apart",
+        by,
     )
     with open_jobs(jobs, scheduler) as workers:
         analysis = analyze_files(traces, root, options, workers)

@@ -135,7 +135,9 @@ def command(
         raise UsageError(f"{min(repeated)} is given twice: each run counts once")
     predicted = read(prediction) if prediction else None
     apart = {"cpu_apart": cpu_wait == "apart", "client_apart": client_time == "apart"}
-    options = None if no_factors else AnalysisOptions(k=1, **apart)
+    options = (
+        None if no_factors else AnalysisOptions(k=1, cpu_apart=apart["cpu_apart"], client_apart=apart["client_apart"])
+    )
     with open_jobs(jobs, scheduler) as workers:
         before, after = load_runs(traces[:count], traces[count:], root, options, workers)
     result = diff(before, after, metric, min_share)

@@ -9,7 +9,6 @@ So with unequal numbers the permutation test of the same statistic has to agree.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,14 +63,3 @@ def _permutation_p(before: Float, after: Float) -> float:
         (after, before), statistic, n_resamples=_PERMUTATIONS, alternative="greater", vectorized=True, rng=1
     )
     return float(done.pvalue)
-
-
-def holm(p: Sequence[float]) -> list[float]:
-    """Adjusted p values, in the order given: below alpha in at most alpha of all families without a difference."""
-    order = np.argsort(p, kind="stable")
-    adjusted = np.empty(len(p))
-    worst = 0.0
-    for i, at in enumerate(order):
-        worst = max(worst, min(1.0, (len(p) - i) * p[at]))
-        adjusted[at] = worst
-    return [float(x) for x in adjusted]

@@ -88,7 +88,10 @@ def _tree_change(before: Sequence[MeasuredRun], after: Sequence[MeasuredRun]) ->
 
 
 def _order(before: Sequence[MeasuredRun], after: Sequence[MeasuredRun]) -> str:
-    """Traces of one boot share a clock. Where runs overlap by it, it says nothing of their order."""
+    """Traces of one boot share a clock, those of two hosts do not. Where runs overlap by it, it says nothing of their
+    order."""
+    if len({host for run in (*before, *after) for host in run.hosts}) > 1:
+        return ""
     runs = sorted((*before, *after), key=lambda r: r.begin_ns[0])
     if len(runs) < 4 or any(a.end_ns > b.begin_ns[0] for a, b in pairwise(runs)):
         return ""

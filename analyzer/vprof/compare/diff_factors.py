@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vprof.compare.across_runs import ALPHA, difference, holm
+from vprof.compare.across_runs import ALPHA, difference
 from vprof.tables.model import Float, Program
 from vprof.tables.naming import without_place
 from vprof.variance.analysis import Analysis
+from vprof.variance.holm import holm
 
 Key = tuple[str, tuple[str, ...]]
 """Kind and functions."""

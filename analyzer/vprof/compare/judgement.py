@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vprof.compare.across_runs import ALPHA, LEAST_RUNS, difference, holm
+from vprof.compare.across_runs import ALPHA, LEAST_RUNS, difference
 from vprof.compare.run_metrics import METRICS, Metric
+from vprof.variance.holm import holm
 
 BETTER, WORSE, TRADED, NO_DIFFERENCE, NO_VERDICT = "better", "worse", "traded", "no-difference", "no-verdict"
 VERDICTS = (BETTER, WORSE, TRADED, NO_DIFFERENCE, NO_VERDICT)

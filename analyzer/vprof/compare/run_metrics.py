@@ -9,7 +9,7 @@ run (docs/algorithms.md section 8).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -50,7 +50,8 @@ METRICS = (
 @dataclass(frozen=True)
 class MeasuredRun:
     """The latencies of one trace, by begin; `lost_ns`: of intervals whose begin is not kept. `contributions`: of its
-    factors, and `tree`, if they are to be compared. `recorded`, `built_from`: what ran, as in `Trace`."""
+    factors, and `tree`, if they are to be compared. `recorded`, `built_from`, `hosts`: what ran, as in
+    `Trace`."""
 
     path: Path
     begin_ns: Int64
@@ -61,6 +62,7 @@ class MeasuredRun:
     built_from: list[str]
     contributions: Contributions | None = None
     tree: RunTree | None = None
+    hosts: list[str] = field(default_factory=list)
 
     @property
     def all_ns(self) -> Int64:
@@ -96,6 +98,7 @@ def run_of(path: Path, trace: Trace, contributions: Contributions | None, tree: 
         excluded=dict(trace.excluded),
         recorded=trace.recorded,
         built_from=trace.built_from,
+        hosts=trace.hosts,
         contributions=contributions,
         tree=tree,
     )

@@ -50,7 +50,7 @@ def paths_of(sources: Sequence[Source], known: Trace, wanted: Iterable[str]) -> 
     wanted = list(wanted)
     row = {known.interval_ids[row]: row for row in range(len(known.intervals.begin))}
     asked = np.array(sorted({row[sid] for sid in wanted}), np.int64)
-    of_all = positions([source.bare().intervals.begin for source in sources])
+    of_all = positions([source.bare() for source in sources])
     found: dict[str, IntervalPath] = {}
     first_thread = 0
     for source, position in zip(sources, of_all, strict=True):

@@ -73,7 +73,7 @@ class Parts:
         self.count = len(rows)
         self._view = view
         bare = [source.bare() for source in sources]
-        of_all = positions([trace.intervals.begin for trace in bare])
+        of_all = positions(bare)
         self._positions = [analyzed(position, rows, len(known.intervals.begin)) for position in of_all]
         self._first_thread = np.cumsum([0, *(len(trace.threads) for trace in bare)]).tolist()
         self._functions: Sequence[Int64 | None] = [None]

@@ -13,6 +13,7 @@ from typing import Any
 
 from vprof.path.path_tree import display_names
 from vprof.report.aborted import aborted_json
+from vprof.report.origins import by_host_json, by_process_json
 from vprof.variance.analysis import Analysis, RankedFactor
 from vprof.variance.cpu_share import CpuShare, client_share, cpu_share
 from vprof.variance.factors import Factor
@@ -66,6 +67,10 @@ def analysis_json(analysis: Analysis) -> dict[str, Any]:
     }
     if analysis.types:
         out["by_type"] = _by_type(analysis.types, analysis.type_trees, analysis.type_factors)
+    if analysis.by_host:
+        out["by_host"] = by_host_json(analysis.by_host)
+    if analysis.by_process:
+        out["by_process"] = by_process_json(analysis.by_process)
     if analysis.options.intervals:
         out["per_interval"] = {sid: _detail(d) for sid, d in analysis.per_interval.items()}
     return out

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 from rich.console import Console
 
-from vprof.report import aborted, apart, recorded
+from vprof.report import aborted, apart, origins, recorded
 from vprof.report.folding import FEWEST, Folded, fold
 from vprof.report.json import intervals_json
 from vprof.report.pruning import prune, same_time
@@ -63,6 +63,7 @@ def _show(analysis: Analysis, console: Console) -> None:
     _trees(analysis, console)
     _factors(analysis, console)
     _types(analysis, console)
+    origins.show(analysis, console)
     _wait_stacks(analysis, console)
     _blocked(analysis, console)
     _unknown(analysis, console)

@@ -68,15 +68,18 @@ class Segments:
 class Objects:
     """What threads waited for, one row each. `class_`: an index into OBJECT_CLASSES. `id` tells those of one class
     apart; of an object with a name, which is an index into `Trace.object_names`, the name does (NONE: it has none).
-    Then `id` is the one that all its waits were for, 0 if there are several, or none."""
+    Then `id` is the one that all its waits were for, 0 if there are several, or none. `host`: an index into
+    `Trace.hosts`; equal ids on two hosts are two things."""
 
     class_: Int8
     id: Int64
     name: Int32
+    host: Int32
 
     @classmethod
     def none(cls) -> Objects:
-        return cls(class_=np.zeros(0, np.int8), id=np.zeros(0, np.int64), name=np.zeros(0, np.int32))
+        none = np.zeros(0, np.int32)
+        return cls(class_=np.zeros(0, np.int8), id=np.zeros(0, np.int64), name=none, host=none)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -310,6 +313,17 @@ class Recorded:
     compilers: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Process:
+    """A process of one recording (`session`): others may have given its number to another process. `host`: an index
+    into `Trace.hosts`. `pid` 0: not known."""
+
+    host: int
+    session: str
+    pid: int
+    name: str
+
+
 @dataclass(kw_only=True)
 class Trace:
     """One loaded trace, ready for analysis."""
@@ -332,6 +346,11 @@ class Trace:
     objects: Objects = field(default_factory=Objects.none)
     object_names: list[str] = field(default_factory=list)
     holds: ObjectHolds = field(default_factory=ObjectHolds.none)
+    hosts: list[str] = field(default_factory=lambda: [""])
+    """Names of the hosts that it was recorded on, sorted; "": not known. Times of two hosts are of two clocks."""
+    processes: list[Process] = field(default_factory=lambda: [Process(0, "", 0, "")])
+    process_of: Int32 | None = None
+    """By thread an index into `processes`; None: all are of the first."""
     root: str = ""
     """Its intervals are the outermost calls of this function; "": those that the program was annotated with."""
     has_sync: bool = True

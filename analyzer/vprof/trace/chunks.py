@@ -51,6 +51,8 @@ class TraceFile:
     path: Path
     number: int
     session: str
+    folder: str = ""
+    """Which it was read from."""
     events: list[dict[str, Any]] = field(default_factory=list)
     metadata: dict[int, bytes] = field(default_factory=dict)
     chunks: list[RecordChunk] = field(default_factory=list)
@@ -151,7 +153,7 @@ def _header(path: Path, content: NDArray[np.uint8]) -> TraceFile:
         )
     if crc != zlib.crc32(head[:-4]) or header_size != HEADER.size:
         raise TraceError(f"{path}: its header is damaged: record again")
-    return TraceFile(path, number, session.hex())
+    return TraceFile(path, number, session.hex(), path.absolute().parent.name)
 
 
 def _take_chunk(file: TraceFile, content: NDArray[np.uint8], at: int, index: int, records: bool) -> int:

@@ -18,6 +18,7 @@ that names the item.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,7 @@ from vprof.tables.model import (
     Trace,
 )
 from vprof.trace.json_links import link_created, link_wakeups
+from vprof.trace.origins import folder_of
 
 Row = list[Any]
 
@@ -66,7 +68,7 @@ def load_json(path: Path) -> Trace:
     except RecursionError as e:
         raise TraceError(f"{path}: not a trace: nested too deeply") from e
     try:
-        return trace_from_dict(data)
+        return replace(trace_from_dict(data), hosts=[folder_of(path)])
     except TraceError as e:
         raise TraceError(f"{path}: {e}") from e
 
@@ -227,7 +229,8 @@ def _segments(items: list[Any], threads: _Names, labels: _Names, objects: _Names
 
 def _objects(names: _Names) -> Objects:
     n = len(names.all())
-    return Objects(class_=np.zeros(n, np.int8), id=np.zeros(n, np.int64), name=np.arange(n, dtype=np.int32))
+    name, host = np.arange(n, dtype=np.int32), np.zeros(n, np.int32)
+    return Objects(class_=np.zeros(n, np.int8), id=np.zeros(n, np.int64), name=name, host=host)
 
 
 def _invocations(items: list[Any], threads: _Names, labels: _Names, functions: _Names, sites: _Names) -> Invocations:

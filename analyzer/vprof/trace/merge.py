@@ -2,7 +2,7 @@
 side.
 
 Intervals of different plans are never combined (docs/algorithms.md section 4). Times are kept: traces of one boot
-share a clock.
+share a clock. Those of different hosts do not: intervals are sorted by host, then by begin.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from vprof.tables.model import (
     WaitSamples,
     Wakeups,
 )
+from vprof.trace.origins import in_order, joined
 
 T = TypeVar("T")
 
@@ -49,11 +50,12 @@ def merge(traces: Sequence[Trace]) -> Trace:
     object_at = _offsets(len(t.objects.id) for t in traces)
     name_at = _offsets(len(t.object_names) for t in traces)
     segment_at = _offsets(len(t.segments.ts) for t in traces)
-    begin = np.concatenate([t.intervals.begin for t in traces])
-    rank = np.empty(len(begin), np.int64)
-    rank[np.argsort(begin, kind="stable")] = np.arange(len(begin))
+    hosts, host_maps, processes, process_of = joined(traces)
+    order = in_order(traces)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
     interval_at = _offsets(len(t.intervals.begin) for t in traces)
-    label_maps = [_labels(t, rank[a:], len(begin)) for t, a in zip(traces, interval_at, strict=False)]
+    label_maps = [_labels(t, rank[a:], len(order)) for t, a in zip(traces, interval_at, strict=False)]
     parts = [
         _renumbered(t, *maps)
         for t, maps in zip(
@@ -63,15 +65,15 @@ def merge(traces: Sequence[Trace]) -> Trace:
                 site_maps,
                 type_maps,
                 label_maps,
+                host_maps,
                 zip(thread_at, segment_at, stack_at, object_at, name_at, strict=True),
                 strict=False,
             ),
             strict=False,
         )
     ]
-    order = np.argsort(begin, kind="stable")
     ids = [f"{i + 1}:{sid}" for i, t in enumerate(traces) for sid in t.interval_ids[: len(t.intervals.begin)]]
-    joined = _join([p.intervals for p in parts], Intervals)
+    intervals = _join([p.intervals for p in parts], Intervals)
     return Trace(
         threads=[f"{i + 1}:{name}" for i, t in enumerate(traces) for name in t.threads],
         interval_ids=[ids[i] for i in order],
@@ -86,10 +88,13 @@ def merge(traces: Sequence[Trace]) -> Trace:
         wait_stacks=[stack for t in traces for stack in t.wait_stacks],
         objects=_join([p.objects for p in parts], Objects),
         object_names=[name for t in traces for name in t.object_names],
+        hosts=hosts,
+        processes=processes,
+        process_of=process_of,
         holds=_join([p.holds for p in parts], ObjectHolds),
         attempts=_in_order(_join([p.attempts for p in parts], Attempts)),
         aborted=sum((t.aborted for t in traces), Aborted()),
-        intervals=Intervals(*(c[order] for c in vars(joined).values())),
+        intervals=Intervals(*(c[order] for c in vars(intervals).values())),
         root=traces[0].root,
         has_sync=any(t.has_sync for t in traces),
         excluded=_total([t.excluded for t in traces]),
@@ -165,9 +170,9 @@ def _programs(programs: list[Program]) -> tuple[Program, list[Int64]]:
         switchable[new] = 1 if q.switchable is None else q.switchable
         for f, places_of in q.unfollowed.items():
             unfollowed[int(new[f])].update(places_of)
-        for joined, old in ((calls, q.calls), (graph, q.calls if q.call_graph is None else q.call_graph)):
+        for whole, old in ((calls, q.calls), (graph, q.calls if q.call_graph is None else q.call_graph)):
             for f, callees in enumerate(old):
-                joined[new[f]].update(int(new[c]) for c in callees)
+                whole[new[f]].update(int(new[c]) for c in callees)
     names, places = zip(*(k.split("\0") for k in keys), strict=True) if keys else ((), ())
     root_height = max(q.root_height for q in programs)
     merged_calls, merged_graph = ([sorted(c) for c in joined] for joined in (calls, graph))
@@ -198,7 +203,13 @@ def _labels(trace: Trace, new: Int64, foreign: int) -> Int64:
 
 
 def _renumbered(
-    t: Trace, function: Int64, site: Int64, type_: Int64, label: Int64, first: tuple[int, int, int, int, int]
+    t: Trace,
+    function: Int64,
+    site: Int64,
+    type_: Int64,
+    label: Int64,
+    host: Int64,
+    first: tuple[int, int, int, int, int],
 ) -> Trace:
     """`first`: the new numbers of the trace's first thread, segment, stack, object and name of an object."""
     i32 = np.int32
@@ -237,7 +248,7 @@ def _renumbered(
             stack=(t.wait_samples.stack + stack).astype(i32),
             object=_moved(t.wait_samples.object, object_),
         ),
-        objects=replace(t.objects, name=_moved(t.objects.name, name)),
+        objects=replace(t.objects, name=_moved(t.objects.name, name), host=host[t.objects.host].astype(i32)),
         holds=replace(t.holds, object=_moved(t.holds.object, object_)),
         intervals=replace(
             t.intervals,

@@ -66,6 +66,7 @@ def objects_of(waits: BlockedWaits, holds: Int64, names: Names) -> Found:
         class_=i8(class_),
         id=i64(np.where(several, 0, ids[first])),
         name=i32(np.where(number < 0, _FIRST_NAME - number, NONE)),
+        host=np.zeros(len(pairs), np.int32),
     )
     return Found(objects, i32(of[: len(waits.lock)]), i32(of[len(waits.lock) :]))
 

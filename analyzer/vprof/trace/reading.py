@@ -46,6 +46,7 @@ from vprof.trace.lives import Lives
 from vprof.trace.locks import LockSteps, steps_of
 from vprof.trace.objects import Names, holds_of, objects_of
 from vprof.trace.off_cpu import OffCpu, read_off_cpu
+from vprof.trace.origins import host_of, processes
 from vprof.trace.outline import WINDOW_RECORDS, Outline, Scanned
 from vprof.trace.records import Records
 from vprof.trace.remarks import Mended, remarks
@@ -318,6 +319,7 @@ def _bare(known: Outline, call_sites: list[str]) -> Trace:
     threads = _thread_names(file, scanned.scan.records)
     anchored = [int(anchor["monotonic_ns"]) for anchor in file.of("anchor")]
     session = file.of("session")[:1]
+    found, process_of = processes(file, scanned.scan.records.uids)
     return Trace(
         threads=threads,
         interval_ids=selection.ids,
@@ -340,6 +342,9 @@ def _bare(known: Outline, call_sites: list[str]) -> Trace:
         probe_ns=next((event["probe_ps"] / 1000 for event in session if "probe_ps" in event), None),
         built_from=[event["built_from"] for event in session if "built_from" in event],
         recorded=[_recorded(event, file.of("anchor")[:1], file.of("module")) for event in session],
+        hosts=[host_of(file)],
+        processes=found,
+        process_of=process_of,
         root=known.root,
         **nothing_happened(),
     )

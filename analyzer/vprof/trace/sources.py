@@ -18,6 +18,7 @@ from vprof.jobs.tasks import Jobs, Progress
 from vprof.tables.model import NONE, Created, Int64, Trace, nothing_happened
 from vprof.trace.loading import is_json, load_trace
 from vprof.trace.locks import LockSteps
+from vprof.trace.origins import in_order
 from vprof.trace.outline import WINDOW_RECORDS
 from vprof.trace.reading import Learned, Windows, open_windows
 from vprof.trace.window import WHOLE, Window
@@ -116,11 +117,12 @@ def learn(sources: Sequence[Source], learned: Sequence[Learned | None]) -> None:
             source.learn(told)
 
 
-def positions(begins: list[Int64]) -> list[Int64]:
-    """Of each source's intervals among those of all merged, which are sorted by begin."""
-    rank = np.empty(sum(map(len, begins)), np.int64)
-    rank[np.argsort(np.concatenate(begins), kind="stable")] = np.arange(len(rank))
-    return np.split(rank, np.cumsum([len(begin) for begin in begins])[:-1])
+def positions(bare: Sequence[Trace]) -> list[Int64]:
+    """Of each source's intervals among those of all merged."""
+    order = in_order(bare)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return np.split(rank, np.cumsum([len(trace.intervals.begin) for trace in bare])[:-1])
 
 
 def analyzed(position: Int64, rows: Int64, count: int) -> Int64:

@@ -19,6 +19,7 @@ from vprof.path.stacks import MAX_DEPTH
 from vprof.path.view import View
 from vprof.tables.model import Int64, Trace
 from vprof.trace.merge import merge
+from vprof.trace.origins import host_of_intervals
 from vprof.trace.sources import Loaded, Source
 from vprof.trace.strays import said
 from vprof.trace.unseen_waits import warning
@@ -30,6 +31,7 @@ from vprof.variance.cpu_share import CpuShare, cpu_share_of
 from vprof.variance.factors import NEGLIGIBLE, Factor, causes, rank, select
 from vprof.variance.look import Looks, Traces, split
 from vprof.variance.objects import AllObjects
+from vprof.variance.origins import HOST, PROCESS, OriginSplit, by_host, by_process
 from vprof.variance.per_interval import Details, IntervalDetail
 from vprof.variance.planner import Expansion, expansions, naive_cost, next_functions, outermost_functions
 from vprof.variance.probe_cost import MOSTLY, ProbeCost, ProbeTimes
@@ -58,7 +60,7 @@ class AnalysisOptions:
     look beyond this quantile, or a lower one if too few intervals are there. `own`: waits count where they are waited,
     not for who ended them. `top`: nodes of a tree that text and pictures show (None: as many as can be read).
     `cpu_apart`, `client_apart`: waits for a CPU, and the client's own time, are taken out of the functions, and are no
-    factors (path/view.py)."""
+    factors (path/view.py). `by`: split the variance by HOST, by PROCESS (origins.py)."""
 
     k: int = 3
     min_share: float = 0.05
@@ -71,6 +73,7 @@ class AnalysisOptions:
     top: int | None = None
     cpu_apart: bool = True
     client_apart: bool = True
+    by: tuple[str, ...] = ()
 
     @property
     def view(self) -> View:
@@ -110,8 +113,8 @@ class Analysis:
     of which the naive strategy would measure. `distortion`: what the probes do to the latencies, if they were switched
     in turn; `probe_cost`: what they cost by their number, if the cost of one is known. `blocks`: of the run, None if
     nothing varies. `explained`: the variance of the latencies without what is apart, by Var(L). `types` and
-    `type_trees` (in the order of its rows) only on request, with the `type_factors` of each. `times`: what single
-    intervals took, by reading the traces again. `calls`: by function.
+    `type_trees` (in the order of its rows) only on request, with the `type_factors` of each, as are `by_host` and
+    `by_process`. `times`: what single intervals took, by reading the traces again. `calls`: by function.
     """
 
     trace: Trace
@@ -142,6 +145,8 @@ class Analysis:
     types: statistics.TypeSplit | None = None
     type_trees: list[TypedTree] = field(default_factory=list)
     type_factors: list[list[Factor]] = field(default_factory=list)
+    by_host: OriginSplit | None = None
+    by_process: OriginSplit | None = None
     per_interval: dict[str, IntervalDetail] = field(default_factory=dict)
     blocks: statistics.Blocks | statistics.NoBlocks | None = None
     explained: float = 1.0
@@ -180,12 +185,13 @@ def analyze_sources(
     traces = Traces(sources, options.view, options.tail, options.by_type)
     known, rows, latency = traces.known, traces.rows, traces.latency
     begin, looks = known.intervals.begin[rows], Looks(traces, jobs)
-    blocks = statistics.blocks_of(begin, latency)
+    host = host_of_intervals(known)[rows]
+    blocks = statistics.blocks_of(begin, latency, host)
     details = Details(known, rows) if options.intervals else None
     sums, left = looks.look(blocks, details, progress)
     explained = float(left.var() / latency.var()) if latency.any() and latency.var() > 0 else 1.0
     if abs(explained - 1) >= MUCH_APART:  # blocks are cut by what is left, which is known only now
-        blocks = statistics.blocks_of(begin, left)
+        blocks = statistics.blocks_of(begin, left, host)
         sums, _ = looks.look(blocks, None, progress)
     trace = merge([source.conclude(source.bare()) for source in sources])
     analysis = _conclude(trace, options, rows, blocks, looks, sums, explained)
@@ -277,6 +283,8 @@ def _conclude(
         types=split(trace, rows) if options.by_type else None,
         type_trees=of_types,
         type_factors=[[] if ranked.no_ranking else _of_type(trace, one.tree, options, explained) for one in of_types],
+        by_host=by_host(trace, rows) if HOST in options.by else None,
+        by_process=by_process(trace, rows) if PROCESS in options.by else None,
         blocks=blocks,
         explained=explained,
     )

@@ -235,7 +235,10 @@ class _Explaining:
             rank=rank,
             factor=analysis.ranking[rank - 1] if rank else None,
             half=len(heaviest(answer.products)) if self._contribution > 0 else 0,
-            sides=[side.concluded(name, answer, self._total) for name, side in zip(names, self._sides, strict=True)],
+            sides=[
+                side.concluded(name, answer, self._total, analysis.trace.hosts)
+                for name, side in zip(names, self._sides, strict=True)
+            ],
             exemplars=_exemplars(analysis, answer.times(self._all)),
         )
 
@@ -255,7 +258,7 @@ class _Side:
                 for _, x in found:
                     question.pair(x, group)
 
-    def concluded(self, function: str, answer: Answer, total: float) -> FactorFunction:
+    def concluded(self, function: str, answer: Answer, total: float, hosts: list[str]) -> FactorFunction:
         time = answer.times(self._time)
         sites, callers, inside, wakers = (self._parts(parts, answer, total) for parts in self._lists)
         occurs = int(np.count_nonzero(time))
@@ -269,7 +272,7 @@ class _Side:
             callers=callers,
             inside=inside,
             wakers=wakers,
-            objects=self.objects.most(_MOST_OBJECTS, len(time)),
+            objects=self.objects.most(_MOST_OBJECTS, len(time), hosts),
             merged=self._merged,
         )
 

@@ -20,18 +20,19 @@ from vprof.tables.columns import i64
 from vprof.tables.kernels import kernel
 from vprof.tables.lookup import distinct
 from vprof.tables.model import NONE, Bool, Int64
-from vprof.tables.objects import Key, described, key_of, title
+from vprof.tables.objects import Key, described, key_of, title, where
 
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectOfFactor:
-    """`object_class`, `id` and `name` as in `WaitedObject`. `mean_ns`: over all intervals, of which so many `intervals`
-    waited for it there."""
+    """`object_class`, `id`, `name` and `host` as in `WaitedObject`. `mean_ns`: over all intervals, of which so many
+    `intervals` waited for it there."""
 
     title: str
     object_class: str
     id: str
     name: str
+    host: str
     mean_ns: float
     intervals: int
 
@@ -77,18 +78,20 @@ class FactorObjects:
         node = np.r_[part.stacks.timeline.frames.node, 0][call]
         return _or_around(within[node], i64(waits.parent))
 
-    def most(self, count: int, intervals: int) -> list[ObjectOfFactor]:
-        """The first so many of them, the longest waited for first; `intervals`: how many were analyzed."""
+    def most(self, count: int, intervals: int, hosts: list[str]) -> list[ObjectOfFactor]:
+        """The first so many of them, the longest waited for first; `intervals`: how many were analyzed, of `hosts`."""
         ordered = sorted(self._ns.items(), key=lambda item: (-item[1], item[0]))[:count]
         found = []
         for key, ns in ordered:
             class_, id_, name = described(key)
+            host = where(key, hosts)
             found.append(
                 ObjectOfFactor(
-                    title=title(class_, id_, name),
+                    title=title(class_, id_, name, host),
                     object_class=class_,
                     id=id_,
                     name=name,
+                    host=host,
                     mean_ns=ns / intervals,
                     intervals=self._intervals[key],
                 )

@@ -26,7 +26,7 @@ from vprof.tables.kernels import kernel, loop, roomy
 from vprof.tables.kinds import BLOCKED, P_BLOCKED_UNKNOWN, P_GAP, P_QUEUE, P_SCHED, P_UNKNOWN
 from vprof.tables.lookup import distinct
 from vprof.tables.model import NONE, OBJECT_CLASSES, Bool, Int64, Trace
-from vprof.tables.objects import Key, described, key_of, title
+from vprof.tables.objects import Key, described, key_of, title, where
 from vprof.trace.window import Window
 from vprof.variance.moments import covariances
 
@@ -58,7 +58,8 @@ class StackAtObject:
 
 @dataclass(frozen=True, kw_only=True)
 class WaitedObject:
-    """`object_class`: of OBJECT_CLASSES; `id`: hexadecimal, "" if it has a `name`. `share` of the variance of latencies
+    """`object_class`: of OBJECT_CLASSES; `id`: hexadecimal, "" if it has a `name`; `host`: whose it is, "" if it has a
+    name or there is only one. `share` of the variance of latencies
     (additive), `total_ns` of all intervals, of which so many `intervals` waited for it. `waiters`: the innermost
     functions that were on ("": none was); `stacks`: where, whatever was on; `holders`: what those did that were waited
     for. `waits` are those of all threads, `waited_ns` long together, in `queued_ns` at least one of them; so
@@ -68,6 +69,7 @@ class WaitedObject:
     object_class: str
     id: str
     name: str
+    host: str
     share: float
     total_ns: int
     intervals: int
@@ -84,7 +86,7 @@ class WaitedObject:
 
     @property
     def title(self) -> str:
-        return title(self.object_class, self.id, self.name)
+        return title(self.object_class, self.id, self.name, self.host)
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ class ObjectSums:
         self._waiters: Counter[tuple[int, int]] = Counter()
         self._holders: Counter[tuple[int, int]] = Counter()
         self._stacks: Counter[tuple[int, tuple[str, ...]]] = Counter()
-        self._ids: dict[Key, int] = {}
+        self._ids: dict[Key, tuple[int, str]] = {}
 
     def count(self, opened: Opened) -> None:
         """The waits and holds that end in the window, and how many waited at once in it."""
@@ -164,15 +166,16 @@ class ObjectSums:
     def _numbers(self, trace: Trace) -> Int64:
         """The numbers here of the trace's objects."""
         keys = [key_of(trace, row) for row in range(len(trace.objects.id))]
-        for key, id_ in zip(keys, trace.objects.id.tolist(), strict=True):
+        rows = zip(keys, trace.objects.id.tolist(), trace.objects.host.tolist(), strict=True)
+        for key, id_, host in rows:
             if key[2]:
-                self._identify(key, id_)
+                self._identify(key, (id_, trace.hosts[host]))
         return self._numbered(keys)
 
-    def _identify(self, key: Key, id_: int) -> None:
+    def _identify(self, key: Key, id_: tuple[int, str]) -> None:
         """An object that is told apart by its name may have several ids: then it has none."""
         if self._ids.setdefault(key, id_) != id_:
-            self._ids[key] = 0
+            self._ids[key] = 0, ""
 
     def _numbered(self, keys: list[Key]) -> Int64:
         """Their numbers here, and room for them."""
@@ -205,9 +208,9 @@ class ObjectSums:
         """Holds are recorded of locks, without their names. Of a lock that all waits call alike, they are of what it
         is called."""
         called: dict[Key, list[Key]] = defaultdict(list)
-        for key, id_ in self._ids.items():
+        for key, (id_, host) in self._ids.items():
             if key[0] in _LOCKS:
-                called[key[0], id_, ""].append(key)
+                called[key[0], id_, "", host].append(key)
         sums = sums.copy()
         for lock, names in called.items():
             row = self._number.get(lock)
@@ -244,6 +247,7 @@ class ObjectSums:
                     object_class=class_,
                     id=id_,
                     name=name,
+                    host=where(keys[of], trace.hosts),
                     share=-less,
                     total_ns=row[_TIME],
                     intervals=row[_INTERVALS],

@@ -6,7 +6,9 @@ gives the same report. Quantiles are latencies that occurred (inverse of the emp
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -126,26 +128,26 @@ class NoBlocks:
     needed: int = 0
 
 
-def blocks_of(begin_ns: Int64, latency_ns: Int64) -> Blocks | NoBlocks | None:
+def blocks_of(begin_ns: Int64, latency_ns: Int64, host: Int64 | None = None) -> Blocks | NoBlocks | None:
     """None if the latencies do not vary."""
-    return cut_blocks(begin_ns, latency_ns) if latency_ns.min() < latency_ns.max() else None
+    return cut_blocks(begin_ns, latency_ns, host) if latency_ns.min() < latency_ns.max() else None
 
 
-def cut_blocks(begin_ns: Int64, latency_ns: Int64) -> Blocks | NoBlocks:
-    """Blocks of equal wall-clock length; intervals are sorted by begin and their latencies vary.
+def cut_blocks(begin_ns: Int64, latency_ns: Int64, host: Int64 | None = None) -> Blocks | NoBlocks:
+    """Blocks of equal wall-clock length on each `host` (None: all are of one); intervals are sorted by host, then by
+    begin, and their latencies vary. Of no two hosts times are compared, nor does a block hold intervals of both.
 
     The autocorrelation time counts with CAUTION standard errors added: else just the runs in which it was estimated
     too short would be the ones with enough blocks (docs/design/intervals-of-shares.md).
     """
     centred = latency_ns - latency_ns.mean()
-    times = [autocorrelation_time(x) for x in (centred, centred**2 - (centred**2).mean())]
+    spans = _of_hosts(host, len(latency_ns))
+    times = times_of([latency_ns[a:b] for a, b in spans])
     tau = max(time + CAUTION * error for time, error in times)
     count = min(MAX_BLOCKS, int(len(latency_ns) / (BLOCK_TIMES * tau)))
     if count < MIN_BLOCKS:
         return _too_few(len(latency_ns), _needed(times, len(latency_ns)))
-    span = int(begin_ns[-1] - begin_ns[0]) + 1
-    block = (begin_ns - begin_ns[0]).astype(np.float64) / span * count
-    of = np.minimum(block.astype(np.int64), count - 1)
+    of, count = _wall_clock(begin_ns, spans, count)
     sums = np.bincount(of, centred**2, count)
     effective = _effective(np.sqrt(sums))
     if effective >= MIN_EFFECTIVE and sums.max() <= MAX_BLOCK_SHARE * sums.sum():
@@ -154,6 +156,32 @@ def cut_blocks(begin_ns: Int64, latency_ns: Int64) -> Blocks | NoBlocks:
         return _too_few(len(latency_ns), int(np.ceil(len(latency_ns) * MIN_EFFECTIVE / effective)), effective)
     few = heaviest(centred**2)
     return NoBlocks(f"{len(few)} interval{'s hold' if len(few) > 1 else ' holds'} half of the variance", few, effective)
+
+
+def _of_hosts(host: Int64 | None, n: int) -> list[tuple[int, int]]:
+    """From where to where the intervals of each lie."""
+    borders = [] if host is None else (np.flatnonzero(np.diff(host)) + 1).tolist()
+    return list(pairwise([0, *borders, n]))
+
+
+def _wall_clock(begin_ns: Int64, spans: list[tuple[int, int]], count: int) -> tuple[Int64, int]:
+    """About `count` blocks, shared out by the number of intervals that the hosts have: each interval's block, and how
+    many blocks there are."""
+    of, made = np.empty(len(begin_ns), np.int64), 0
+    for a, b in spans:
+        mine = max(1, count * (b - a) // len(begin_ns))
+        begin = begin_ns[a:b]
+        block = (begin - begin[0]).astype(np.float64) / (int(begin[-1] - begin[0]) + 1) * mine
+        of[a:b] = made + np.minimum(block.astype(np.int64), mine - 1)
+        made += mine
+    return of, made
+
+
+def times_of(parts: Sequence[Int64]) -> list[tuple[float, float]]:
+    """The autocorrelation times of latencies and of their squares about the mean of each part, with standard
+    errors."""
+    centred = [part - part.mean() for part in parts]
+    return [pooled_time(x) for x in (centred, [c**2 - (c**2).mean() for c in centred])]
 
 
 def _too_few(n: int, needed: int, effective: float | None = None) -> NoBlocks:
@@ -187,14 +215,21 @@ def heaviest(squares: Float) -> Int64:
 def autocorrelation_time(x: Float) -> tuple[float, float]:
     """Integrated autocorrelation time in intervals, at least 1, and its standard error (Sokal: a window of five times
     itself)."""
-    n = len(x)
-    spectrum = np.fft.rfft(x, 2 * n)
-    rho = np.fft.irfft(spectrum * np.conj(spectrum))[:n]
+    return pooled_time([x])
+
+
+def pooled_time(parts: Sequence[Float]) -> tuple[float, float]:
+    """Of several series that are taken to have the same, each with mean 0: their autocovariances added up."""
+    n, longest = sum(map(len, parts)), max(map(len, parts))
+    rho = np.zeros(longest)
+    for x in parts:
+        spectrum = np.fft.rfft(x, 2 * len(x))
+        rho[: len(x)] += np.fft.irfft(spectrum * np.conj(spectrum))[: len(x)]
     if rho[0] <= 0:
         return 1.0, 0.0
     tau = 2 * np.cumsum(rho / rho[0]) - 1
-    closed = np.flatnonzero(np.arange(n) >= 5 * tau)
-    window = int(closed[0]) if len(closed) else n - 1
+    closed = np.flatnonzero(np.arange(longest) >= 5 * tau)
+    window = int(closed[0]) if len(closed) else longest - 1
     time = max(1.0, float(tau[window]))
     return time, float(time * np.sqrt(2 * (2 * window + 1) / n))
 

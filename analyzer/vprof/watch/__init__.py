@@ -7,5 +7,5 @@
 
 In: a session, a plan, a threshold. Out: a folder of traces that `vprof analyze` reads, each with a reason.
 
-Imports: compare, drill, path, program, session, tables, target, trace, workload.
+Imports: compare, drill, path, program, session, tables, target, trace, variance, workload.
 """

@@ -15,9 +15,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from vprof.compare.across_runs import ALPHA, holm
+from vprof.compare.across_runs import ALPHA
 from vprof.path.chosen import chosen_paths
 from vprof.path.interval_path import IntervalPath
+from vprof.variance.holm import holm
 from vprof.watch.keep import Folder, Kept
 
 FEWEST_MOMENTS = 6

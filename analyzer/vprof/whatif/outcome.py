@@ -36,10 +36,15 @@ class Figure:
 
 
 class Latencies(NamedTuple):
-    """Of the analyzed intervals, in the order of their begins now; ns."""
+    """Of the analyzed intervals, host by host in the order of their begins now; ns. `begin`: since the first of the
+    same host, an index."""
 
     begin: Float
     ns: Float
+    host: Int64
+
+    def some(self, rows: Int64) -> Latencies:
+        return Latencies(self.begin[rows], self.ns[rows], self.host[rows])
 
 
 @dataclass(frozen=True)
@@ -139,12 +144,17 @@ def _side(latencies: Latencies, weights: Int64, blocks: Blocks) -> dict[str, Flo
 
 
 def _lasted(latencies: Latencies, blocks: Blocks) -> Float:
-    """How long each block lasts: from its first begin to the next one's, the last one to the last end."""
-    first = np.full(blocks.count + 1, np.inf)
-    first[-1] = (latencies.begin + latencies.ns).max()
-    np.minimum.at(first, blocks.of, latencies.begin)
-    first = np.minimum.accumulate(first[::-1])[::-1]
-    return floats(np.diff(first))
+    """How long each block lasts: from its first begin to the next one's of the same host, the last one to the last
+    end."""
+    lasted = []
+    for host in np.unique(latencies.host):
+        mine = latencies.host == host
+        begin, of = latencies.begin[mine], blocks.of[mine]
+        first = np.full(int(of[-1] - of[0]) + 2, np.inf)
+        first[-1] = (begin + latencies.ns[mine]).max()
+        np.minimum.at(first, of - of[0], begin)
+        lasted.append(np.diff(np.minimum.accumulate(first[::-1])[::-1]))
+    return floats(np.concatenate(lasted))
 
 
 @kernel

@@ -21,6 +21,7 @@ from vprof.errors import UsageError, VprofError
 from vprof.tables.columns import floats, i64
 from vprof.tables.model import Bool, Float, Int64, Trace
 from vprof.trace.merge import function_numbers, merge
+from vprof.trace.origins import host_of_intervals, in_order, since_first_begin
 from vprof.trace.sources import Loaded, Source
 from vprof.trace.usable import rows_of
 from vprof.trace.window import WHOLE
@@ -60,7 +61,13 @@ class Loads:
     def now(self) -> Latencies:
         iv = self.known.intervals
         begin, end = iv.begin[self.rows], iv.end[self.rows]
-        return Latencies((begin - begin[0]).astype(np.float64), (end - begin).astype(np.float64))
+        since = since_first_begin(self.known, self.rows)
+        return Latencies(since.astype(np.float64), (end - begin).astype(np.float64), self.host)
+
+    @property
+    def host(self) -> Int64:
+        """Of each interval."""
+        return host_of_intervals(self.known)[self.rows]
 
     @property
     def ids(self) -> list[str]:
@@ -276,22 +283,28 @@ class Replays:
         order, recorded = self._order(), self._recorded_ns()
         rows = np.flatnonzero(sim.used[order])
         mine = order[rows]
-        now = Latencies(*(column[rows] for column in self.loads.now))
-        origin = np.repeat([run.origin for run in runs], [len(run.begin[0]) for run in runs])
-        since = origin[mine] - min(run.origin for run in runs)
-        base = Latencies(floats(sim.base_begin[mine] + since), floats(sim.base_ns[mine]))
+        now = self.loads.now.some(i64(rows))
+        since = np.repeat(self._shifts(runs), [len(run.begin[0]) for run in runs])[mine]
+        base = Latencies(floats(sim.base_begin[mine] + since), floats(sim.base_ns[mine]), now.host)
         blocks, nearness, found = _blocks(now), sim.nearness(recorded), []
         for begin, ns in zip(sim.begin, sim.ns, strict=True):
-            changed = Latencies(floats(begin[mine] + since), floats(ns[mine]))
+            changed = Latencies(floats(begin[mine] + since), floats(ns[mine]), now.host)
             figures = as_measured(outcome(base, changed, blocks), now)
             then = by_rank(changed.ns, base.ns, now.ns)
             found.append(Found(i64(rows), then, figures, SIMULATION, nearness=nearness, doubt=doubt, told=sim.told))
         return found
 
     def _order(self) -> Int64:
-        """The analyzed intervals, in the order of their begins, among those of one trace after the other."""
-        recorded = np.concatenate([source.bare().intervals.begin for source in self.loads.sources])
-        return i64(np.argsort(recorded, kind="stable")[self.loads.rows])
+        """The analyzed intervals, in the order of the merged ones, among those of one trace after the other."""
+        return i64(in_order([source.bare() for source in self.loads.sources])[self.loads.rows])
+
+    def _shifts(self, runs: Sequence[Replay]) -> list[int]:
+        """How long after the first trace of the same host each begins."""
+        host = [source.bare().hosts[0] for source in self.loads.sources]
+        first: dict[str, int] = {}
+        for name, run in zip(host, runs, strict=True):
+            first[name] = min(run.origin, first.get(name, run.origin))
+        return [run.origin - first[name] for name, run in zip(host, runs, strict=True)]
 
     def _recorded_ns(self) -> Float:
         """By interval, of one trace after the other."""
@@ -314,12 +327,11 @@ class Replays:
 
     def _latencies(self, runs: Sequence[Replay], k: int) -> Latencies:
         """Under a set of changes, in the order of the merged intervals."""
-        shifts = [run.origin - min(run.origin for run in runs) for run in runs]
-        begin = np.concatenate([run.begin[k] + shift for run, shift in zip(runs, shifts, strict=True)])
+        begin = np.concatenate([run.begin[k] + shift for run, shift in zip(runs, self._shifts(runs), strict=True)])
         ns = np.concatenate([run.end[k] - run.begin[k] for run in runs])
         ns = np.maximum(ns, 0.0)  # less only where nothing links the two threads
         order = self._order()
-        return Latencies(floats(begin[order]), floats(ns[order]))
+        return Latencies(floats(begin[order]), floats(ns[order]), self.loads.host)
 
     def _check(self, runs: Sequence[Replay]) -> None:
         """Raises VprofError where the traces cannot tell what a change does to their intervals."""
@@ -372,7 +384,7 @@ def try_all(
 
 
 def _blocks(now: Latencies) -> statistics.Blocks | statistics.NoBlocks | None:
-    return statistics.blocks_of(i64(now.begin), i64(now.ns))
+    return statistics.blocks_of(i64(now.begin), i64(now.ns), now.host)
 
 
 def _changes(factor: Factor, value: str) -> list[Change]:

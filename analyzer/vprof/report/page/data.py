@@ -43,6 +43,7 @@ from vprof.report.page.plain import all_plain
 from vprof.report.path import path_json
 from vprof.tables.kinds import LANES, MEANINGS
 from vprof.tables.naming import without_place
+from vprof.trace.origins import since_first_begin
 from vprof.variance.analysis import Analysis, AnalysisOptions
 from vprof.variance.excess import excesses
 from vprof.variance.explain import Explanation, explain_all
@@ -192,7 +193,8 @@ def _run(source: PageSource, size: int, analysis: Analysis) -> list[list[str]]:
     o, trace = analysis.options, analysis.trace
     on = int(np.count_nonzero(trace.program.on))
     iv = trace.intervals
-    seconds = (int(iv.end.max()) - int(iv.begin.min())) / 1e9
+    since = since_first_begin(trace, np.arange(len(iv.begin)))
+    seconds = int((since + iv.end - iv.begin).max()) / 1e9
     return [
         *recorded.rows(trace.recorded),
         ["traces", ", ".join(str(path) for path in source.traces)],

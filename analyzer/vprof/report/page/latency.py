@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from vprof.tables.model import Int64, Trace
+from vprof.trace.origins import since_first_begin
 from vprof.variance.statistics import type_name
 
 MOST_BARS = 80
@@ -40,7 +41,8 @@ def _counted(*groups_ns: Int64) -> tuple[list[float], list[list[int]]]:
 
 
 def points(trace: Trace) -> dict[str, Any]:
-    """When each interval began, in seconds since the first one, and its latency; all of them if they are few.
+    """When each interval began, in seconds since the first one of its host, and its latency; all of them if they are
+    few.
 
     `slowest`: how many of the slowest are among the points; `every`: the others are each so-manyth. `types` are names,
     `type` an index into them.
@@ -61,7 +63,7 @@ def points(trace: Trace) -> dict[str, Any]:
         "count": len(rows),
         "slowest": slowest,
         "every": every,
-        "start_s": ((iv.begin[rows[chosen]] - iv.begin[rows].min()) / 1e9).round(6).tolist(),
+        "start_s": (since_first_begin(trace, rows)[chosen] / 1e9).round(6).tolist(),
         "latency_ns": latency[chosen].tolist(),
         "type": type_.tolist(),
         "types": [type_name(trace.types[kind]) for kind in kinds],
