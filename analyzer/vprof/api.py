@@ -29,6 +29,7 @@ from vprof.tables.columns import i32
 from vprof.tables.kinds import PIECE_NAMES
 from vprof.tables.model import NONE, Int8, Int32, Trace
 from vprof.terminal import Printed
+from vprof.trace.remote import matching, path_of
 from vprof.trace.usable import rows_of
 from vprof.tree_node import Node
 from vprof.variance.analysis import Analysis, AnalysisOptions
@@ -46,8 +47,9 @@ def load_run(
     """See `vprof.load`."""
     if not paths:
         raise VprofError("vprof.load needs the path of a trace")
+    files = [one for path in paths for one in matching(path_of(path))]
     with open_jobs(jobs, scheduler) as workers:
-        return Run(analyze_traces([Path(path) for path in paths], root, options, jobs=workers))
+        return Run(analyze_traces(files, root, options, jobs=workers))
 
 
 class Run:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vprof.commands.trace_paths import TracePath, all_matching
 from vprof.errors import UsageError, VprofError
 from vprof.options import (
     client_time_option,
@@ -29,7 +30,7 @@ _MOST_LOCKS = 20
 
 
 @click.command(name="analyze")
-@click.argument("traces", nargs=-1, required=True, metavar="TRACE...", type=click.Path(path_type=Path))
+@click.argument("traces", nargs=-1, required=True, metavar="TRACE...", type=TracePath(), callback=all_matching)
 @root_option
 @click.option("-k", default=3, show_default=True, type=click.IntRange(1), help="How many factors to choose.")
 @click.option(
@@ -124,6 +125,7 @@ def command(
       vprof analyze run.trace --locks
       vprof analyze run.trace --path slowest
       vprof analyze host1/*.trace host2/*.trace host3/*.trace --by host
+      vprof analyze 's3://fleet/*/run.trace'
     """
     from vprof.jobs.cluster import open_jobs
     from vprof.path.chosen import one_path

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vprof.commands.trace_paths import TracePath
 from vprof.errors import UsageError
 from vprof.options import client_time_option, cpu_wait_option, jobs_options, root_option
 from vprof.terminal import printable, write_file
@@ -38,7 +39,7 @@ class _TwoSides(click.Command):
 
 
 @click.command(name="diff", cls=_TwoSides)
-@click.argument("traces", nargs=-1, metavar="BEFORE... -- AFTER...", type=click.Path(path_type=Path))
+@click.argument("traces", nargs=-1, metavar="BEFORE... -- AFTER...", type=TracePath())
 @click.option(
     "--metric", default="variance", show_default=True, type=click.Choice(METRICS), help="The metric that decides."
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vprof.commands.trace_paths import TracePath, all_matching
 from vprof.errors import UsageError
 from vprof.options import root_option
 
@@ -18,7 +19,7 @@ OUTPUTS = {"perfetto": "run.pftrace", "folded": "run.folded", "csv": "tables", "
 
 
 @click.command(name="export")
-@click.argument("traces", nargs=-1, required=True, metavar="TRACE...", type=click.Path(path_type=Path))
+@click.argument("traces", nargs=-1, required=True, metavar="TRACE...", type=TracePath(), callback=all_matching)
 @click.option("--to", "form", required=True, type=click.Choice(FORMS), help="What to write.")
 @root_option
 @click.option("--interval", "chosen", multiple=True, metavar="ID", help="perfetto: this interval; several times.")

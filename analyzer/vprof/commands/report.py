@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from vprof.commands.trace_paths import TracePath, all_matching
 from vprof.errors import UsageError, VprofError
 from vprof.options import (
     client_time_option,
@@ -21,7 +22,7 @@ from vprof.options import (
 
 
 @click.command(name="report")
-@click.argument("traces", nargs=-1, required=True, metavar="TRACE...", type=click.Path(path_type=Path))
+@click.argument("traces", nargs=-1, required=True, metavar="TRACE...", type=TracePath(), callback=all_matching)
 @root_option
 @click.option("-k", default=10, show_default=True, type=click.IntRange(1), help="How many factors to show.")
 @click.option(

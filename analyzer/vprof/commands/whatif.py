@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vprof.commands.trace_paths import TracePath, all_matching
 from vprof.errors import UsageError, VprofError
 from vprof.lock_options import LockWishes, lock_options
 from vprof.options import root_option
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @click.command(name="whatif")
-@click.argument("traces", nargs=-1, metavar="[TRACE]...", type=click.Path(path_type=Path))
+@click.argument("traces", nargs=-1, metavar="[TRACE]...", type=TracePath(), callback=all_matching)
 @click.option(
     "--change",
     "texts",

@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vprof.errors import TraceError
+from vprof.tables.model import Int64
 from vprof.trace.events import MOST_BYTES, EventError, checked, parsed
+from vprof.trace.remote import Remote, RemotePath, first_bytes
 
 VERSION = 5
 HEADER = struct.Struct("<8sIIQ16s20xI")
@@ -60,14 +62,23 @@ class TraceFile:
     words: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     """The whole file as words."""
     mapping: mmap.mmap | None = None
+    remote: Remote | None = None
+    """Instead of the mapping, if it lies elsewhere."""
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "metadata": {}, "chunks": [], "words": self.words[:0].copy(), "mapping": None}
+        return {
+            **vars(self),
+            "metadata": {},
+            "chunks": [],
+            "words": self.words[:0].copy(),
+            "mapping": None,
+            "remote": None,
+        }
 
     def attach(self) -> None:
         """Maps the file, if it is not. Raises TraceError when it is not there any more, or another one."""
-        if self.mapping is None:
-            content, self.mapping = _mapped(self.path)
+        if self.mapping is None and self.remote is None:
+            content, self.mapping, self.remote = _opened(self.path)
             there = _header(self.path, content)
             if (there.session, there.number) != (self.session, self.number):
                 raise TraceError(f"{self.path}: is another trace where a worker runs, or was recorded anew meanwhile")
@@ -81,6 +92,14 @@ class TraceFile:
         """Gives back the memory of the pages read so far; they come again from the file when they are read again."""
         if self.mapping is not None:
             self.mapping.madvise(mmap.MADV_DONTNEED)
+        if self.remote is not None:
+            self.remote.release()
+
+    def need(self, first_word: Int64, words: Int64) -> None:
+        """What of it is going to be read, from where and how much."""
+        if self.remote is not None:
+            begin = first_word * _WORD_BYTES
+            self.remote.need_rows(begin, begin + words * _WORD_BYTES)
 
 
 class _DamagedError(Exception):
@@ -91,10 +110,10 @@ def read_chunks(path: Path, records: bool = True) -> TraceFile:
     """Maps a trace and sorts out its chunks. Raises TraceError when it is no trace, empty, of a newer version,
     or has an event that is not as specified. `records`: read them, too, whether they are damaged; if not, who does
     asks `is_damaged`."""
-    content, mapping = _mapped(path)
+    content, mapping, remote = _opened(path)
     size = len(content)
     file = _header(path, content)
-    file.mapping, file.words = mapping, _words(content)
+    file.mapping, file.remote, file.words = mapping, remote, _words(content)
     at, index, released = HEADER.size, 0, 0
     while at < size:
         try:
@@ -114,6 +133,15 @@ def is_damaged(words: NDArray[np.int64], at: int, count: int, crc: int) -> bool:
     return zlib.crc32(words[at : at + 2 * count].data) != crc
 
 
+def _opened(path: Path) -> tuple[NDArray[np.uint8], mmap.mmap | None, Remote | None]:
+    """All of its bytes; of a file elsewhere, only the header is there."""
+    if isinstance(path, RemotePath):
+        remote = Remote(path)
+        remote.need(0, HEADER.size)
+        return remote.content, None, remote
+    return *_mapped(path), None
+
+
 def _mapped(path: Path) -> tuple[NDArray[np.uint8], mmap.mmap | None]:
     try:
         with path.open("rb") as opened:
@@ -131,11 +159,7 @@ def _words(content: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 def is_trace(path: Path) -> bool:
     """Whether a file starts like a binary trace. Raises TraceError when it cannot be opened."""
-    try:
-        with path.open("rb") as file:
-            return file.read(len(MAGIC)) == MAGIC
-    except OSError as error:
-        raise TraceError(f"{path}: {error.strerror or error}") from None
+    return first_bytes(path, len(MAGIC)) == MAGIC
 
 
 def _header(path: Path, content: NDArray[np.uint8]) -> TraceFile:
@@ -159,6 +183,8 @@ def _header(path: Path, content: NDArray[np.uint8]) -> TraceFile:
 def _take_chunk(file: TraceFile, content: NDArray[np.uint8], at: int, index: int, records: bool) -> int:
     """Adds the chunk at `at` to the file; returns where the next one starts. Raises _DamagedError. `records`: as
     `read_chunks`."""
+    if file.remote:
+        file.remote.need_ahead(at, at + CHUNK.size)
     head = bytes(content[at : at + CHUNK.size])
     if len(head) < CHUNK.size:
         raise _DamagedError("the file ends inside a chunk")
@@ -171,6 +197,8 @@ def _take_chunk(file: TraceFile, content: NDArray[np.uint8], at: int, index: int
     payload = content[start : start + length]
     if len(payload) < length:
         raise _DamagedError("the file ends inside a chunk")
+    if file.remote and (records or kind != RECORDS):
+        file.remote.need_ahead(start, start + length)
     if (records or kind != RECORDS) and payload_crc != zlib.crc32(payload.data):
         raise _DamagedError(f"chunk {index} is damaged")
     _store(file, kind, subject, base, payload, start, payload_crc)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from vprof.errors import TraceError
 from vprof.tables.model import Trace
+from vprof.trace.remote import first_bytes
 
 
 def load_trace(path: Path, root: str | None = None) -> Trace:
@@ -24,8 +24,4 @@ def load_trace(path: Path, root: str | None = None) -> Trace:
 
 def is_json(path: Path) -> bool:
     """Whether it is a trace by hand. Raises TraceError."""
-    try:
-        with path.open("rb") as file:
-            return file.read(64).lstrip().startswith(b"{")
-    except OSError as e:
-        raise TraceError(f"cannot read {path}: {e.strerror}") from e
+    return first_bytes(path, 64).lstrip().startswith(b"{")

@@ -132,6 +132,8 @@ def steps_of(known: Outline) -> LockSteps | None:
 
 def _read(scanned: Scanned) -> tuple[Int64, Int64]:
     """Steps and names."""
+    file, chunks = scanned.file, scanned.scan.chunks
+    file.need(chunks[:, C_AT], 2 * chunks[:, C_COUNT])  # all at once: what lies elsewhere is then in memory
     found = _steps(Source(scanned.file.words, scanned.clock.lines()), scanned.scan.chunks)
     scanned.file.release()
     is_name = found[:, _FLAGS] == _OF_NAME

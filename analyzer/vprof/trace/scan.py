@@ -196,6 +196,7 @@ def scan_threads(
     )
     portions = _portions(chunks)
     for done, (a, b) in enumerate(portions, 1):
+        file.need(chunks[a:b, C_AT], 2 * chunks[a:b, C_COUNT])
         if crc is not None:
             _check(file, chunks[a:b], crc[a:b])
         tables = _scan(Source(file.words, clock.lines()), chunks[a:b], asked, tables)

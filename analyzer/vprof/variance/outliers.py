@@ -52,8 +52,8 @@ class Unlike:
 
 @dataclass(frozen=True)
 class Outliers:
-    """Of each host that was tested and each metric that is 0 on none, `tested`; `reason`: why none was, or why some were
-    not, ""."""
+    """Of each host that was tested and each metric that is 0 on none, `tested`; `reason`: why none was, or why some
+    were not, ""."""
 
     tested: list[Unlike]
     reason: str

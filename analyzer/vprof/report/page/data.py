@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from vprof import __version__
-from vprof.errors import VprofError
+from vprof.errors import TraceError, VprofError
 from vprof.jobs.tasks import Jobs
 from vprof.path.chosen import paths_of
 from vprof.path.exemplars import exemplars
@@ -44,6 +44,7 @@ from vprof.report.path import path_json
 from vprof.tables.kinds import LANES, MEANINGS
 from vprof.tables.naming import without_place
 from vprof.trace.origins import since_first_begin
+from vprof.trace.remote import size_of
 from vprof.variance.analysis import Analysis, AnalysisOptions
 from vprof.variance.excess import excesses
 from vprof.variance.explain import Explanation, explain_all
@@ -116,8 +117,8 @@ def page_data(source: PageSource, options: AnalysisOptions, jobs: Jobs | None = 
 
 def _size(path: Path) -> int:
     try:
-        return path.stat().st_size
-    except OSError:
+        return size_of(path)
+    except (OSError, TraceError):
         return 0  # reading it says what is wrong
 
 
