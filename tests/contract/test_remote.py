@@ -175,6 +175,14 @@ def test_what_goes_wrong_is_one_line(file: Path) -> None:
     assert "Protocol not known" in line_of("nothing://x/run.trace")
 
 
+def test_paths_that_are_none_elsewhere() -> None:
+    assert path_of("file:///tmp/run.trace") == Path("/tmp/run.trace")
+    assert type(path_of("run.trace")) is type(Path())
+    for text in ("s3://", "hdfs:///run.trace", "://x"):
+        with pytest.raises(TraceError, match="names a host or a bucket"):
+            path_of(text)
+
+
 def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "fsspec.core", None)
     assert "pip install 'vprof[remote]'" in line_of("s3://bucket/run.trace")

@@ -26,6 +26,8 @@ KEPT_BYTES = 1 << 28
 BLOCK_BYTES = 1 << 18
 _AHEAD_BYTES = 1 << 23
 """Transferred at once, at most; and how far a reader from begin to end looks ahead."""
+_MOST_SAID = 200
+"""Characters of another package's error."""
 
 
 class RemotePath(PosixPath):
@@ -47,8 +49,15 @@ class RemotePath(PosixPath):
 
 
 def path_of(text: str | os.PathLike[str]) -> Path:
-    """A path here, or one elsewhere if it has `://`."""
-    return RemotePath(text) if "://" in str(text) else Path(text)
+    """A path here, or one elsewhere if it has `://`. Raises TraceError if that does not say where."""
+    scheme, sign, rest = str(text).partition("://")
+    if not sign:
+        return Path(text)
+    if scheme == "file":
+        return Path(rest)
+    if not scheme or not rest or rest.startswith("/"):
+        raise TraceError(f"{text}: a path with :// names a host or a bucket, such as s3://bucket/run.trace")
+    return RemotePath(text)
 
 
 def matching(path: Path) -> list[Path]:
@@ -173,4 +182,6 @@ def _asked(path: Path, ask: Any) -> Any:
 
 
 def _line(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
+    """What it says, however long."""
+    said = " ".join(str(error).split()) or type(error).__name__
+    return said if len(said) <= _MOST_SAID else f"{said[:_MOST_SAID]}..."
