@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vprof.commands.trace_paths import TracePath, all_matching
 from vprof.errors import UsageError, VprofError
 from vprof.options import (
     client_time_option,
@@ -19,6 +18,7 @@ from vprof.options import (
     tail_option,
 )
 from vprof.terminal import write_report
+from vprof.trace.arguments import TracePath, all_matching
 
 if TYPE_CHECKING:
     from vprof.path.interval_path import IntervalPath

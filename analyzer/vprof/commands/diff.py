@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vprof.commands.trace_paths import TracePath
 from vprof.errors import UsageError
 from vprof.options import client_time_option, cpu_wait_option, jobs_options, root_option
 from vprof.terminal import printable, write_file
+from vprof.trace.arguments import TracePath
 
 if TYPE_CHECKING:
     from vprof.compare.diff import Diff

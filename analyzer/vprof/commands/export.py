@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vprof.commands.trace_paths import TracePath, all_matching
 from vprof.errors import UsageError
 from vprof.options import root_option
+from vprof.trace.arguments import TracePath, all_matching
 
 if TYPE_CHECKING:
     from vprof.tables.model import Trace

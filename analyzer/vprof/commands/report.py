@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from vprof.commands.trace_paths import TracePath, all_matching
 from vprof.errors import UsageError, VprofError
 from vprof.options import (
     client_time_option,
@@ -19,6 +18,7 @@ from vprof.options import (
     root_option,
     tail_option,
 )
+from vprof.trace.arguments import TracePath, all_matching
 
 
 @click.command(name="report")

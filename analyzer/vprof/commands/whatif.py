@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vprof.commands.trace_paths import TracePath, all_matching
 from vprof.errors import UsageError, VprofError
 from vprof.lock_options import LockWishes, lock_options
 from vprof.options import root_option
 from vprof.terminal import write_report
+from vprof.trace.arguments import TracePath, all_matching
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Arguments that are traces, here or elsewhere."""
+"""Arguments of verbs that are traces, here or elsewhere: no more than click is imported for those that are here."""
 
 from __future__ import annotations
 
