@@ -8,9 +8,11 @@ import signal
 import subprocess
 import tarfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE_SECONDS
 
 from vprof.installed import native
 from vprof.program.runtime_link import strong_references, waits_for_preload
@@ -147,27 +149,43 @@ def test_what_cannot_be_recorded_is_said(bare: Path, tmp_path: Path, words: list
     assert reason in done.stderr
 
 
+@contextmanager
+def recorded(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """The bundle `b` of a program that has begun. Also where we were started by nohup, whose children ignore SIGHUP."""
+    process = subprocess.Popen(
+        ["b/record", "--run", "b/plan", "--", "b/prog"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
+    )
+    try:
+        assert process.stdout and process.stdout.readline() == "ran\n"
+        yield process
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_what_ends_the_recording_ends_the_program_first(tmp_path: Path, number: signal.Signals) -> None:
     program = compile_with(tmp_path, ENDLESS)
     assert vprof("bundle", program, "-o", "b", folder=tmp_path).returncode == 0
-    command = ["b/record", "--run", "b/plan", "--", "b/prog"]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout and process.stdout.readline() == "ran\n"
-    process.send_signal(number)
-    _, told = process.communicate(timeout=60)
+    with recorded(tmp_path) as process:
+        process.send_signal(number)
+        _, told = process.communicate(timeout=PATIENCE_SECONDS)
     assert (process.returncode, told.count("records")) == (7, 1)
 
 
 def test_an_interrupt_from_the_terminal_is_the_programs(tmp_path: Path) -> None:
     program = compile_with(tmp_path, ENDLESS)
     assert vprof("bundle", program, "-o", "b", folder=tmp_path).returncode == 0
-    command = ["b/record", "--run", "b/plan", "--", "b/prog"]
-    pipe = subprocess.PIPE
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
-    assert process.stdout and process.stdout.readline() == "ran\n"
-    os.killpg(process.pid, signal.SIGINT)
-    _, told = process.communicate(timeout=60)
+    with recorded(tmp_path) as process:
+        os.killpg(process.pid, signal.SIGINT)
+        _, told = process.communicate(timeout=PATIENCE_SECONDS)
     assert (process.returncode, told.count("records")) == (130, 1)
 
 
