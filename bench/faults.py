@@ -242,7 +242,7 @@ def full_disk(lab: Lab, short: bool) -> Outcome:
         resource.prlimit(recording.collector.pid, resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
         with serving(recording, lab, 1000) as process:
             deadline = time.monotonic() + WAIT_S
-            while recording.session.stats()["dropped"] == 0 and time.monotonic() < deadline:
+            while not recording.session.stats()["ended"] and time.monotonic() < deadline:
                 time.sleep(0.01)
         calls_of(process, outcome)
         reason = recording.session.stop()["ended"]
