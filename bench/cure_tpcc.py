@@ -116,13 +116,13 @@ def measured(options: argparse.Namespace, server: Server, key: tuple[float, str,
     server.check()
     server.check_load(status)
     said = run_in_log(server.load_log)
-    if said is None or said["interrupted"]:
+    if said is None or said.report["interrupted"]:
         raise KeyboardInterrupt
     result = result_of(said, server.latencies, [])
     counts, metrics = by_type(server.latencies)
     reached = result.reached is not False
     per_s = result.seen.all.answered / result.seconds
-    return Ran(options.cure, options.scale, part, side, number, per_s, said["retries"], reached, counts, metrics)
+    return Ran(options.cure, options.scale, part, side, number, per_s, said.report["retries"], reached, counts, metrics)
 
 
 def by_type(file: Path) -> tuple[dict[str, int], dict[str, dict[str, float | None]]]:
