@@ -345,6 +345,10 @@ def test_the_verb_refuses_what_it_cannot_do_in_one_line(target: Target, tmp_path
     (tmp_path / "a.json").write_text('{"schema": "vprof-analysis/1", "factors": []}')
     assert failure("--auto") == "--auto without a FILE drills down first: give --target NAME"
     assert failure("--auto", "--target", "nosuch").startswith("no target 'nosuch'")
+    work = tmp_path / "work"
+    unbuilt = failure("--auto", "--target", "postgres", "--dir", str(work))
+    assert unbuilt.endswith(" does not exist: run `vprof instrument --target postgres`")
+    assert failure("--auto", "--target", "voltdb-ee", "--dir", str(work)) == "nothing to try: the target has no knobs"
     nothing = "no knob of the target governs a finding: there is nothing to try"
     assert failure(*toy, "--auto", str(tmp_path / "a.json")) == nothing
 

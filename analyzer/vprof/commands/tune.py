@@ -25,7 +25,7 @@ _FORMATS = {".html": "html", ".json": "json"}
 _LEAST_ROUNDS = 3
 _DRILL_FIRST = ""
 _OF_BUDGET = 1 / 3
-"""What a drill-down takes of it that comes first."""
+"""What a drill-down takes of it that comes first; the runs have the rest."""
 _USUAL_LOAD = "tpcc"
 
 
@@ -175,6 +175,7 @@ def command(
                 program=list(program),
             )
         )
+        budget *= 1 - _OF_BUDGET
     raw = auto.read(Path(found_in)) if found_in else {}
     was = raw.get("settings", {})
     if name and was.get("name") not in (None, name):
@@ -231,7 +232,8 @@ def _drilled(target: Target, budget: float, session: Path | None, **asked: Any) 
     check_server_options(asked["server_options"], target)
     ChosenLoad.of(asked["load"], asked["scale"], asked["rate"], asked["clients"], target)
     if not target.descriptor.knobs:
-        raise UsageError(f"nothing to tune: {target.called} has no knobs, give --knob NAME=V1,V2 of another target")
+        raise UsageError("nothing to try: the target has no knobs")
+    target.check(target.units())
     wanted = Asked(target=target.called, settings=[], **asked)
     keep.parent.mkdir(parents=True, exist_ok=True)
     rate = asked["rate"]

@@ -83,7 +83,7 @@ def drilled(target: Target, asked: Asked, rate: float | None, budget: float, kee
     try:
         status = run_verb([*words, "--", *asked.program], None)
     except KeyboardInterrupt:
-        goes_on = f"`vprof drill --auto --resume --target {target.called}`"
+        goes_on = f"`vprof drill --auto --resume --target {target.called} --dir {target.folder}`"
         raise VprofError(f"interrupted: {goes_on} ends the drill-down, then give --auto {work}") from None
     if status:
         raise VprofError("the drill-down failed, as it says above: there are no findings to tune")
