@@ -213,6 +213,21 @@ def test_a_program_linked_to_start_anywhere(tmp_path: Path) -> None:
     assert "50 intervals" in shown.stdout, shown.stderr
 
 
+def test_so_is_the_server_of_a_target(tmp_path: Path) -> None:
+    build = tmp_path / ".vprof/toy/build"
+    build.mkdir(parents=True)
+    compile_with(build, ENDLESS, VPROF_RUNTIME="preloaded")
+    (tmp_path / "toy").mkdir()
+    (tmp_path / "toy/target.toml").write_text(
+        'name = "toy"\nroots = ["tick"]\n[source]\nkind = "tree"\npath = "."\n[build]\nsteps = []\nprograms = '
+        '["prog"]\n[server]\nstart = "{build}/prog"\nready = "true"\n[load]\ncommand = "sleep 1"\n'
+    )
+    done = vprof("record", "--target", "./toy", "--sites", "tick", "-o", "run.trace", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    shown = vprof("analyze", "run.trace", "--root", "tick", folder=tmp_path)
+    assert " intervals" in shown.stdout, shown.stderr
+
+
 def test_libraries_linked_so_are_recorded_too(tmp_path: Path) -> None:
     """Their constructors may run before libvprof's, which they do not name among what they need."""
     (tmp_path / "part.c").write_text(PROGRAM.split("int handle")[0])

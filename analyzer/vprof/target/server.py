@@ -176,9 +176,10 @@ class Server:
         if status:
             raise VprofError(f"the load failed (status {status}): {_last(self.load_log)} ({self.load_log})")
 
-    def how(self, session: Session | None = None) -> dict[str, Any]:
-        """Arguments of every process: folder, account, environment. Only with a session it joins that one."""
-        environment = dict(os.environ) if session is None else session.environment()
+    def how(self, session: Session | None = None, program: str = "") -> dict[str, Any]:
+        """Arguments of every process: folder, account, environment. Only with a session it joins that one, as its
+        `program` has to."""
+        environment = dict(os.environ) if session is None else session.environment(program)
         environment["HOME"] = str(self.folder)
         for key, value in self.target.descriptor.server.get("environment", {}).items():
             environment[key] = value.format(server=self.folder)
@@ -194,7 +195,7 @@ class Server:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
                 preexec_fn=end_with_parent,
-                **self.how(session),
+                **self.how(session, command[0]),
             )
         ready = self.target.filled(self.target.descriptor.server["ready"])
         deadline = time.monotonic() + _READY_SECONDS
