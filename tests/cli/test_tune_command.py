@@ -266,7 +266,9 @@ def finding(*functions: str, confirmed: bool = True, **more: Any) -> dict[str, A
 
 def test_findings_are_governed_by_knobs_of_functions_nodes_and_wakers(target: Target, tmp_path: Path) -> None:
     waits = finding("lock_wait", wakers=[{"function": "flush@log.c:3", "share": 0.9}])
-    rows = [finding("body(flush)"), finding("[queue]"), waits, finding("parse"), finding("malloc", confirmed=False)]
+    deep = finding("epoll_wait", explains=["sleep", "flush"])
+    rows = [finding("body(flush)"), finding("[queue]"), waits, finding("parse"), deep]
+    rows.append(finding("malloc", confirmed=False))
     raw = auto.read(drilled(tmp_path / "d.json", rows, cpu_wait={"[disk]": 0.2, "[sched]": 0.01}))
     found = auto.findings_of(raw, target.descriptor.knobs)
     assert [(one.name, one.knobs) for one in found.governed] == [
@@ -274,6 +276,7 @@ def test_findings_are_governed_by_knobs_of_functions_nodes_and_wakers(target: Ta
         ("[queue]", ["threads"]),
         ("lock_wait", ["delay"]),
         ("parse", []),
+        ("epoll_wait", ["delay"]),
         ("[disk]", ["delay"]),
     ]
     assert found.knobs == ["delay", "threads"] and found.unconfirmed == ["malloc"]
@@ -351,6 +354,11 @@ def test_the_verb_refuses_what_it_cannot_do_in_one_line(target: Target, tmp_path
     assert failure("--auto", "--target", "voltdb-ee", "--dir", str(work)) == "nothing to try: the target has no knobs"
     nothing = "no knob of the target governs a finding: there is nothing to try"
     assert failure(*toy, "--auto", str(tmp_path / "a.json")) == nothing
+    unsure = drilled(tmp_path / "d.json", [finding("flush", confirmed=False)])
+    unsure.write_text(unsure.read_text().replace('"name": "toy"', f'"name": "{toy[1]}"'))
+    assert (
+        failure(*toy, "--auto", str(unsure)) == f"{nothing}; a longer drill-down (--budget) may confirm those left out"
+    )
 
 
 def test_the_knobs_are_listed_with_what_they_trade(target: Target) -> None:

@@ -272,7 +272,8 @@ def _governing(findings: Findings, knobs: tuple[str, ...]) -> tuple[str, ...]:
     for text in finding_lines(findings):
         click.echo(printable(text), err=True)
     if not findings.knobs and not knobs:
-        raise VprofError("no knob of the target governs a finding: there is nothing to try")
+        more = "; a longer drill-down (--budget) may confirm those left out" if findings.unconfirmed else ""
+        raise VprofError(f"no knob of the target governs a finding: there is nothing to try{more}")
     given = {text.partition("=")[0].strip(): text for text in knobs}
     return (*(given.pop(name, name) for name in findings.knobs), *given.values())
 

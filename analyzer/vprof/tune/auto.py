@@ -3,7 +3,8 @@
     vprof-drill/1: its confirmed findings, vprof-analysis/1: its factors -> names -> knobs whose `governs` has one
     [drilled] without a file: a drill-down of the target first, under the load of the sweep
 
-A finding that waits is governed by what governs its waker, too: the cause of a wait is what its waker did.
+A finding that waits is governed by what governs its waker, too: the cause of a wait is what its waker did. And by what
+governs a caller whose variance it explains: a lock's wait ends in a function that all waits share.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ _FINDING = table_of(
     {"functions": list_of(TEXT), "share": optional(NUMBER)},
     may={
         "confirmed": FLAG,
+        "explains": list_of(TEXT),
         "wakers": list_of(table_of({"function": TEXT, "share": optional(NUMBER)})),
         "gain": table_of({}, may={"ratios": mapping_of(optional(NUMBER))}),
     },
@@ -133,5 +135,5 @@ def _predicted(row: Mapping[str, Any]) -> dict[str, float | None]:
 
 def _governing(row: Mapping[str, Any], knobs: Mapping[str, Knob]) -> list[str]:
     wakers = [one["function"] for one in row.get("wakers", []) if (one["share"] or 0) >= _MIN_SHARE]
-    names = {of_function(name) for name in (*row["functions"], *wakers)}
+    names = {of_function(name) for name in (*row["functions"], *row.get("explains", []), *wakers)}
     return [knob.name for knob in knobs.values() if names.intersection(knob.governs)]
