@@ -31,7 +31,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
-from load_parts import head, keep, kept, row, show
+from load_parts import head, keep, kept, ratio, row, show
 
 from vprof.compare.judgement import Change, Measured, judge
 from vprof.compare.run_metrics import MeasuredRun, measure
@@ -228,13 +228,6 @@ def changes_of(sides: list[list[Ran]], kind: str) -> dict[str, Change]:
     ]
     judged = judge(groups[0], groups[1], "variance")
     return {change.metric.name: change for change in (judged.decides, *judged.others)}
-
-
-def ratio(change: Change) -> str:
-    if change.ratio is None:
-        return "-"
-    around = f" ({change.ci95[0]:.2f} .. {change.ci95[1]:.2f})" if change.ci95 else ""
-    return f"{change.ratio:.2f}{around}"
 
 
 def plan(options: argparse.Namespace) -> str:

@@ -1,4 +1,4 @@
-"""What load_floor.py, load_tpcc.py and whatif_validation.py share: servers, the file of results, cells of tables."""
+"""What studies of loads share: servers, the file of results, cells of tables."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
+
+from vprof.compare.judgement import Change
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "shared"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "workloads"))
@@ -55,6 +57,14 @@ def row(*cells: object) -> str:
 
 def head(*names: str) -> list[str]:
     return [row(*names), "|---" * len(names) + "|"]
+
+
+def ratio(change: Change) -> str:
+    """With its 95 % interval."""
+    if change.ratio is None:
+        return "-"
+    around = f" ({change.ci95[0]:.2f} .. {change.ci95[1]:.2f})" if change.ci95 else ""
+    return f"{change.ratio:.2f}{around}"
 
 
 def spread(values: Iterable[float | None]) -> str:

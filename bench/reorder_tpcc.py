@@ -39,10 +39,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from load_parts import SERVERS, head, keep, kept, parser_of, row, show
+from load_parts import SERVERS, head, keep, kept, parser_of, ratio, row, show
 from load_tpcc import SETTINGS
 
-from vprof.compare.judgement import Change, Measured, judge, sentence
+from vprof.compare.judgement import Measured, judge, sentence
 from vprof.compare.run_metrics import MeasuredRun, measure
 from vprof.transaction.clients import known_calls
 from vprof.transaction.index import Index
@@ -258,13 +258,6 @@ def of_load(name: str, load: str, sides: list[list[Ran]]) -> str:
     cells = [ratio(changes[metric]) for metric in ("throughput", "mean", "variance", "p99")]
     per_s = f"{changes['throughput'].before:,.0f}" if changes["throughput"].before else "-"
     return row(name, load, per_s, *cells, sentence(judged).split(":")[0], OF_PAPER[load] or "-")
-
-
-def ratio(change: Change) -> str:
-    if change.ratio is None:
-        return "-"
-    around = f" ({change.ci95[0]:.2f} .. {change.ci95[1]:.2f})" if change.ci95 else ""
-    return f"{change.ratio:.2f}{around}"
 
 
 def of_queries(name: str, load: str, sides: list[list[Ran]]) -> list[str]:
