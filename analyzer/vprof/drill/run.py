@@ -5,24 +5,22 @@ Each is a context that yields a `LiveProgram` and leaves nothing of ours running
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO
 
 from vprof.drill.live import LiveProgram
 from vprof.drill.loop import Enough
 from vprof.errors import UsageError, VprofError
 from vprof.session.calibration import probe_ns
 from vprof.session.control import Control
-from vprof.session.owned import Session, end_with_parent
+from vprof.session.owned import Session
 from vprof.session.plan import Plan
 from vprof.session.running import find
 from vprof.tables.naming import without_place
+from vprof.target.joined import joined
 from vprof.target.server import LONG_SECONDS, Server
-from vprof.target.shell import popen
 from vprof.target.target import Target
 from vprof.variance.analysis import Analysis, AnalysisOptions
 
@@ -176,7 +174,7 @@ def _check_site(session: Control, root: str) -> None:
 def _program(command: list[str], session: Session, output: Path) -> Iterator[Callable[[], None]]:
     """A program that makes its own load, its output in a file; ended by SIGTERM. Yields its check."""
     with output.open("wb") as log:
-        process = _popen(command, session, log)
+        process = joined(command, session, log)
 
     def check() -> None:
         if process.poll() is not None:
@@ -188,14 +186,3 @@ def _program(command: list[str], session: Session, output: Path) -> Iterator[Cal
     finally:
         process.terminate()
         process.wait()
-
-
-def _popen(command: list[str], session: Session, log: IO[bytes]) -> subprocess.Popen[bytes]:
-    return popen(
-        command,
-        env=session.environment(command[0]),
-        stdout=log,
-        stderr=subprocess.STDOUT,
-        stdin=subprocess.DEVNULL,
-        preexec_fn=end_with_parent,
-    )

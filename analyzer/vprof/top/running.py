@@ -6,7 +6,6 @@ Each is a context that leaves nothing of ours running, whichever way out is take
 from __future__ import annotations
 
 import signal
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,11 +14,11 @@ from pathlib import Path
 from vprof.errors import VprofError
 from vprof.session.calibration import probe_ns
 from vprof.session.control import Control
-from vprof.session.owned import Session, end_with_parent
+from vprof.session.owned import Session
 from vprof.session.plan import Plan
 from vprof.session.running import find
+from vprof.target.joined import joined
 from vprof.target.server import LONG_SECONDS, Server
-from vprof.target.shell import popen
 from vprof.target.target import Target
 
 _MOST_SAID_BYTES = 4096
@@ -95,14 +94,7 @@ def _checked(session: Session, plan: Plan, check: Callable[[], None]) -> Running
 @contextmanager
 def _program(command: list[str], session: Session, log: Path) -> Iterator[Running]:
     with log.open("wb") as output:
-        process = popen(
-            command,
-            env=session.environment(command[0]),
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-            preexec_fn=end_with_parent,
-        )
+        process = joined(command, session, output)
     run = Running(session, Plan.of([]))
 
     def over() -> str:
