@@ -16,7 +16,7 @@ from __future__ import annotations
 import heapq
 import random
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from itertools import pairwise
 from typing import Any
 
@@ -242,7 +242,7 @@ def random_scripts(rng: random.Random) -> Scripts:
         steps: list[Step] = []
         for k in range(rng.randint(1, 5)):
             sid = f"{thread}.{k}"
-            steps += [("work", _ns(rng)), ("begin", sid), *_body(rng, 0, owed, thread < producers)]
+            steps += [*_between(rng), ("begin", sid), *_body(rng, 0, owed, thread < producers)]
             if workers and rng.random() < 0.5:
                 steps += [("work", _ns(rng)), ("put", "q", sid), ("work", _ns(rng))]
                 put += 1
@@ -259,6 +259,12 @@ def random_scripts(rng: random.Random) -> Scripts:
             steps += [("take", "q"), *_body(rng, 0, owed, False), ("work", _ns(rng)), ("end",), ("work", _ns(rng))]
         scripts[producers + 1 + number] = steps
     return scripts
+
+
+def _between(rng: random.Random) -> list[Step]:
+    """What a thread does before it begins an interval: it may call the same functions then."""
+    work: list[Step] = [("work", _ns(rng))]
+    return [("enter", rng.choice(FUNCTIONS)), *work, ("leave",)] if rng.random() < 0.3 else work
 
 
 def _ns(rng: random.Random) -> int:
@@ -297,19 +303,26 @@ def _body(rng: random.Random, depth: int, owed: list[str], posts: bool) -> list[
     return steps
 
 
-def scaled(scripts: Scripts, changes: dict[str, Callable[[float, list[float]], float]]) -> Scripts:
+def scaled(
+    scripts: Scripts, changes: dict[str, Callable[[float, list[float]], float]], alike: Collection[str] = ()
+) -> Scripts:
     """The scripts as they would be: each change gives a call's new time from its own and those of all calls. What
-    a call took of its own counts, that of others in it too unless these are changed themselves."""
+    a call took of its own counts, that of others in it too unless these are changed themselves. `alike`: functions of
+    which the calls in intervals are changed, if there are any, by the times of those."""
+    inside: set[Key] = set()
     took: dict[tuple[int, int], float] = {}
     owner: dict[Key, tuple[int, int] | None] = {}
     function: dict[tuple[int, int], str] = {}
     for thread, steps in scripts.items():
         stack: list[tuple[str, tuple[int, int] | None]] = []
+        is_inside = False
         for i, step in enumerate(steps):
+            is_inside = step[0] in ("begin", "take") or (is_inside and step[0] not in ("end", "put"))
             if step[0] == "enter":
                 stack.append((step[1], _outermost(step[1], stack, (thread, i)) if step[1] in changes else None))
                 if stack[-1][1] == (thread, i):
                     took[thread, i], function[thread, i] = 0.0, step[1]
+                    inside.update([(thread, i)] if is_inside else [])
             elif step[0] == "leave":
                 stack.pop()
             elif step[0] in ("work", "disk"):
@@ -317,7 +330,13 @@ def scaled(scripts: Scripts, changes: dict[str, Callable[[float, list[float]], f
                 owner[thread, i] = mine[-1] if mine else None
                 if mine:
                     took[mine[-1]] += step[1]
-    of_all = {f: [ns for call, ns in took.items() if function[call] == f] for f in changes}
+    of_all = {}
+    for f in changes:
+        calls = [call for call in took if function[call] == f]
+        if f in alike and inside.intersection(calls):
+            took.update({call: -1.0 for call in calls if call not in inside})  # stays as it is
+            calls = [call for call in calls if call in inside]
+        of_all[f] = [took[call] for call in calls]
     new: Scripts = {}
     for thread, steps in scripts.items():
         new[thread] = []

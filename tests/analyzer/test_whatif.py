@@ -23,7 +23,7 @@ from vprof.trace.json_trace import load_json, trace_from_dict
 from vprof.trace.sources import Loaded
 from vprof.trace.window import WHOLE
 from vprof.variance.analysis import AnalysisOptions, analyze
-from vprof.whatif.changes import parse, resolve
+from vprof.whatif.changes import ALIKE, parse, resolve
 from vprof.whatif.model import USUAL, Model
 from vprof.whatif.prediction import Prediction, Replays, load
 from vprof.whatif.retimed import Clock, retimed
@@ -144,7 +144,8 @@ def compared(seed: int) -> str:
     chosen = {f: rng.choice(list(CHANGES)) for f in rng.sample(sorted(used), min(len(used), rng.randint(1, 2)))}
     if not before.intervals or not chosen:
         return "nothing in it"
-    changed = scaled(scripts, {f: CHANGES[how] for f, how in chosen.items()})
+    alike = [f for f, how in chosen.items() if how in ALIKE]
+    changed = scaled(scripts, {f: CHANGES[how] for f, how in chosen.items()}, alike)
     # Of a wait that did not occur no delay is recorded: there is none then.
     after = Run(changed, starts, lambda key: delays.get(key, 0), idle)
     if not after.keeps_order_of(before) or after.close < 1:

@@ -86,7 +86,8 @@ def command(
     not run. The report has the latencies now and then, and the factors that lead afterwards.
 
     A change concerns a function's own time and that of what it calls, but not the waits that other threads end: those
-    follow. F=constant gives each call the mean of all, F=median the median, F=-200us takes that much from each.
+    follow. F=constant gives each call for an interval the mean of all of these, F=median the median, F=-200us takes
+    that much from each.
 
     Where the trace says how many CPUs there were, CPUs, locks and queues that threads share serve who comes first
     (--model simulation), if without a change that gives nearly the recorded latencies. Otherwise who waited for whom

@@ -25,6 +25,8 @@ STATES = {kind.node: PREEMPTED + k for k, kind in enumerate(OFF_CPU_KINDS)}
 """Nodes whose time is that of segments in one state."""
 NODES = (*STATES, SCHED, UNKNOWN, GAP)
 """Nodes that are no functions, and may be changed."""
+ALIKE = ("constant", "median")
+"""Rules that make calls alike."""
 _UNITS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 _NUMBER = re.compile(r"\d+(\.\d+)?|\.\d+")
 _AMOUNT = re.compile(r"(?P<sign>[+-])(?P<number>\d+(\.\d+)?|\.\d+)(?P<unit>ns|us|ms|s)")
@@ -55,7 +57,7 @@ def parse(text: str) -> Change:
     name, value = name.strip(), value.strip()
     if not is_change or not name:
         raise UsageError(f"'{text}' is no change: write {FORMS}")
-    if value in ("constant", "median"):
+    if value in ALIKE:
         return Change(name, value, text=text)
     if _NUMBER.fullmatch(value):
         return Change(name, "times", float(value), text)

@@ -6,6 +6,9 @@
 A function's own time is what its thread executed in it, and what it waited in it for nobody of the program (disks,
 sleep, waits of which nobody is known to have ended them); callees count unless they are changed themselves. Waits that
 other threads ended follow from what those do. Waits for a CPU stay, or scale with the changed calls they interrupt.
+
+What makes calls alike concerns those made for intervals, if any were: a server waits for its clients, and between its
+rounds, in the same functions, for as long as it has nothing to do, and that is no time that a call should take.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from vprof.tables.columns import floats, i64
 from vprof.tables.kernels import helper, kernel, loop
 from vprof.tables.kinds import BLOCKED, DISK, EXEC, FAULT, MEMORY, OFF_CPU, PREEMPTED, QUEUE, SLEEP
 from vprof.tables.model import NONE, Bool, Float, Int64, Trace
-from vprof.whatif.changes import GAP, SCHED, STATES, UNKNOWN, Change, Resolved, not_called
+from vprof.whatif.changes import ALIKE, GAP, SCHED, STATES, UNKNOWN, Resolved, not_called
 from vprof.whatif.graph import Built, Graph
 from vprof.whatif.replay import Lengths, as_recorded
 from vprof.whatif.stretch import Rows, Stretch
@@ -30,14 +33,15 @@ _OF_A_FUNCTION = (EXEC, DISK, FAULT, OFF_CPU, SLEEP, MEMORY)
 
 class Items(NamedTuple):
     """What is changed. By item: `change`, its number, NONE for a call inside another one of its function; `ns` it took
-    in this window; `start`, the moment it began at, NONE: in a window before. `of`: by moment the item with which the
-    time that ends there gets longer or shorter, NONE if it stays: time that the item took, or time off the CPU that
-    scales with it. `delays`: by change of `[sched]`, the waits whose delays are items (there is one such change at
-    most). `crossing`: items that are in other windows, too, and by which key."""
+    in this window; `start`, the moment it began at, NONE: in a window before; `inside`, whether for an interval. `of`:
+    by moment the item with which the time that ends there gets longer or shorter, NONE if it stays: time that the item
+    took, or time off the CPU that scales with it. `delays`: by change of `[sched]`, the waits whose delays are items
+    (there is one such change at most). `crossing`: items that are in other windows, too, and by which key."""
 
     change: Int64
     ns: Float
     start: Int64
+    inside: Bool
     of: Int64
     delays: tuple[int, Int64] | None
     crossing: list[tuple[int, Key, bool]]
@@ -79,7 +83,7 @@ def prepare(
     scaled = np.where(_had_no_cpu(graph, part.rows) & is_new & scales_cpu, of, NONE)
     began, goes_on = calls.fs[mine] >= part.begin, calls.fe[mine] >= built.until
     started = [np.where(began, enter, NONE)]
-    numbers = [np.where(outermost, change, NONE)]
+    numbers, labels = [np.where(outermost, change, NONE)], [calls.label[mine]]
     crossing = _crossing(np.flatnonzero(outermost & (goes_on | ~began)), 0, thread, calls.fs[mine], depth, goes_on)
     delays = None
     for c, resolved in enumerate(changes):
@@ -92,13 +96,16 @@ def prepare(
             count = sum(map(len, numbers))
             took = np.where(node != NONE, node + count, took)
             started.append(first)
+            labels.append(np.r_[part.rows.label, NONE][graph.segment[first + 1]])
             numbers.append(np.full(len(first), c))
             crossing += _crossing_rows(part, built, graph.segment[first + 1], count)
     of_items = i64(np.concatenate(numbers))
     length = np.diff(graph.time, prepend=0).astype(np.float64)
     is_mine = took != NONE
     ns = floats(np.bincount(took[is_mine], length[is_mine], len(of_items)))
-    items = Items(of_items, ns, i64(np.concatenate(started)), i64(np.where(is_mine, took, scaled)), delays, crossing)
+    inside = np.concatenate(labels) != NONE
+    of_moments = i64(np.where(is_mine, took, scaled))
+    items = Items(of_items, ns, i64(np.concatenate(started)), inside, of_moments, delays, crossing)
     return Prepared(part, built, items)
 
 
@@ -166,44 +173,63 @@ class Totals:
 
     def __init__(self, changes: Sequence[Resolved]) -> None:
         self.changes = changes
-        self._count = [0] * len(changes)
-        self._ns = [0.0] * len(changes)
-        self._every: list[list[Float]] = [[] for _ in changes]
+        keeps = [one.change.rule == "median" for one in changes]
+        self._of = [{inside: _Took(keep) for inside in (False, True)} for keep in keeps]
         self._open: dict[tuple[int, Key], float] = {}
         self.crossing: dict[tuple[int, Key], float] = {}
         """By number of the trace and call: how long it took in all windows."""
 
     def add(self, trace: int, one: Prepared) -> None:
         """`trace`: its number."""
-        partial = np.zeros(len(one.items.change), np.bool_)
-        for k, key, goes_on in one.items.crossing:
+        items = one.items
+        partial = np.zeros(len(items.change), np.bool_)
+        for k, key, goes_on in items.crossing:
             partial[k] = True
-            ns = self._open.pop((trace, key), 0.0) + float(one.items.ns[k])
+            ns = self._open.pop((trace, key), 0.0) + float(items.ns[k])
             if goes_on:
                 self._open[trace, key] = ns
                 continue
             self.crossing[trace, key] = ns
-            self._add(int(one.items.change[k]), np.array([ns]))
-        for c in range(len(self.changes)):
-            self._add(c, _took(one, c, ~partial))
+            self._of[int(items.change[k])][bool(items.inside[k])].add(np.array([ns]))
+        for c, took in enumerate(self._of):
+            if items.delays is not None and items.delays[0] == c:
+                took[True].add(_delays(one, items.delays[1]))
+                continue
+            mine = (items.change == c) & ~partial
+            for inside in (False, True):
+                took[inside].add(items.ns[mine & (items.inside == inside)])
 
-    def _add(self, c: int, ns: Float) -> None:
-        self._count[c] += len(ns)
-        self._ns[c] += float(ns.sum())
-        if self.changes[c].change.rule == "median":
-            self._every[c].append(ns)
+    def are_inside(self, c: int) -> bool:
+        """Whether what is made alike are items for intervals alone, since there are some."""
+        return self.changes[c].change.rule in ALIKE and self._of[c][True].count > 0
 
     def typical(self, c: int) -> Float:
         """What a change makes all alike: the mean, or the median."""
+        took = self._of[c][self.are_inside(c)]
         if self.changes[c].change.rule == "median":
-            return np.array([np.median(np.concatenate(self._every[c]))])
-        return np.array([self._ns[c] / max(self._count[c], 1)])
+            return np.array([np.median(np.concatenate(took.every))])
+        return np.array([took.ns / max(took.count, 1)])
 
     def check(self, trace: Trace) -> None:
         """Raises UsageError if a change changes nothing. `trace`: all merged, concluded."""
         for c, resolved in enumerate(self.changes):
-            if not self._ns[c]:
-                raise UsageError(_nothing(resolved, self._count[c], trace))
+            counted = [took for inside, took in self._of[c].items() if inside or not self.are_inside(c)]
+            if not any(took.ns for took in counted):
+                raise UsageError(_nothing(resolved, sum(took.count for took in counted), trace))
+
+
+class _Took:
+    """How long some items took. `every`: each of them, for `keeps` alone."""
+
+    def __init__(self, keeps: bool) -> None:
+        self.count, self.ns, self.keeps = 0, 0.0, keeps
+        self.every: list[Float] = []
+
+    def add(self, ns: Float) -> None:
+        self.count += len(ns)
+        self.ns += float(ns.sum())
+        if self.keeps:
+            self.every.append(ns)
 
 
 def lengths(trace: int, one: Prepared, totals: Totals, is_open: bool) -> Lengths:
@@ -214,31 +240,28 @@ def lengths(trace: int, one: Prepared, totals: Totals, is_open: bool) -> Lengths
     whole = one.items.ns.copy()
     for k, key, _ in one.items.crossing:
         whole[k] = totals.crossing.get((trace, key), whole[k])
-    for c, resolved in enumerate(totals.changes):
-        _change(one, c, whole, resolved.change, totals, found)
+    for c in range(len(totals.changes)):
+        _change(one, c, whole, totals, found)
     return found
 
 
-def _took(one: Prepared, c: int, chosen: Bool) -> Float:
-    """How long each item of the change took, of the chosen ones."""
-    items = one.items
-    if items.delays is not None and items.delays[0] == c:
-        return one.built.graph.waits.delay[items.delays[1]].astype(np.float64)
-    took: Float = items.ns[(items.change == c) & chosen]
-    return took
+def _delays(one: Prepared, waits: Int64) -> Float:
+    return one.built.graph.waits.delay[waits].astype(np.float64)
 
 
-def _change(one: Prepared, c: int, whole: Float, change: Change, totals: Totals, to: Lengths) -> None:
+def _change(one: Prepared, c: int, whole: Float, totals: Totals, to: Lengths) -> None:
     """Writes into `to` what the change makes of its items, which took `whole`. What took nothing has nothing that could
     get longer: the thread then does that much at its begin."""
-    items = one.items
-    typical = np.zeros(0) if change.rule in ("times", "more") else totals.typical(c)
+    items, change = one.items, totals.changes[c].change
+    typical = totals.typical(c) if change.rule in ALIKE else np.zeros(0)
     if items.delays is not None and items.delays[0] == c:
         waits = items.delays[1]
-        to.delay[waits] = change.apply(one.built.graph.waits.delay[waits].astype(np.float64), typical)
+        to.delay[waits] = change.apply(_delays(one, waits), typical)
         return
     factor = np.ones(len(items.change) + 1)
     mine = items.change == c
+    if totals.are_inside(c):
+        mine &= items.inside
     ns, start = whole[mine], items.start[mine]
     new = change.apply(ns, typical)
     factor[:-1][mine] = np.divide(new, ns, out=np.ones(len(ns)), where=ns > 0)

@@ -41,9 +41,10 @@ class Rows(NamedTuple):
 
 
 class Calls(NamedTuple):
-    """By (thread, begin, depth)."""
+    """By (thread, begin, depth). `label`: 0 if it was entered for an interval, else NONE."""
 
     thread: Int64
+    label: Int64
     function: Int64
     fs: Int64
     fe: Int64
@@ -107,7 +108,7 @@ class Stretches:
         self._last_taken = _last(threads, made.thread, made.ts2)
         self._last_begin = _last(threads, iv.begin_thread[own], iv.begin[own])
         none = np.zeros(0, np.int64)
-        self._rows, self._calls, self._open = Rows(*[none] * 7), Calls(*[none] * 5), Rows(*[none] * 7)
+        self._rows, self._calls, self._open = Rows(*[none] * 7), Calls(*[none] * 6), Rows(*[none] * 7)
         self._waiting, self._kept = Tasks(*[none] * 4), (none, none)
         self._begin, self._end = NEVER, NEVER
         self.origin: int | None = None
@@ -180,7 +181,8 @@ class Stretches:
         """What was carried, and the calls that begin in the window."""
         inv = trace.invocations
         mine = np.flatnonzero(self._wanted[inv.function] & (inv.fs >= window.begin) & (inv.fs < window.end))
-        columns = (inv.thread, inv.function, inv.fs, inv.fe, inv.depth)
+        label = np.where(inv.interval == NONE, NONE, 0)
+        columns = (inv.thread, label, inv.function, inv.fs, inv.fe, inv.depth)
         calls = _concatenated(self._calls, Calls(*(i64(column[mine]) for column in columns)))
         return _of(calls, np.lexsort((calls.depth, calls.fs, calls.thread)))
 
