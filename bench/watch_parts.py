@@ -92,7 +92,7 @@ def observe(
     now, largest, rss = dict(before), 0, 0
     while not is_over():
         now = {name: look() or now[name] for name, look in cpu.items()}
-        largest, rss = max(largest, size_of(folder)), max(rss, _most_memory(watch.pid))
+        largest, rss = max(largest, size_of(folder)), max(rss, most_memory(watch.pid))
         time.sleep(1)
     seconds = time.monotonic() - begin
     spent = {name: (now[name] - before[name]) / seconds for name in cpu}
@@ -119,7 +119,7 @@ def below(pid: int) -> Iterator[int]:
         yield from below(int(child))
 
 
-def _most_memory(pid: int) -> int:
+def most_memory(pid: int) -> int:
     """In kB."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
