@@ -70,6 +70,19 @@ def test_each_value_is_tried_alone_and_the_baseline_is_the_targets_own(target: T
     assert settings[3].lines == ["--threads 1"] and settings[3].trades == [] and settings[3].restart
 
 
+def test_what_the_baseline_has_by_itself_is_no_setting_of_its_own(tmp_path: Path) -> None:
+    """But if it is given, or combined with others, or the user's options set something else."""
+    descriptor = make(tmp_path, "[load]", f"{KNOBS}[load]".replace('unit = "us"', 'default = "0"')).descriptor
+
+    def tried(text: str, combined: bool = False, options: str = "") -> list[str]:
+        return [one.name for one in settings_of([text], descriptor, combined, options)][1:]
+
+    assert tried("delay") == ["delay=100"]
+    assert tried("delay=0,100") == tried("delay", combined=True) == ["delay=0", "delay=100"]
+    assert tried("delay", options="-c delay=7") == ["delay=0", "delay=100"]
+    assert tried("delay", options="-c other=7") == ["delay=100"]
+
+
 def test_combined_they_are_all_together(target: Target) -> None:
     settings = settings_of(["delay=5,7", "threads=1"], target.descriptor, combined=True)
     assert [one.name for one in settings] == [BASELINE, "delay=5 threads=1", "delay=7 threads=1"]
@@ -117,6 +130,8 @@ def test_what_cannot_be_tried_is_one_line(target: Target, texts: list[str], said
         ("restart = false", 'restart = "no"', "restart must be true or false"),
         ('governs = ["flush", "[disk]"]', 'governs = "flush"', "governs must be a list of texts"),
         ('name = "threads"', 'name = "delay"', "there is another knob 'delay'"),
+        ('unit = "us"', 'default = "5ms"', "default: '5ms' is not a whole number"),
+        ("values = [0, 100]", 'values = [0]\ndefault = "0"', "values must hold one that is not the default"),
         ("[[knob]]", "[knob]", "Cannot|two brackets"),
     ],
 )

@@ -296,7 +296,8 @@ def _asked(
     from vprof.workload.driver import check_name
 
     check_server_options(asked["server_options"], target)
-    settings = settings_of(knobs, target.descriptor, combine)
+    options = " ".join([asked["server_options"], *asked["program"]])
+    settings = settings_of(knobs, target.descriptor, combine, options)
     if closed and asked["load"]:
         raise UsageError("--closed is the target's own load: leave out --load")
     if target.descriptor.workloads and not closed:

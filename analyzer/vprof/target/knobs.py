@@ -27,7 +27,7 @@ _KINDS = {
     "time": (re.compile(r"\d+(\.\d+)? ?(us|ms|s|min|h|d)?"), "a time such as 30s or 5min"),
 }
 _TEXTS = ("name", "kind", "trades")
-_MAY = ("unit", "line")
+_MAY = ("unit", "line", "default")
 _VALUE = "{value}"
 
 
@@ -57,7 +57,8 @@ class Assignment:
 class Knob:
     """As the keys of the table, `how` and `option` being its server_option, load_option or environment.
 
-    `values`: those to try; of a choice, all that there are. `unit`: of numbers, "". `restart`: it takes effect when the
+    `values`: those to try; of a choice, all that there are. `default`: the one that the target has by itself, "" where
+    that is not known. `unit`: of numbers, "". `restart`: it takes effect when the
     server is started only. `trades`: what is lost for what it gains. `governs`: functions and pseudo-nodes whose
     variance it changes."""
 
@@ -71,6 +72,12 @@ class Knob:
     governs: tuple[str, ...]
     unit: str = ""
     line: str = ""
+    default: str = ""
+
+    def others(self, options: str) -> list[str]:
+        """Values that differ from what the target has with these options."""
+        is_set = self.option.partition(_VALUE)[0].strip() in options
+        return [value for value in self.values if is_set or value != self.default]
 
     def assigned(self, value: str) -> Assignment:
         """Raises UsageError if it is not of the knob's kind."""
@@ -121,6 +128,10 @@ def checked(row: Mapping[str, Any], where: str, has_server: bool) -> Knob:
     for value in knob.values:
         if wrong := knob._wrong(value):
             raise UsageError(f"{where}: values: '{value}' is not {wrong}")
+    if knob.default and (wrong := knob._wrong(knob.default)):
+        raise UsageError(f"{where}: default: '{knob.default}' is not {wrong}")
+    if not knob.others(""):
+        raise UsageError(f"{where}: values must hold one that is not the default")
     return knob
 
 
@@ -142,6 +153,7 @@ def _knob(row: Mapping[str, Any]) -> Knob:
         governs=tuple(row["governs"]),
         unit=row.get("unit", ""),
         line=row.get("line", ""),
+        default=row.get("default", ""),
     )
 
 

@@ -41,15 +41,17 @@ class Setting:
         return any(one.knob.restart for one in self.assignments)
 
 
-def settings_of(texts: Sequence[str], descriptor: Descriptor, combined: bool) -> list[Setting]:
+def settings_of(texts: Sequence[str], descriptor: Descriptor, combined: bool, options: str = "") -> list[Setting]:
     """The baseline first; then of each `NAME=V1,V2` (or NAME: the descriptor's values) one setting for each value, or
-    one for each combination of values of all knobs. Raises UsageError."""
+    one for each combination of values of all knobs. A value that the baseline has by itself, also with the user's
+    `options`, is tried alone only if it is given. Raises UsageError."""
     chosen: dict[str, list[Assignment]] = {}
     for text in texts:
         name, given, values = text.partition("=")
         _check_built(name.strip(), descriptor)
         knob = named("knob", name.strip(), descriptor.knobs, descriptor.file)
-        tried = _values(values) if given else list(knob.values)
+        own = list(knob.values) if combined else knob.others(options)
+        tried = _values(values) if given else own
         if not tried:
             raise UsageError(f"--knob {text}: give values with commas between, or {name} alone for the descriptor's")
         if name in chosen:
