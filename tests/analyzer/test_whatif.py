@@ -185,3 +185,32 @@ def test_what_calls_take_with_a_change(took: list[int], how: str) -> None:
     found = parse(f"f={how}").apply(np.array(every), np.array(every))
     assert found.tolist() == pytest.approx([CHANGES[how](ns, every) for ns in every])
     assert (found >= 0).all()
+
+
+def test_a_wait_with_little_of_its_own_is_no_cause() -> None:
+    """What making it alike is worth would be told with a number, about what nobody waits for."""
+    trace = trace_from_dict(waits_for_another(own=10))
+    [why] = Replays(load([Loaded(trace)], AnalysisOptions())).outcomes([[parse("f=constant")]])
+    assert why == (
+        "f waits for other threads or a CPU in more than 98% of the time: "
+        "change what ends the waits (vprof analyze --explain f)"
+    )
+    [found, _] = Replays(load([Loaded(trace)], AnalysisOptions())).outcomes([[parse("g=0")], [parse("f=0")]])
+    assert not isinstance(found, str)
+    trace = trace_from_dict(waits_for_another(own=100))
+    [found] = Replays(load([Loaded(trace)], AnalysisOptions())).outcomes([[parse("f=constant")]])
+    assert not isinstance(found, str)
+
+
+def waits_for_another(own: int) -> dict[str, Any]:
+    """Three intervals call f, which works for `own` and waits until 1000 for thread 2, which works in g."""
+    data: dict[str, Any] = {"intervals": [], "segments": [], "functions": [], "wakeups": [], "created": []}
+    for k in range(3):
+        t, sid = 2000 * k, f"i{k}"
+        data["intervals"].append({"sid": sid, "begin": {"tid": 1, "t": t}, "end": {"tid": 1, "t": t + 1000 + k}})
+        data["segments"] += [[1, sid, t, t + own, "exec"], [1, sid, t + own, t + 1000, "blocked"]]
+        data["segments"] += [[1, sid, t + 1000, t + 1000 + k, "exec"], [2, None, t, t + 1000, "exec"]]
+        data["functions"] += [[1, sid, "f", "x:0", t, t + 1000, 0], [2, None, "g", "y:0", t, t + 1000, 0]]
+        data["wakeups"].append([1, 2, t + 1000])
+    data["segments"] = [row for row in data["segments"] if row[3] > row[2]]
+    return data

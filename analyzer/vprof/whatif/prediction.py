@@ -205,8 +205,8 @@ class Replays:
         )
 
     def outcomes(self, variants: Sequence[Sequence[Change]]) -> list[Found | str]:
-        """Of each set of changes what is found, or why it makes no sense here. The traces are read two or three times
-        for all."""
+        """Of each set of changes what is found, or why it makes no sense here, or tells little. The traces are read
+        two or three times for all."""
         loads = self.loads
         reasons: dict[int, str] = {}
         totals: dict[int, Totals] = {}
@@ -225,6 +225,7 @@ class Replays:
         for k, one in totals.items():
             try:
                 one.check(trace)
+                reasons |= {k: why} if (why := one.why_little()) else {}
             except UsageError as error:
                 reasons[k] = str(error)
         found = dict(zip(totals, self._found(runs, list(totals.values())), strict=True)) if totals else {}

@@ -28,20 +28,25 @@ from vprof.whatif.graph import Built, Graph
 from vprof.whatif.replay import Lengths, as_recorded
 from vprof.whatif.stretch import Rows, Stretch
 
+_LITTLE = 0.02
+"""Of a function's time: what it does itself is no more than this where it does nothing but wait for others."""
 _OF_A_FUNCTION = (EXEC, DISK, FAULT, OFF_CPU, SLEEP, MEMORY)
 
 
 class Items(NamedTuple):
     """What is changed. By item: `change`, its number, NONE for a call inside another one of its function; `ns` it took
-    in this window; `start`, the moment it began at, NONE: in a window before; `inside`, whether for an interval. `of`:
-    by moment the item with which the time that ends there gets longer or shorter, NONE if it stays: time that the item
-    took, or time off the CPU that scales with it. `delays`: by change of `[sched]`, the waits whose delays are items
-    (there is one such change at most). `crossing`: items that are in other windows, too, and by which key."""
+    in this window; `start`, the moment it began at, NONE: in a window before; `inside`, whether for an interval;
+    `span`, from the call's begin to its end, with what others decide of it, 0 of a call that began before and of what
+    is no call. `of`: by moment the item with which the time that ends there gets longer or shorter, NONE if it stays:
+    time that the item took, or time off the CPU that scales with it. `delays`: by change of `[sched]`, the waits whose
+    delays are items (there is one such change at most). `crossing`: items that are in other windows, too, and by which
+    key."""
 
     change: Int64
     ns: Float
     start: Int64
     inside: Bool
+    span: Int64
     of: Int64
     delays: tuple[int, Int64] | None
     crossing: list[tuple[int, Key, bool]]
@@ -84,6 +89,7 @@ def prepare(
     began, goes_on = calls.fs[mine] >= part.begin, calls.fe[mine] >= built.until
     started = [np.where(began, enter, NONE)]
     numbers, labels = [np.where(outermost, change, NONE)], [calls.label[mine]]
+    span = np.where(outermost & began, calls.fe[mine] - calls.fs[mine], 0)
     crossing = _crossing(np.flatnonzero(outermost & (goes_on | ~began)), 0, thread, calls.fs[mine], depth, goes_on)
     delays = None
     for c, resolved in enumerate(changes):
@@ -105,7 +111,8 @@ def prepare(
     ns = floats(np.bincount(took[is_mine], length[is_mine], len(of_items)))
     inside = np.concatenate(labels) != NONE
     of_moments = i64(np.where(is_mine, took, scaled))
-    items = Items(of_items, ns, i64(np.concatenate(started)), inside, of_moments, delays, crossing)
+    start, span = i64(np.concatenate(started)), np.r_[span, np.zeros(len(of_items) - len(span), np.int64)]
+    items = Items(of_items, ns, start, inside, span, of_moments, delays, crossing)
     return Prepared(part, built, items)
 
 
@@ -195,9 +202,10 @@ class Totals:
             if items.delays is not None and items.delays[0] == c:
                 took[True].add(_delays(one, items.delays[1]))
                 continue
-            mine = (items.change == c) & ~partial
             for inside in (False, True):
-                took[inside].add(items.ns[mine & (items.inside == inside)])
+                mine = (items.change == c) & (items.inside == inside)
+                took[inside].add(items.ns[mine & ~partial])
+                took[inside].span += int(items.span[mine].sum())
 
     def are_inside(self, c: int) -> bool:
         """Whether what is made alike are items for intervals alone, since there are some."""
@@ -213,16 +221,36 @@ class Totals:
     def check(self, trace: Trace) -> None:
         """Raises UsageError if a change changes nothing. `trace`: all merged, concluded."""
         for c, resolved in enumerate(self.changes):
-            counted = [took for inside, took in self._of[c].items() if inside or not self.are_inside(c)]
+            counted = self._counted(c)
             if not any(took.ns for took in counted):
                 raise UsageError(_nothing(resolved, sum(took.count for took in counted), trace))
 
+    def why_little(self) -> str:
+        """Why these changes cannot tell what a function is worth, or "": it waits nearly always, and what ends the
+        waits is not changed."""
+        names = []
+        for c, resolved in enumerate(self.changes):
+            took = self._of[c][self._of[c][True].count > 0]
+            if resolved.key is None or took.ns >= _LITTLE * took.span:
+                return ""
+            names.append(resolved.change.name)
+        if not names:
+            return ""
+        who = f"{' and '.join(names)} {'wait' if len(names) > 1 else 'waits'}"
+        return (
+            f"{who} for other threads or a CPU in more than {1 - _LITTLE:.0%} of the time: change what ends the waits "
+            f"(vprof analyze --explain {names[0]})"
+        )
+
+    def _counted(self, c: int) -> list[_Took]:
+        return [took for inside, took in self._of[c].items() if inside or not self.are_inside(c)]
+
 
 class _Took:
-    """How long some items took. `every`: each of them, for `keeps` alone."""
+    """How long some items took; `span`: with what others decide of it. `every`: each of them, for `keeps` alone."""
 
     def __init__(self, keeps: bool) -> None:
-        self.count, self.ns, self.keeps = 0, 0.0, keeps
+        self.count, self.ns, self.span, self.keeps = 0, 0.0, 0, keeps
         self.every: list[Float] = []
 
     def add(self, ns: Float) -> None:
