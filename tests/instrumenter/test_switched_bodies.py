@@ -278,8 +278,11 @@ def test_switching_under_load_loses_nothing(options: str, shop: Workshop) -> Non
         process = subprocess.Popen(
             [program, str(seconds)], env=session.environment(), stdout=subprocess.PIPE, text=True
         )
-        session.attend(process, Plan.of(["always"]), 0.3)
-        numbers = session.sites.numbers(Plan.of(["f1?", "in_handler"]))
+        numbers: list[int] = []
+        while len(numbers) < 11:  # on a busy machine it joins late
+            session.attend(process, Plan.of(["always"]), 0.3)
+            assert process.poll() is None
+            numbers = session.sites.numbers(Plan.of(["f1?", "in_handler"]))
         flips = 0
         while process.poll() is None:
             session.flip(chosen.choice(["on", "off"]), sorted(chosen.sample(numbers, 5)))
