@@ -1,6 +1,6 @@
 # The commands of the README: `make demo`, `make test-quick`, `make test`. Each does all its set-up on a bare Debian 12 machine.
 PACKAGES := clang-19 libclang-19-dev llvm-19-dev libclang-rt-19-dev clang-format-19 cmake ninja-build gcc g++ make \
-            libgtest-dev libdeflate-dev graphviz python3 python3-venv libpython3-dev lld-19 procps \
+            libgtest-dev libdeflate-dev liblz4-dev libzstd-dev graphviz python3 python3-venv libpython3-dev lld-19 procps \
             dpkg-dev zlib1g-dev autoconf automake libtool libtool-bin meson ccache \
             libgmock-dev libbenchmark-dev libpcre2-dev libaio-dev perl csmith libcsmith-dev \
             libapr1-dev libaprutil1-dev wrk libevent-dev libmemcached-tools libboost-context-dev \
@@ -64,7 +64,6 @@ warm: .stamps/venv
 
 # dist/vprof-*.whl, with all native parts: packaging/README.md. A build of its own (5 minutes, the first time).
 wheel: .stamps/venv
-	$(call install,libzstd-dev)
 	cmake -G Ninja -S . -B $(BUILD)/portable -DVPROF_PORTABLE=ON -DCMAKE_C_COMPILER=clang-19 \
 	  -DCMAKE_CXX_COMPILER=clang++-19 >/dev/null
 	cmake --build $(BUILD)/portable --target runtime/all instrumenter/all workloads/all

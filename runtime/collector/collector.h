@@ -20,11 +20,11 @@ namespace vprof {
 
 class Collector {
  public:
-  Collector(SessionFiles *files, Noted noted, FileLimit limit)
+  Collector(SessionFiles *files, Noted noted, FileLimit limit, Compression compression)
       : arena_(files->arena()),
         switches_(files->switches()),
         modules_(arena_),
-        recorder_(arena_, files->constants(), &modules_, files->switches(), std::move(noted)),
+        recorder_(arena_, files->constants(), &modules_, files->switches(), std::move(noted), compression),
         drain_(arena_, files->constants().layout, &recorder_),
         trace_(files->constants().layout.slots, &recorder_, &drain_, limit),
         texts_(files->text_file(), files->text(), files->switches()),

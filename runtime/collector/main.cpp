@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char *kUsage =
     "usage: vprof-collector --session DIR --output FILE [--slots N] [--ring-bytes N] [--user NAME] [--hold] [--locks]\n"
-    "       [--max-bytes N [--newest]] [--probe-ps N] [--built-from TEXT] [-- COMMAND...]\n"
+    "       [--max-bytes N [--newest]] [--compress zstd|lz4] [--probe-ps N] [--built-from TEXT] [-- COMMAND...]\n"
     "   or: vprof-collector --run PLAN [--output FILE] [...] -- COMMAND...\n"
     "\n"
     "Makes the session directory DIR, prints 'ready', and records the programs that run with VPROF_SESSION=DIR\n"
@@ -30,6 +30,7 @@ constexpr const char *kUsage =
     "  --user NAME      whose programs may join, if not our own (needs root)\n"
     "  --max-bytes N    FILE ends when it has so many bytes, from 1048576\n"
     "  --newest         instead: FILE.000001, FILE.000002, ..., of which the newest are kept\n"
+    "  --compress KIND  make FILE smaller, by zstd or lz4\n"
     "  --probe-ps N     picoseconds that a probe costs here: noted in the trace\n"
     "  --built-from TEXT  the programs' source and version: noted in the trace\n"
     "  --hold           a starting program waits until its modules are acknowledged\n"
@@ -45,6 +46,7 @@ struct Options {
   SessionOptions session;
   std::string output;
   FileLimit limit;
+  Compression compression = Compression::kNone;
   Noted noted;
   std::string plan;  // of --run
   char **command;
@@ -78,6 +80,7 @@ int parse_options(int argc, char **argv, Options *options) {
                                     {"locks", no_argument, nullptr, 'l'},
                                     {"max-bytes", required_argument, nullptr, 'm'},
                                     {"newest", no_argument, nullptr, 'k'},
+                                    {"compress", required_argument, nullptr, 'c'},
                                     {"probe-ps", required_argument, nullptr, 'p'},
                                     {"built-from", required_argument, nullptr, 'f'},
                                     {"run", required_argument, nullptr, 'R'},
@@ -99,6 +102,8 @@ int parse_options(int argc, char **argv, Options *options) {
       valid &= parse_number(optarg, 1 << 20, &options->limit.bytes);
     else if (c == 'k')
       options->limit.newest = true;
+    else if (c == 'c')
+      valid &= parse_compression(optarg, &options->compression);
     else if (c == 'p')
       valid &= parse_number(optarg, 0, &options->noted.probe_ps);
     else if (c == 'f')
@@ -226,7 +231,7 @@ int record(const Options &options) {
   std::string directory;
   error = make_session(options, &files, &directory);
   if (!error.empty()) return fail(error);
-  Collector collector(&files, options.noted, options.limit);
+  Collector collector(&files, options.noted, options.limit, options.compression);
   Control control([&](const std::string &line) { return collector.answer(line); });
   Runner runner(plan, &collector);
   error = collector.begin(options.output);
@@ -250,7 +255,7 @@ int collect(const Options &options) {
   SessionFiles files;
   std::string error = files.create(options.session);
   if (!error.empty()) return fail(error);
-  Collector collector(&files, options.noted, options.limit);
+  Collector collector(&files, options.noted, options.limit, options.compression);
   Control control([&](const std::string &line) { return collector.answer(line); });
   error = collector.begin(options.output);
   if (error.empty()) error = control.listen(files.folder(), files.path("control"));

@@ -1,6 +1,5 @@
 #include "recorder.h"
 
-#include <libdeflate.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -94,8 +93,7 @@ void Recorder::announce_plan() {
 std::optional<Recorder::Metadata> Recorder::read_metadata(const std::string &path) {
   std::optional<std::string> bytes = read_unit_metadata(path);
   if (!bytes) return std::nullopt;
-  const uint32_t crc = libdeflate_crc32(0, bytes->data(), bytes->size());
-  return Metadata{std::move(*bytes), crc, read_compilers(path)};
+  return Metadata{writer_.prepare(std::move(*bytes)), read_compilers(path)};
 }
 
 void Recorder::announce_module(uint32_t index) {
@@ -118,7 +116,7 @@ void Recorder::announce_module(uint32_t index) {
             .add("section_addr", m.section_addr)
             .add("state", state)
             .raw("compilers", compilers.str()));
-  if (metadata) writer_.metadata(index, metadata->bytes, metadata->crc);
+  if (metadata) writer_.metadata(index, metadata->content);
 }
 
 template <typename Table>

@@ -40,8 +40,10 @@ struct Told {
 class Recorder {
  public:
   Recorder(Arena *arena, const SessionConstants &constants, ModuleTable *modules, const unsigned char *switches,
-           Noted noted)
-      : arena_(arena), constants_(constants), modules_(modules), switches_(switches), noted_(std::move(noted)) {}
+           Noted noted, Compression compression)
+      : arena_(arena), constants_(constants), modules_(modules), switches_(switches), noted_(std::move(noted)) {
+    writer_.compress(compression);
+  }
 
   // Begins `path`. REQUIRES: no file is open. Returns "" or what failed; then what is drained goes nowhere.
   std::string begin_file(const std::string &path);
@@ -88,11 +90,10 @@ class Recorder {
   void announce_texts(const char *kind, const Table &table, Told *told);
   void anchor();
   struct Metadata {
-    std::string bytes;
-    uint32_t crc;
+    Prepared content;
     std::vector<std::string> compilers;
   };
-  static std::optional<Metadata> read_metadata(const std::string &path);
+  std::optional<Metadata> read_metadata(const std::string &path);
 
   Arena *arena_;
   const SessionConstants constants_;
@@ -109,7 +110,7 @@ class Recorder {
   uint64_t anchored_ns_ = 0;
   uint32_t modules_told_ = 0;
   uint32_t modules_acked_ = 0;
-  // By module, kept: a file begun under load must not wait until tens of MB are read and summed.
+  // By module, kept: a file begun under load must not wait until tens of MB are read, compressed and summed.
   std::vector<std::optional<Metadata>> metadata_;
   std::vector<Symbols> symbols_;
   Told labels_told_, names_told_;

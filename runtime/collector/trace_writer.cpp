@@ -32,7 +32,8 @@ struct ChunkHeader {
   uint32_t subject = 0;
   uint32_t number = 0;
   uint64_t base_ticks = 0;
-  uint64_t zero = 0;
+  Compression compression = Compression::kNone;
+  uint32_t unpacked_length = 0;
   uint32_t payload_crc = 0;
   uint32_t header_crc = 0;
 };
@@ -74,6 +75,7 @@ std::string TraceWriter::open(const std::string &path, uint64_t number, const ui
   chunks_ = 0;
   size_ = 0;
   FileHeader header;
+  if (compressor_) header.version = kCompressedTraceVersion;
   header.number = number;
   memcpy(header.session_id, session_id, sizeof header.session_id);
   header.crc = libdeflate_crc32(0, &header, offsetof(FileHeader, crc));
@@ -147,6 +149,14 @@ bool TraceWriter::chunk(ChunkKind kind, uint32_t subject, uint64_t base_ticks, c
   header.subject = subject;
   header.base_ticks = base_ticks;
   std::vector<iovec> payload;
+  iovec packed{};
+  if (compressor_) packed = compressor_->pack(pieces, count, kind == ChunkKind::kRecords);
+  if (packed.iov_len != 0) {
+    header.compression = compressor_->kind();
+    for (int i = 0; i < count; ++i) header.unpacked_length += static_cast<uint32_t>(pieces[i].iov_len);
+    pieces = &packed;
+    count = 1;
+  }
   for (int i = 0; i < count; ++i) {
     if (pieces[i].iov_len == 0) continue;
     header.payload_crc = libdeflate_crc32(header.payload_crc, pieces[i].iov_base, pieces[i].iov_len);
@@ -155,12 +165,28 @@ bool TraceWriter::chunk(ChunkKind kind, uint32_t subject, uint64_t base_ticks, c
   return append(header, std::move(payload), room);
 }
 
-bool TraceWriter::metadata(uint32_t module, std::string_view bytes, uint32_t crc) {
+Prepared TraceWriter::prepare(std::string bytes) {
+  Prepared prepared{std::move(bytes), 0, Compression::kNone, 0};
+  const iovec piece = {prepared.bytes.data(), prepared.bytes.size()};
+  const iovec packed = compressor_ ? compressor_->pack(&piece, 1, false) : iovec{};
+  if (packed.iov_len != 0) {
+    prepared.compression = compressor_->kind();
+    prepared.length = static_cast<uint32_t>(piece.iov_len);
+    prepared.bytes.assign(static_cast<const char *>(packed.iov_base), packed.iov_len);
+    prepared.bytes.shrink_to_fit();
+  }
+  prepared.crc = libdeflate_crc32(0, prepared.bytes.data(), prepared.bytes.size());
+  return prepared;
+}
+
+bool TraceWriter::metadata(uint32_t module, const Prepared &prepared) {
   ChunkHeader header;
   header.kind = static_cast<uint32_t>(ChunkKind::kUnitMetadata);
   header.subject = module;
-  header.payload_crc = crc;
-  return append(header, {{const_cast<char *>(bytes.data()), bytes.size()}}, Room::kOrdinary);
+  header.compression = prepared.compression;
+  header.unpacked_length = prepared.length;
+  header.payload_crc = prepared.crc;
+  return append(header, {{const_cast<char *>(prepared.bytes.data()), prepared.bytes.size()}}, Room::kOrdinary);
 }
 
 bool TraceWriter::event(std::string_view json, Room room) {

@@ -6,9 +6,12 @@
 #include <sys/uio.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "compression.h"
 
 namespace vprof {
 
@@ -18,6 +21,14 @@ enum class ChunkKind : uint32_t { kRecords = 1, kEvent = 2, kUnitMetadata = 3 };
 
 // What part of a limited file a chunk may use: closing events the reserve, the end what they leave of it in any case.
 enum class Room { kOrdinary, kClosing, kEnd };
+
+// What is written more than once, as it is written.
+struct Prepared {
+  std::string bytes;
+  uint32_t crc = 0;
+  Compression compression = Compression::kNone;
+  uint32_t length = 0;  // before it was compressed
+};
 
 class TraceWriter {
  public:
@@ -30,6 +41,11 @@ class TraceWriter {
   void limit(uint64_t bytes, uint64_t reserve) {
     limit_ = bytes;
     reserve_ = reserve;
+  }
+
+  // Files opened from now on have compressed chunks. REQUIRES: none is open.
+  void compress(Compression kind) {
+    if (kind != Compression::kNone) compressor_.emplace(kind);
   }
 
   // Creates the regular file `path` (0600, overwritten if it exists; no link). Returns "" or one line that says what
@@ -48,8 +64,9 @@ class TraceWriter {
   bool chunk(ChunkKind kind, uint32_t subject, uint64_t base_ticks, const iovec *pieces, int count,
              Room room = Room::kOrdinary);
   bool event(std::string_view json, Room room = Room::kOrdinary);
-  // Appends unit metadata whose CRC-32 is known: it is large, and the same in every file of a session.
-  bool metadata(uint32_t module, std::string_view bytes, uint32_t crc);
+  // Unit metadata is large, and the same in every file of a session: it is compressed and summed once.
+  Prepared prepare(std::string bytes);
+  bool metadata(uint32_t module, const Prepared &prepared);
 
  private:
   std::string create(const std::string &path);
@@ -58,6 +75,7 @@ class TraceWriter {
   bool write_all(std::vector<iovec> &pieces);
   void give_up();
 
+  std::optional<Compressor> compressor_;
   std::string path_;
   int fd_ = -1;
   std::string failure_;

@@ -6,7 +6,9 @@
 
 namespace vprof {
 
-constexpr uint32_t kTraceVersion = 5;  // section 1.1
+// Section 1.1: of a file without compressed chunks, and of one that may have some.
+constexpr uint32_t kTraceVersion = 5;
+constexpr uint32_t kCompressedTraceVersion = 6;
 
 // Section 2: one record; a thread's event is one to three consecutive records.
 struct Record {

@@ -114,6 +114,26 @@ def test_it_is_recorded_there(chroot: list[str], bare: Path) -> None:
     assert not list((bare / "data").iterdir())  # the session is gone
 
 
+def test_it_compresses_its_trace_there(chroot: list[str], bare: Path) -> None:
+    """Without a library more."""
+    recorded = [
+        *chroot,
+        "/bundle/record",
+        "--run",
+        "/bundle/plan",
+        "--compress",
+        "zstd",
+        "--output",
+        "/data/small.trace",
+    ]
+    done = subprocess.run([*recorded, "--", "/bundle/prog"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    moved = (bare / "data/small.trace").rename(bare.parent / "small.trace")
+    assert moved.read_bytes()[8] == 6
+    shown = vprof("analyze", moved, "--root", "handle", folder=bare.parent)
+    assert "50 intervals" in shown.stdout, shown.stderr
+
+
 def test_a_linked_program_without_libvprof_does_not_start(chroot: list[str], program: Path, bare: Path) -> None:
     """So the copy's missing entry is what lets it start."""
     shutil.copy2(program, bare / "linked")

@@ -6,6 +6,7 @@ unfit writer could have written, and no checksum finds.
     metadata bytes and words; values of the JSON texts inside, in place
     records  kinds and words changed, records gone or a thousand times there
     chunks   kinds, subjects, base times, lengths; chunks gone, doubled, in another order
+    packed   compressed chunks: payloads, what they claim to be, how they are compressed (packing.py)
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
+from packing import spoiled
 from writer import chunk
 
 HEADER, CHUNK = 64, 48
@@ -40,9 +42,11 @@ Chunks = list[list[Any]]
 def damaged(content: bytes, seed: int) -> tuple[str, bytes]:
     """The kind of damage, and the trace with it."""
     chance = random.Random(seed)
-    kind = chance.choice(["bytes", "events", "events", "metadata", "records", "chunks"])
+    kind = chance.choice(["bytes", "events", "events", "metadata", "records", "chunks", "packed"])
     if kind == "bytes":
         return kind, _bytes(content, chance)
+    if kind == "packed":
+        return kind, spoiled(content, seed)
     chunks = _chunks(content)
     for _ in range(chance.choice((1, 1, 1, 3, 20))):
         _DAMAGES[kind](chunks, chance)

@@ -90,7 +90,7 @@ def test_noise_after_the_last_chunk_is_told(tmp_path: Path) -> None:
         (b"", "empty"),
         (b"\x7fELF" + bytes(100), "not a vprof trace"),
         (b"hello\n", "not a vprof trace"),
-        (header(version=6), "upgrade vprof"),
+        (header(version=7), "upgrade vprof"),
         (header()[:20] + b"\xff" + header()[21:], "header is damaged"),
     ],
 )
@@ -103,7 +103,7 @@ def test_other_files_are_refused_in_one_line(tmp_path: Path, content: bytes, say
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("version", range(1, 6))
+@pytest.mark.parametrize("version", range(1, 7))
 def test_every_version_up_to_ours_is_read(tmp_path: Path, version: int) -> None:
     path = small().save(tmp_path / "run.trace")
     path.write_bytes(header(version=version) + path.read_bytes()[len(header()) :])

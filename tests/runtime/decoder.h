@@ -3,6 +3,8 @@
 #define VPROF_TEST_DECODER_H
 
 #include <gtest/gtest.h>
+#include <lz4.h>
+#include <zstd.h>
 
 #include <cstdint>
 #include <cstring>
@@ -24,6 +26,9 @@ struct DecodedTrace {
   std::map<uint32_t, std::vector<DecodedRecord>> off_cpu;  // OFF_CPU: they come when the machine is busy
   std::vector<std::string> events;                         // JSON
   std::map<uint32_t, std::string> metadata;                // by module index
+  uint32_t version = 0;
+  uint64_t compressed = 0;  // chunks, of them
+  uint64_t packed_bytes = 0, unpacked_bytes = 0;
 
   std::vector<std::string> events_named(const std::string &name) const {
     std::vector<std::string> found;
@@ -93,6 +98,34 @@ inline void decode_records(const std::string &payload, uint64_t base, uint32_t u
   }
 }
 
+// Section 1.3: bytes by place in their record, and w0 as a difference.
+inline std::string as_records(const std::string &planes) {
+  const size_t n = planes.size() / 16;
+  std::string records(planes.size(), '\0');
+  uint64_t before = 0;
+  for (size_t i = 0; i < n; ++i) {
+    for (size_t byte = 0; byte < 16; ++byte) records[16 * i + byte] = planes[byte * n + i];
+    before += at<uint64_t>(records, 16 * i);
+    memcpy(&records[16 * i], &before, sizeof before);
+  }
+  return records;
+}
+
+inline std::string unpacked(const std::string &payload, uint32_t how, uint32_t length) {
+  std::string content(length, '\0');
+  if (how == 1) {
+    EXPECT_EQ(ZSTD_getFrameContentSize(payload.data(), payload.size()), length);
+    EXPECT_EQ(ZSTD_findFrameCompressedSize(payload.data(), payload.size()), payload.size()) << "one frame";
+    EXPECT_EQ(ZSTD_decompress(content.data(), length, payload.data(), payload.size()), length);
+  } else {
+    EXPECT_EQ(how, 2u);
+    const int n =
+        LZ4_decompress_safe(payload.data(), content.data(), static_cast<int>(payload.size()), static_cast<int>(length));
+    EXPECT_EQ(n, static_cast<int>(length));
+  }
+  return content;
+}
+
 }  // namespace decoder_detail
 
 inline DecodedTrace decode_trace(const std::string &path) {
@@ -104,6 +137,7 @@ inline DecodedTrace decode_trace(const std::string &path) {
   if (bytes.size() < 64) return trace;
   EXPECT_EQ(bytes.substr(0, 8), "VPROFTRC");
   EXPECT_EQ(at<uint32_t>(bytes, 60), crc32(bytes.data(), 60));
+  trace.version = at<uint32_t>(bytes, 8);
   uint32_t number = 0;
   size_t offset = 64;
   while (offset + 48 <= bytes.size()) {
@@ -112,9 +146,18 @@ inline DecodedTrace decode_trace(const std::string &path) {
     EXPECT_EQ(at<uint32_t>(bytes, offset + 44), crc32(bytes.data() + offset, 44));
     const uint32_t kind = at<uint32_t>(bytes, offset + 4), subject = at<uint32_t>(bytes, offset + 16);
     const uint64_t length = at<uint64_t>(bytes, offset + 8);
-    const std::string payload = bytes.substr(offset + 48, length);
+    std::string payload = bytes.substr(offset + 48, length);
     EXPECT_EQ(payload.size(), length);
     EXPECT_EQ(at<uint32_t>(bytes, offset + 40), crc32(payload.data(), payload.size()));
+    const uint32_t how = at<uint32_t>(bytes, offset + 32), content = at<uint32_t>(bytes, offset + 36);
+    if (how != 0) {
+      EXPECT_EQ(trace.version, 6u);
+      payload = unpacked(payload, how, content);
+      if (kind == 1) payload = as_records(payload);
+      trace.packed_bytes += length, trace.unpacked_bytes += content, ++trace.compressed;
+    } else {
+      EXPECT_EQ(content, 0u);
+    }
     if (kind == 1) decode_records(payload, at<uint64_t>(bytes, offset + 24), subject, &trace);
     if (kind == 2) trace.events.push_back(payload);
     if (kind == 3) trace.metadata[subject] = payload;

@@ -97,7 +97,7 @@ def _recording() -> list[Check]:
         if isinstance(trace, str):
             return [Check("recording", False, trace)]
         preloading = _preloading(folder)
-    records = sum(len(chunk.words) for chunk in trace.chunks)
+    records = sum(chunk.count for chunk in trace.chunks)
     if records == 0:
         return [Check("recording", False, "the program ran, but no probe was recorded")]
     recording = Check("recording", True, f"{records} records of a small program")

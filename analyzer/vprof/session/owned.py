@@ -98,12 +98,14 @@ class Session(Control):
         preload: bool = False,
         retry: Retry | None = None,
         locks: bool = False,
+        compress: str | None = None,
     ) -> Session:
         """Starts a collector that writes to `output` (None: drains to nowhere). Raises VprofError with its reason.
 
         `user`: the account whose programs join, if it is not ours. For the traces: `probe_ns`, what a probe costs, and
         `built_from`, the source and version of the programs, and `retry`, how clients repeat what was aborted.
         `preload`: programs get libvprof by LD_PRELOAD. `locks`: they record the steps of logical locks.
+        `compress`: "zstd" or "lz4".
         """
         free = _free_shared_memory()
         parent = SHARED_MEMORY if free > NEEDED_BYTES else tempfile.gettempdir()
@@ -119,6 +121,8 @@ class Session(Control):
             command += ["--max-bytes", str(limit.max_bytes), *(["--newest"] if limit.newest else [])]
         if locks:
             command += ["--locks"]
+        if compress:
+            command += ["--compress", compress]
         if user:
             command += ["--user", user]
         # A session of its own keeps a Ctrl-C meant for the program from ending the collector before its last drain;

@@ -1,6 +1,7 @@
 """The container of a binary trace: header, chunks, checksums (runtime/TRACE_FORMAT.md section 1).
 
 file -> header check -> every complete chunk up to the first damaged one -> events, unit metadata, arrays of records
+                        those that are compressed: unpacking.py
 """
 
 from __future__ import annotations
@@ -19,36 +20,92 @@ from vprof.errors import TraceError
 from vprof.tables.model import Int64
 from vprof.trace.events import MOST_BYTES, EventError, checked, parsed
 from vprof.trace.remote import Remote, RemotePath, first_bytes
+from vprof.trace.unpacking import (
+    PLAIN,
+    RECORD_BYTES,
+    Packed,
+    UnpackError,
+    is_possible,
+    records_of,
+    unpacked,
+)
 
-VERSION = 5
+VERSION = 6
+PLAIN_VERSION = 5
+"""Of files without compressed chunks."""
 HEADER = struct.Struct("<8sIIQ16s20xI")
 MAGIC = b"VPROFTRC"
-CHUNK = struct.Struct("<4sIQIIQQII")
+CHUNK = struct.Struct("<4sIQIIQIIII")
 CHUNK_MAGIC = b"VPCK"
 RECORDS, EVENT, METADATA = 1, 2, 3
 PADDING = 16
-_RECORD_BYTES = 16
 _WORD_BYTES = 8
 RELEASE_BYTES = 1 << 26
 """How much of a file is read before its pages are given back."""
 
 
+@dataclass
+class Words:
+    """The words of a file: of all of it, or of its records alone, if some are `packed`. Unless they are just mapped,
+    they are there once somebody needed them, until they are released."""
+
+    all: Int64
+    mapping: mmap.mmap | None = None
+    remote: Remote | None = None
+    """Instead of the mapping, if it lies elsewhere."""
+    packed: Packed | None = None
+
+    @property
+    def are_mapped(self) -> bool:
+        """They are all there."""
+        return not (self.remote or self.packed)
+
+    def need(self, first_word: Int64, words: Int64) -> None:
+        """What of it is going to be read: which chunks, by their first words, and how much of each."""
+        if self.packed:
+            self.packed.need(first_word)
+        elif self.remote:
+            begin = first_word * _WORD_BYTES
+            self.remote.need_rows(begin, begin + words * _WORD_BYTES)
+
+    def release(self) -> None:
+        """Gives back the memory of what was read so far; it comes again when it is read again."""
+        for part in (self.packed, self.remote):
+            if part:
+                part.release()
+        if self.mapping is not None:
+            self.mapping.madvise(mmap.MADV_DONTNEED)
+
+    def pack(self, path: Path, chunks: Int64, content: NDArray[np.uint8]) -> None:
+        """They are those of compressed chunks: columns P_*."""
+        self.packed = Packed(path, chunks, content, self.remote)
+        self.all = self.packed.words
+
+
 @dataclass(frozen=True)
 class RecordChunk:
-    """Records of one thread, as they lie in the mapped file: rows of two words, the first at word `at` of the file."""
+    """So many records of one thread, the first at word `at` of the file's."""
 
     uid: int
     base_ticks: int
-    words: NDArray[np.uint64]
-    at: int = 0
-    crc: int = 0
+    count: int
+    at: int
+    crc: int
+    """Of the payload as it is in the file."""
+    file_words: Words
+
+    @property
+    def words(self) -> NDArray[np.uint64]:
+        """Rows of two. Those of a file that is compressed, or lies elsewhere, may go when it is released."""
+        self.file_words.need(np.array([self.at]), np.array([2 * self.count]))
+        return self.file_words.all[self.at : self.at + 2 * self.count].view("<u8").reshape(-1, 2)
 
 
 @dataclass
 class TraceFile:
     """The content of a file, in file order. `stopped` says where and why reading ended early, or is empty.
 
-    Another process gets it without what lies in the file itself: it maps that anew (`attach`)."""
+    Another process gets it without what lies in the file itself: it opens that anew (`attach`)."""
 
     path: Path
     number: int
@@ -59,87 +116,174 @@ class TraceFile:
     metadata: dict[int, bytes] = field(default_factory=dict)
     chunks: list[RecordChunk] = field(default_factory=list)
     stopped: str = ""
-    words: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    """The whole file as words."""
-    mapping: mmap.mmap | None = None
-    remote: Remote | None = None
-    """Instead of the mapping, if it lies elsewhere."""
+    packed: Int64 | None = None
+    """If some may be compressed: its chunks of records, columns P_* of unpacking.py."""
+    lying: Words | None = None
+    """None: not opened in this process."""
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            **vars(self),
-            "metadata": {},
-            "chunks": [],
-            "words": self.words[:0].copy(),
-            "mapping": None,
-            "remote": None,
-        }
+        return {**vars(self), "metadata": {}, "chunks": [], "lying": None}
+
+    @property
+    def words(self) -> Int64:
+        """Of the whole file, or of its records, if some are compressed. REQUIRES: it is opened here."""
+        assert self.lying
+        return self.lying.all
+
+    @property
+    def is_mapped(self) -> bool:
+        """Nobody needs to say what of it is going to be read."""
+        return self.lying is not None and self.lying.are_mapped
 
     def attach(self) -> None:
-        """Maps the file, if it is not. Raises TraceError when it is not there any more, or another one."""
-        if self.mapping is None and self.remote is None:
-            content, self.mapping, self.remote = _opened(self.path)
-            there = _header(self.path, content)
+        """Opens the file, if it is not. Raises TraceError when it is not there any more, or another one."""
+        if self.lying is None:
+            content, lying = _opened(self.path)
+            there, _ = _header(self.path, content)
             if (there.session, there.number) != (self.session, self.number):
                 raise TraceError(f"{self.path}: is another trace where a worker runs, or was recorded anew meanwhile")
-            self.words = _words(content)
+            if self.packed is not None:
+                lying.pack(self.path, self.packed, content)
+            self.lying = lying
 
     def of(self, event: str) -> list[dict[str, Any]]:
         """The events of one name, in file order."""
         return [entry for entry in self.events if entry["event"] == event]
 
     def release(self) -> None:
-        """Gives back the memory of the pages read so far; they come again from the file when they are read again."""
-        if self.mapping is not None:
-            self.mapping.madvise(mmap.MADV_DONTNEED)
-        if self.remote is not None:
-            self.remote.release()
+        """As `Words.release`."""
+        if self.lying:
+            self.lying.release()
 
     def need(self, first_word: Int64, words: Int64) -> None:
-        """What of it is going to be read, from where and how much."""
-        if self.remote is not None:
-            begin = first_word * _WORD_BYTES
-            self.remote.need_rows(begin, begin + words * _WORD_BYTES)
+        """As `Words.need`. Raises UnpackError if a compressed chunk is damaged."""
+        if self.lying:
+            self.lying.need(first_word, words)
+
+    def is_damaged(self, at: int, count: int, crc: int) -> bool:
+        """A chunk that is there, of so many records, whose first word is at `at`."""
+        return self.packed is None and zlib.crc32(self.words[at : at + 2 * count].data) != crc
 
 
 class _DamagedError(Exception):
     """Why a chunk cannot be used."""
 
 
+class _Reader:
+    """Reads one file from begin to end. `records`: as `read_chunks`."""
+
+    def __init__(self, path: Path, records: bool) -> None:
+        self._content, self._lying = _opened(path)
+        self.file, version = _header(path, self._content)
+        self.file.lying = self._lying
+        self._records = records
+        self._packed: list[tuple[int, ...]] | None = [] if version > PLAIN_VERSION else None
+        self._next_word = 0
+
+    def read(self) -> TraceFile:
+        at, index, released, size = HEADER.size, 0, 0, len(self._content)
+        while at < size:
+            try:
+                at = self._take_chunk(at, index)
+            except _DamagedError as reason:
+                self.file.stopped = f"read up to byte {at} of {size}: {reason}"
+                break
+            index += 1
+            if at - released > RELEASE_BYTES:
+                self.file.release()
+                released = at
+        if self._packed is not None:
+            self.file.packed = np.array(self._packed, np.int64).reshape(-1, 6)
+            self._lying.pack(self.file.path, self.file.packed, self._content)
+        return self.file
+
+    def _there(self, begin: int, end: int) -> NDArray[np.uint8]:
+        """Those bytes of the file, fewer at its end."""
+        if self._lying.remote:
+            self._lying.remote.need_ahead(begin, end)
+        return self._content[begin:end]
+
+    def _take_chunk(self, at: int, index: int) -> int:
+        """Adds the chunk at `at` to the file; returns where the next one starts. Raises _DamagedError."""
+        head = bytes(self._there(at, at + CHUNK.size))
+        if len(head) < CHUNK.size:
+            raise _DamagedError("the file ends inside a chunk")
+        magic, kind, length, subject, number, base, how, claimed, payload_crc, head_crc = CHUNK.unpack(head)
+        if magic != CHUNK_MAGIC or head_crc != zlib.crc32(head[:-4]):
+            raise _DamagedError(f"the header of chunk {index} is damaged")
+        if number != index:
+            raise _DamagedError(f"chunk {number} follows chunk {index - 1}")
+        start = at + CHUNK.size
+        if len(self._content) - start < length:
+            raise _DamagedError("the file ends inside a chunk")
+        if self._packed is None:
+            how = claimed = PLAIN
+        elif not is_possible(how, length, claimed):
+            raise _DamagedError(f"chunk {index} says what it cannot be before it was compressed")
+        payload = self._content[start : start + length]
+        if self._records or kind != RECORDS:
+            self._there(start, start + length)
+            if payload_crc != zlib.crc32(payload.data):
+                raise _DamagedError(f"chunk {index} is damaged")
+        try:
+            if kind == RECORDS:
+                self._take_records(subject, base, start, payload, how, claimed, payload_crc)
+            else:
+                self._take_other(kind, subject, payload, how, claimed)
+        except UnpackError:
+            raise _DamagedError(f"chunk {index} is damaged") from None
+        return int(start + length + -length % PADDING)
+
+    def _take_records(
+        self, uid: int, base: int, start: int, payload: NDArray[np.uint8], how: int, claimed: int, crc: int
+    ) -> None:
+        size = claimed or len(payload)
+        if size % RECORD_BYTES:
+            raise _DamagedError("a chunk of records has half a record")
+        if base >= 1 << 63:
+            raise _DamagedError("a chunk of records begins at no time")
+        at, count = start // _WORD_BYTES, size // RECORD_BYTES
+        if self._packed is not None:
+            if self._records:
+                records_of(self.file.path, payload, how, size)  # or else nobody may look at them
+            at = self._next_word
+            self._packed.append((at, count, start, len(payload), how, crc))
+            self._next_word += 2 * count
+        self.file.chunks.append(RecordChunk(uid, base, count, at, crc, self._lying))
+
+    def _take_other(self, kind: int, subject: int, payload: NDArray[np.uint8], how: int, claimed: int) -> None:
+        if kind not in (EVENT, METADATA):
+            return
+        is_too_long = kind == EVENT and max(claimed, len(payload)) > MOST_BYTES
+        content = bytes(payload) if how == PLAIN or is_too_long else unpacked(self.file.path, payload, how, claimed)
+        if kind == METADATA:
+            self.file.metadata[subject] = content
+            return
+        event = None if is_too_long else parsed(content)
+        if event is None:
+            raise _DamagedError("an event is not a JSON object with the key `event`")
+        try:
+            if checked(event):
+                self.file.events.append(event)
+        except EventError as error:
+            raise TraceError(f"{self.file.path}: {error}: writer and reader do not fit together") from None
+
+
 def read_chunks(path: Path, records: bool = True) -> TraceFile:
     """Maps a trace and sorts out its chunks. Raises TraceError when it is no trace, empty, of a newer version,
     or has an event that is not as specified. `records`: read them, too, whether they are damaged; if not, who does
-    asks `is_damaged`."""
-    content, mapping, remote = _opened(path)
-    size = len(content)
-    file = _header(path, content)
-    file.mapping, file.remote, file.words = mapping, remote, _words(content)
-    at, index, released = HEADER.size, 0, 0
-    while at < size:
-        try:
-            at = _take_chunk(file, content, at, index, records)
-        except _DamagedError as reason:
-            file.stopped = f"read up to byte {at} of {size}: {reason}"
-            break
-        index += 1
-        if at - released > RELEASE_BYTES:
-            file.release()
-            released = at
-    return file
+    asks `is_damaged`, and `need` raises UnpackError."""
+    return _Reader(path, records).read()
 
 
-def is_damaged(words: NDArray[np.int64], at: int, count: int, crc: int) -> bool:
-    """A chunk of so many records whose first word is at `at`."""
-    return zlib.crc32(words[at : at + 2 * count].data) != crc
-
-
-def _opened(path: Path) -> tuple[NDArray[np.uint8], mmap.mmap | None, Remote | None]:
+def _opened(path: Path) -> tuple[NDArray[np.uint8], Words]:
     """All of its bytes; of a file elsewhere, only the header is there."""
     if isinstance(path, RemotePath):
         remote = Remote(path)
         remote.need(0, HEADER.size)
-        return remote.content, None, remote
-    return *_mapped(path), None
+        return remote.content, Words(_words(remote.content), None, remote)
+    content, mapping = _mapped(path)
+    return content, Words(_words(content), mapping)
 
 
 def _mapped(path: Path) -> tuple[NDArray[np.uint8], mmap.mmap | None]:
@@ -162,7 +306,8 @@ def is_trace(path: Path) -> bool:
     return first_bytes(path, len(MAGIC)) == MAGIC
 
 
-def _header(path: Path, content: NDArray[np.uint8]) -> TraceFile:
+def _header(path: Path, content: NDArray[np.uint8]) -> tuple[TraceFile, int]:
+    """And its version."""
     head = bytes(content[: HEADER.size])
     if not head:
         raise TraceError(f"{path}: empty: the recorder wrote nothing; record again")
@@ -177,57 +322,4 @@ def _header(path: Path, content: NDArray[np.uint8]) -> TraceFile:
         )
     if crc != zlib.crc32(head[:-4]) or header_size != HEADER.size:
         raise TraceError(f"{path}: its header is damaged: record again")
-    return TraceFile(path, number, session.hex(), path.absolute().parent.name)
-
-
-def _take_chunk(file: TraceFile, content: NDArray[np.uint8], at: int, index: int, records: bool) -> int:
-    """Adds the chunk at `at` to the file; returns where the next one starts. Raises _DamagedError. `records`: as
-    `read_chunks`."""
-    if file.remote:
-        file.remote.need_ahead(at, at + CHUNK.size)
-    head = bytes(content[at : at + CHUNK.size])
-    if len(head) < CHUNK.size:
-        raise _DamagedError("the file ends inside a chunk")
-    magic, kind, length, subject, number, base, _, payload_crc, head_crc = CHUNK.unpack(head)
-    if magic != CHUNK_MAGIC or head_crc != zlib.crc32(head[:-4]):
-        raise _DamagedError(f"the header of chunk {index} is damaged")
-    if number != index:
-        raise _DamagedError(f"chunk {number} follows chunk {index - 1}")
-    start = at + CHUNK.size
-    payload = content[start : start + length]
-    if len(payload) < length:
-        raise _DamagedError("the file ends inside a chunk")
-    if file.remote and (records or kind != RECORDS):
-        file.remote.need_ahead(start, start + length)
-    if (records or kind != RECORDS) and payload_crc != zlib.crc32(payload.data):
-        raise _DamagedError(f"chunk {index} is damaged")
-    _store(file, kind, subject, base, payload, start, payload_crc)
-    return int(start + length + -length % PADDING)
-
-
-def _store(
-    file: TraceFile, kind: int, subject: int, base: int, payload: NDArray[np.uint8], start: int, crc: int
-) -> None:
-    if kind == RECORDS:
-        if len(payload) % _RECORD_BYTES:
-            raise _DamagedError("a chunk of records has half a record")
-        if base >= 1 << 63:
-            raise _DamagedError("a chunk of records begins at no time")
-        at = start // _WORD_BYTES
-        file.chunks.append(RecordChunk(subject, base, payload.view("<u8").reshape(-1, 2), at, crc))
-    elif kind == EVENT:
-        event = _event(payload)
-        try:
-            if checked(event):
-                file.events.append(event)
-        except EventError as error:
-            raise TraceError(f"{file.path}: {error}: writer and reader do not fit together") from None
-    elif kind == METADATA:
-        file.metadata[subject] = bytes(payload)
-
-
-def _event(payload: NDArray[np.uint8]) -> dict[str, Any]:
-    event = parsed(bytes(payload)) if len(payload) <= MOST_BYTES else None
-    if event is None:
-        raise _DamagedError("an event is not a JSON object with the key `event`")
-    return event
+    return TraceFile(path, number, session.hex(), path.absolute().parent.name), version

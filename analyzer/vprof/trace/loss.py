@@ -42,7 +42,7 @@ class Ranges:
 def totals(file: TraceFile, losses: Losses) -> dict[str, int | float]:
     """Records `written` by the program, and those of them that were `dropped`."""
     dropped = sum(losses.values())
-    return {"written": sum(len(chunk.words) for chunk in file.chunks) + dropped, "dropped": dropped}
+    return {"written": sum(chunk.count for chunk in file.chunks) + dropped, "dropped": dropped}
 
 
 def losses_of(file: TraceFile, records: Records) -> Losses:
@@ -77,7 +77,7 @@ def contradictions(file: TraceFile, told_lost: Counter[int]) -> list[str]:
     found: Counter[int] = Counter()
     told = told_lost.copy()
     for chunk in file.chunks:
-        found[chunk.uid] += len(chunk.words)
+        found[chunk.uid] += chunk.count
     for loss in file.of("loss"):
         told[loss["uid"]] += int(loss["count"])
     lines = []

@@ -196,7 +196,7 @@ def _borders(file: TraceFile, clock: Clock, window_records: int) -> Int64:
     """Times, in ns, between which about as many records were written as a window is to have."""
     if not window_records or not file.chunks:
         return np.zeros(0, np.int64)
-    base, size = np.array([(chunk.base_ticks, len(chunk.words)) for chunk in file.chunks], np.int64).T
+    base, size = np.array([(chunk.base_ticks, chunk.count) for chunk in file.chunks], np.int64).T
     order = np.argsort(base, kind="stable")
     part = np.cumsum(size[order]) // window_records
     return np.unique(clock.to_ns(base[order][np.flatnonzero(np.diff(part)) + 1]))

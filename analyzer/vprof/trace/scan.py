@@ -22,7 +22,7 @@ from vprof.jobs.tasks import Progress
 from vprof.tables.columns import i64
 from vprof.tables.kernels import helper, kernel, loop, roomy
 from vprof.tables.model import NONE, Bool, Int64
-from vprof.trace.chunks import RELEASE_BYTES, TraceFile, is_damaged
+from vprof.trace.chunks import RELEASE_BYTES, TraceFile
 from vprof.trace.clock import Clock, line_at, ns_on
 from vprof.trace.decode import (
     X_AUX,
@@ -230,7 +230,7 @@ def _portions(chunks: Int64) -> list[tuple[int, int]]:
 
 def _check(file: TraceFile, chunks: Int64, crc: Int64) -> None:
     for at, count, sum_ in zip(chunks[:, C_AT].tolist(), chunks[:, C_COUNT].tolist(), crc.tolist(), strict=True):
-        if is_damaged(file.words, at, count, sum_):
+        if file.is_damaged(at, count, sum_):
             raise DamagedError
 
 

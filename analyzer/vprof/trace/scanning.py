@@ -35,6 +35,7 @@ from vprof.trace.scan import (
     Scan,
     scan_threads,
 )
+from vprof.trace.unpacking import UnpackError
 
 
 def scan(
@@ -53,7 +54,7 @@ def scan(
         numbers.setdefault(chunk.uid, len(numbers))
     chunks = np.zeros((len(file.chunks), 7), np.int64)
     for row, chunk in zip(chunks, file.chunks, strict=True):
-        row[:4] = chunk.at, len(chunk.words), numbers[chunk.uid], chunk.base_ticks
+        row[:4] = chunk.at, chunk.count, numbers[chunk.uid], chunk.base_ticks
     asked = Asked(borders, i64(times), np.zeros(len(times), np.int64))
     if jobs is None or not len(chunks):
         parts = [scan_threads(file, clock, asked, chunks, progress=progress)]
@@ -86,7 +87,7 @@ def _scan_some(scanning: _Scanning, part: tuple[Int64, Int64]) -> OfThreads | No
     scanning.file.attach()
     try:
         return scan_threads(scanning.file, scanning.clock, scanning.asked, *part)
-    except DamagedError:
+    except (DamagedError, UnpackError):
         return None
 
 

@@ -145,7 +145,7 @@ def read_window(file: TraceFile, scan: Scan, clock: Clock, window: Window, still
     beyond = i64(beyond[np.argsort(beyond[:, X_THREAD], kind="stable")])
     threads = np.arange(len(scan.records.uids) + 1)
     first, last = _chunks_of(scan.chunks, window, len(threads) - 1)
-    for a, b in zip(first, last, strict=True) if file.remote else ():
+    for a, b in zip(first, last, strict=True) if not file.is_mapped else ():
         file.need(scan.chunks[a:b, C_AT], 2 * scan.chunks[a:b, C_COUNT])
     size = int(sum(scan.chunks[a:b, C_COUNT].sum() for a, b in zip(first, last, strict=True))) + len(beyond)
     calls = PostOrder(

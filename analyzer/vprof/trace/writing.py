@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from vprof.tables.model import Int64
-from vprof.trace.chunks import CHUNK, CHUNK_MAGIC, EVENT, HEADER, MAGIC, METADATA, PADDING, RECORDS, VERSION
+from vprof.trace.chunks import CHUNK, CHUNK_MAGIC, EVENT, HEADER, MAGIC, METADATA, PADDING, PLAIN_VERSION, RECORDS
 
 
 class TraceWriter:
@@ -28,7 +28,7 @@ class TraceWriter:
         self._path, self._fresh = path, path.with_name(f"{path.name}.new")
         self._chunks = 0
         self._file = self._fresh.open("wb")
-        self._put(_closed(HEADER.pack(MAGIC, VERSION, HEADER.size, 0, bytes.fromhex(session), 0)))
+        self._put(_closed(HEADER.pack(MAGIC, PLAIN_VERSION, HEADER.size, 0, bytes.fromhex(session), 0)))
 
     def __enter__(self) -> TraceWriter:
         return self
@@ -56,7 +56,7 @@ class TraceWriter:
 
     def _chunk(self, kind: int, payload: bytes, subject: int = 0, base: int = 0) -> None:
         check = zlib.crc32(payload)
-        self._put(_closed(CHUNK.pack(CHUNK_MAGIC, kind, len(payload), subject, self._chunks, base, 0, check, 0)))
+        self._put(_closed(CHUNK.pack(CHUNK_MAGIC, kind, len(payload), subject, self._chunks, base, 0, 0, check, 0)))
         self._put(payload + bytes(-len(payload) % PADDING))
         self._chunks += 1
 
