@@ -14,7 +14,7 @@ constexpr size_t kMostBytes = size_t{1} << 26;
 constexpr size_t kMostTimes = 256;
 // Most events are so short that a reader would have more work with them than a disk.
 constexpr size_t kLeastBytes = 256;
-// Level 3 gains 3 % and costs a third more (bench/results/compression.md).
+// Level 3 gains 3 % and takes a quarter more time (bench/results/compression.md).
 constexpr int kZstdLevel = 1;
 
 bool parse_compression(const std::string &name, Compression *kind) {

@@ -1,0 +1,139 @@
+"""What `vprof record --compress` saves and costs: ratio, the collector's CPU per record, and losses, by rate.
+
+    python bench/compression.py
+    python bench/compression.py --rounds 9 --seconds 2
+    python bench/compression.py --traces run.trace other.trace     (only: how small these would be)
+
+Eight processes write records at given rates, each in a burst every millisecond, by calls of 15 functions at random
+(`rates.c`, mixed); the ways to compress are interleaved round by round. `ratio` is the size of the file without to that
+with compression. The trace is written into the present folder and deleted. What records a server writes decides the
+ratio: `--traces` tells that of yours, by the same libraries, chunk by chunk as they are in the file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import lz4.block
+import numpy as np
+import zstandard
+from collector import RATES, spread
+from numpy.typing import NDArray
+
+from runtime import Session, build
+from vprof.trace.chunks import read_chunks
+
+WAYS = ["none", "zstd", "lz4"]
+ZSTD_LEVEL = 1
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of one run: ns of the collector's CPU and bytes of the file per record; records lost."""
+
+    collector: float
+    size: float
+    lost: int
+
+
+def measure(way: str, program: Path, millions: str, given: argparse.Namespace) -> Cost:
+    options = ["--slots", "256", "--ring-bytes", str(given.ring_bytes)]
+    options += [] if way == "none" else ["--compress", way]
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as directory, tempfile.TemporaryDirectory(dir=".") as disk:
+        session = Session(given.lib.resolve(), Path(directory), Path(disk), options)
+        records = float(millions) * 1e6 * given.seconds
+        command = [str(program), str(given.processes), str(float(millions) * 1e6), str(given.seconds), "mixed"]
+        environment = {**os.environ, "VPROF_SESSION": str(session.path)}
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        ) as process:
+            assert process.stdin and process.stdout
+            process.stdout.readline()
+            session.all_on()
+            before = session.cpu_ns()
+            process.stdin.write("\n")
+            process.stdin.close()
+            process.stdout.readline()
+            collector = (session.cpu_ns() - before) / records
+        lost = session.stop()
+        size = (Path(disk) / "run.trace").stat().st_size
+        return Cost(collector, size / (records * (1 - lost)), round(lost * records))
+
+
+def table(found: dict[tuple[str, str], list[Cost]]) -> str:
+    lines = [f"{'M/s':>4} {'':>5} {'collector':>10} {'quartiles':>13} {'bytes':>6} {'ratio':>6}  lost, of each run"]
+    for (rate, way), costs in found.items():
+        size = statistics.median(cost.size for cost in costs)
+        before = statistics.median(cost.size for cost in found[rate, "none"])
+        lost = " ".join(str(number) for number in sorted(cost.lost for cost in costs))
+        cpu = spread([cost.collector for cost in costs])
+        lines.append(f"{rate:>4} {way:>5} {cpu} {size:6.1f} {before / size:6.2f}  {lost}")
+    return "\n".join(lines)
+
+
+def compress_zstd(content: bytes) -> bytes:
+    return zstandard.ZstdCompressor(level=ZSTD_LEVEL).compress(content)
+
+
+def compress_lz4(content: bytes) -> bytes:
+    return bytes(lz4.block.compress(content, store_size=False))
+
+
+def turned(words: NDArray[np.uint64]) -> bytes:
+    """TRACE_FORMAT.md section 1.3."""
+    rows = words.copy()
+    rows[1:, 0] -= words[:-1, 0]
+    return rows.view(np.uint8).reshape(-1, 16).T.tobytes()
+
+
+def ratios(trace: Path) -> str:
+    """How much smaller its records would be, as they are and rearranged."""
+    chunks = [(chunk.words.tobytes(), turned(chunk.words)) for chunk in read_chunks(trace).chunks]
+    before = sum(len(raw) for raw, _ in chunks)
+    columns: list[str] = []
+    ways: list[Callable[[bytes], bytes]] = [compress_zstd, compress_lz4]
+    for compress in ways:
+        for index in (0, 1):
+            after = sum(min(len(content[index]), len(compress(content[index]))) for content in chunks)
+            columns.append(f"{before / max(1, after):6.2f}")
+    return f"{' '.join(columns)}  {before / 16e6:6.2f} M records, {len(chunks)} chunks  {trace.name}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--lib", type=Path, default=Path(sys.prefix) / "lib" / "vprof")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--seconds", type=float, default=3)
+    parser.add_argument("--processes", type=int, default=8)
+    parser.add_argument("--ring-bytes", type=int, default=1 << 20, help="what vprof asks for where there is room")
+    parser.add_argument("--rates", nargs="+", default=RATES, help="millions of records per second, all together")
+    parser.add_argument("--traces", type=Path, nargs="+", help="traces that are not compressed")
+    given = parser.parse_args()
+    if given.traces:
+        print("ratio of the records: zstd as they are, rearranged; lz4 as they are, rearranged")
+        for trace in given.traces:
+            print(ratios(trace))
+        return
+    found: dict[tuple[str, str], list[Cost]] = defaultdict(list)
+    with tempfile.TemporaryDirectory() as directory:
+        program = Path(directory) / "rates"
+        build(given.lib.resolve(), program, ["rates.c"])
+        for _ in range(given.rounds):
+            for rate in given.rates:
+                for way in WAYS:
+                    found[rate, way].append(measure(way, program, rate, given))
+    print(f"ns of CPU and bytes per record, n = {given.rounds}, load {os.getloadavg()[0]:.1f}")
+    print(table(found))
+
+
+if __name__ == "__main__":
+    main()
