@@ -67,6 +67,18 @@ def test_the_report_is_that_of_the_trace_before(content: bytes, ways: tuple[int,
     assert plain(packed(content, *ways)) == content
 
 
+def test_chunks_without_records_stand_for_none(content: bytes, tmp_path: Path) -> None:
+    parts = parts_of(packed(content, ZSTD))
+    first = first_records(parts)
+    empty = replace(parts[first], payload=b"", how=PLAIN, claimed=0)
+    parts = [*parts[:first], empty, empty, *parts[first : first + 3], empty, *parts[first + 3 :], empty]
+    file = read_chunks(saved(tmp_path, written(content, parts, 6)))
+    wanted = [chunk.words.tobytes() for chunk in read_chunks(saved(tmp_path, content, "plain")).chunks]
+    assert not file.stopped
+    assert [chunk.words.tobytes() for chunk in reversed(file.chunks) if chunk.count] == wanted[::-1]
+    assert [len(chunk.words) for chunk in file.chunks].count(0) == 4
+
+
 def test_what_is_kept_is_bounded_and_comes_again(
     content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,7 @@ import psutil
 import pytest
 from build_cache import command
 from history import History
+from packing import LZ4, ZSTD, packed
 from patience import PATIENCE_SECONDS
 from test_windows import BY_TYPE, disturbed, in_small_chunks, said
 from verbs import printed, vprof
@@ -37,7 +38,9 @@ RECORDS = 40
 def traces(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("jobs")
     writers = [in_small_chunks(History(11, 4, 400, holds=True).writer, 11), disturbed(History(12, 3, 300).writer, 12)]
-    return [writer.save(folder / f"{number}.trace") for number, writer in enumerate(writers)]
+    paths = [writer.save(folder / f"{number}.trace") for number, writer in enumerate(writers)]
+    paths[1].write_bytes(packed(paths[1].read_bytes(), ZSTD, LZ4))
+    return paths
 
 
 @pytest.fixture(scope="module")

@@ -247,7 +247,8 @@ class _Reader:
             if self._records:
                 records_of(self.file.path, payload, how, size)  # or else nobody may look at them
             at = self._next_word
-            self._packed.append((at, count, start, len(payload), how, crc))
+            if count:  # so that each begins at another word
+                self._packed.append((at, count, start, len(payload), how, crc))
             self._next_word += 2 * count
         self.file.chunks.append(RecordChunk(uid, base, count, at, crc, self._lying))
 

@@ -107,8 +107,9 @@ class Packed:
         self._bytes_there = 0
 
     def need(self, first_words: Int64) -> None:
-        """The chunks that begin there."""
+        """The chunks that begin there. Where one without records does, that is the one after it, or none."""
         rows = np.searchsorted(self._chunks[:, P_AT], first_words)
+        rows = rows[rows < len(self._chunks)]
         for row in rows[~self._there[rows]].tolist():
             self._unpack(row)
 
