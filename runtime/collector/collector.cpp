@@ -1,5 +1,9 @@
 #include "collector.h"
 
+#include <utility>
+
+#include "../src/shared_text.h"
+
 namespace vprof {
 
 constexpr uint64_t kDeadCheckPeriod_ns = 50000000;
@@ -111,6 +115,21 @@ static std::string name_or_null(const std::string &path) {
   return path.empty() ? "null" : quoted(path);
 }
 
+// Why processes do not share their code.
+static std::string in_words(uint32_t why) {
+  constexpr std::pair<Sharing, const char *> kWords[] = {
+      {kNoSession, "it does not find the session any more"},
+      {kNoRoom, "the session has no room for it"},
+      {kRefused, "the system does not let it execute the session's copy (noexec, SELinux)"},
+      {kDifferent, "its code is not its file's (a breakpoint, a uprobe, relocations, a file exchanged since)"},
+      {kScattered, "its code lies in several segments"},
+  };
+  JsonArray words;
+  for (const auto &[bit, text] : kWords)
+    if ((why & bit) != 0) words.add(quoted(text));
+  return words.str();
+}
+
 JsonObject Collector::report() const {
   const TraceFiles::Report report = trace_.report();
   JsonArray uninterposed;
@@ -127,6 +146,7 @@ JsonObject Collector::report() const {
       .add("without_room", arena_->without_room.load(std::memory_order_relaxed))
       .add("not_wrapped", arena_->not_wrapped.load(std::memory_order_relaxed))
       .add("own_text", arena_->own_text.load(std::memory_order_relaxed))
+      .raw("own_text_why", in_words(arena_->own_text_why.load(std::memory_order_relaxed)))
       .raw("uninterposed", uninterposed.str());
 }
 

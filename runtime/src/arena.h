@@ -171,6 +171,7 @@ struct Arena {
   std::atomic<uint32_t> without_room;        // processes that stay dormant: their limits leave no room (lifecycle.cpp)
   std::atomic<uint32_t> not_wrapped;         // functions whose jump could not be written (wrappers.cpp)
   std::atomic<uint32_t> own_text;            // modules whose jumps a process wrote for itself alone (wrappers.cpp)
+  std::atomic<uint32_t> own_text_why;        // Sharing (shared_text.h)
   alignas(64) std::atomic<uint64_t> stacks_paid;  // ticks: until then is paid for stacks (wait_stacks.h)
   alignas(64) Module modules[kMaxModules];
   LabelTable labels;

@@ -149,55 +149,61 @@ struct Sites {
 };
 
 // REQUIRES: the file is locked.
-bool append(const File &text, TextHeader &header, const Code &code, Sites sites, const unsigned char *switches,
-            uint32_t base) {
+Sharing append(const File &text, TextHeader &header, const Code &code, Sites sites, const unsigned char *switches,
+               uint32_t base) {
   const uint64_t size = text.size(), from = header.used,
                  bytes = code.bytes + round_to_page(sites.count * sizeof(TextSite));
   const uint32_t known = header.known();
   if (known == kMaxModules || from < kTextHeaderBytes || from % kPage != 0 || from > size || bytes > size - from)
-    return false;
+    return kNoRoom;
   // Not sparse: memory that is missing later would kill the program.
-  if (syscall(SYS_fallocate, text.descriptor(), 0, from, bytes) != 0) return false;
+  if (syscall(SYS_fallocate, text.descriptor(), 0, from, bytes) != 0) return kNoRoom;
   const Mapping mapping(text, from, bytes, PROT_READ | PROT_WRITE);
-  if (!mapping.is_there()) return false;
+  if (!mapping.is_there()) return kNoRoom;
   unsigned char *copy = mapping.begin();
-  if (!read_code(code, copy) || !is_same(copy, code, sites.first, sites.count)) return false;
+  if (!read_code(code, copy) || !is_same(copy, code, sites.first, sites.count)) return kDifferent;
   TextSite *table = reinterpret_cast<TextSite *>(copy + code.bytes);
   const uint32_t used = write_table(copy, table, sites.first, sites.count, switches);
   header.regions[known] = {base, used, from, code.bytes, from + code.bytes};
   header.used = from + bytes;
   header.count.store(known + 1, std::memory_order_release);
-  return true;
+  return kShared;
 }
 
-// By its first process. True if it is there afterwards.
-bool make_region(const Code &code, Sites sites, const unsigned char *switches, uint32_t base) {
+// By its first process.
+Sharing make_region(const Code &code, Sites sites, const unsigned char *switches, uint32_t base) {
   const File text(open_session_file("text", O_RDWR));
-  if (!text.is_open() || !lock(text)) return false;
+  if (!text.is_open()) return kNoSession;
+  if (!lock(text)) return kNoRoom;
   const Mapping mapping(text, 0, kTextHeaderBytes, PROT_READ | PROT_WRITE);
-  if (!mapping.is_there()) return false;
+  if (!mapping.is_there()) return kNoRoom;
   TextHeader &header = *reinterpret_cast<TextHeader *>(mapping.begin());
-  return find(header, base) != nullptr || append(text, header, code, sites, switches, base);
+  return find(header, base) != nullptr ? kShared : append(text, header, code, sites, switches, base);
 }
 
 }  // namespace
 
-bool share_text(const Code &code, const TextSite *sites, uint32_t count, const unsigned char *switches) {
+Sharing share_text(const Code &code, const TextSite *sites, uint32_t count, const unsigned char *switches) {
   const File text(open_session_file("text", O_RDONLY));
-  if (!text.is_open()) return false;
+  if (!text.is_open()) return kNoSession;
   const Mapping mapping(text, 0, kTextHeaderBytes, PROT_READ);
-  if (!mapping.is_there()) return false;
+  if (!mapping.is_there()) return kNoRoom;
   const TextHeader &header = *reinterpret_cast<const TextHeader *>(mapping.begin());
   uint32_t base;
   memcpy(&base, switches + sizeof(char[8]), sizeof base);
-  if (!is_ours(header)) return false;
+  if (!is_ours(header)) return kNoSession;
   const TextRegion *found = find(header, base);
-  if (found == nullptr && make_region(code, {sites, count}, switches, base)) found = find(header, base);
-  if (found == nullptr) return false;
+  if (found == nullptr) {
+    if (const Sharing why = make_region(code, {sites, count}, switches, base); why != kShared) return why;
+    found = find(header, base);
+  }
+  if (found == nullptr) return kNoRoom;
   const TextRegion region = *found;
-  if (!region.is_possible(text.size()) || region.bytes != code.bytes) return false;
+  if (!region.is_possible(text.size()) || region.bytes != code.bytes) return kDifferent;
   Mapping copy(text, region.copy, region.bytes, PROT_READ | PROT_EXEC);
-  return copy.is_there() && is_same(copy.begin(), code, sites, count) && copy.move_to(code.begin);
+  if (!copy.is_there()) return kRefused;
+  if (!is_same(copy.begin(), code, sites, count)) return kDifferent;
+  return copy.move_to(code.begin) ? kShared : kRefused;
 }
 
 }  // namespace vprof

@@ -116,9 +116,12 @@ struct Code {
   uint64_t offset;  // in the file
 };
 
-// Executes a copy of the module's code that lies in the session. False if that is refused: nothing has changed then.
+// Why a process keeps its own pages: bits of `own_text_why` in the arena; the collector has the words (collector.cpp).
+enum Sharing : uint32_t { kShared = 0, kNoSession = 1, kNoRoom = 2, kRefused = 4, kDifferent = 8, kScattered = 16 };
+
+// Executes a copy of the module's code that lies in the session. If that is refused, nothing has changed.
 // `switches` are the module's, mapped; `sites` are in ascending order, with all no-ops of the code that have a stub.
-bool share_text(const Code &code, const TextSite *sites, uint32_t count, const unsigned char *switches);
+Sharing share_text(const Code &code, const TextSite *sites, uint32_t count, const unsigned char *switches);
 
 }  // namespace vprof
 

@@ -151,11 +151,20 @@ uint32_t count_records(const Place *places, const Loaded &module) {
   return count;
 }
 
+constexpr unsigned char kBreakpoint = 0xcc;
+
+// Whether that is there; a breakpoint may hide its first byte.
+bool lies_there(const unsigned char *code, const void *wanted, size_t bytes) {
+  const unsigned char *first = static_cast<const unsigned char *>(wanted);
+  return (code[0] == first[0] || code[0] == kBreakpoint) && memcmp(code + 1, first + 1, bytes - 1) == 0;
+}
+
 // The function's no-op, behind endbr64 if there is one; 0 if it has none.
 uint64_t no_op_of(uint64_t function) {
   constexpr unsigned char kLanding[4] = {0xf3, 0x0f, 0x1e, 0xfa};
-  if (memcmp(reinterpret_cast<const void *>(function), kLanding, sizeof kLanding) == 0) function += sizeof kLanding;
-  return memcmp(reinterpret_cast<const void *>(function), &kNoOp, kJumpBytes) == 0 ? function : 0;
+  const unsigned char *code = reinterpret_cast<const unsigned char *>(function);
+  if (lies_there(code, kLanding, sizeof kLanding)) code += sizeof kLanding;
+  return lies_there(code, &kNoOp, kJumpBytes) ? reinterpret_cast<uint64_t>(code) : 0;
 }
 
 // Writes into the program's text, in pieces rather than by one system call each. REQUIRES: ascending addresses.
@@ -214,10 +223,10 @@ struct Wrapped {
   uint32_t site;  // its switch byte, from the module's first
 };
 
-// Fills the pairs, and the list in ascending order, which has room for all functions. Returns its length; `far` counts
-// those whose stub no jump reaches.
+// Fills the pairs, and the list in ascending order, which has room for all functions. Returns its length; `left` counts
+// those whose stub no jump reaches, or where somebody has a breakpoint: who takes it away would spoil the jump.
 uint32_t find_wrapped(const Place *places, const Functions &functions, const uint32_t *first,
-                      const unsigned char *switches, Wrapped *list, uint32_t *far) {
+                      const unsigned char *switches, Wrapped *list, uint32_t *left) {
   uint32_t count = 0;
   for (uint32_t function = 0; function < functions.count; ++function) {
     if (first[function] == 0) continue;
@@ -225,8 +234,9 @@ uint32_t find_wrapped(const Place *places, const Functions &functions, const uin
     if (no_op == 0) continue;  // only copies of others
     const Place &own = places[first[function] - 1];
     const int64_t distance = static_cast<int64_t>(target_of(own.stub) - (no_op + kJumpBytes));
-    if (distance != static_cast<int32_t>(distance)) {
-      ++*far;
+    const bool has_breakpoint = *reinterpret_cast<const unsigned char *>(no_op) == kBreakpoint;
+    if (distance != static_cast<int32_t>(distance) || has_breakpoint) {
+      ++*left;
       continue;
     }
     Pair *pair = reinterpret_cast<Pair *>(target_of(own.pair));
@@ -249,9 +259,10 @@ uint32_t write_jumps(const Wrapped *list, uint32_t count, unsigned char *piece) 
 }
 
 // All in one segment, as linkers lay code out by themselves. `sites` has room for all.
-bool share(const Loaded &module, const Wrapped *list, uint32_t count, const unsigned char *switches, TextSite *sites) {
+Sharing share(const Loaded &module, const Wrapped *list, uint32_t count, const unsigned char *switches,
+              TextSite *sites) {
   const Code code = module.code_around(list[0].no_op);
-  if (list[count - 1].no_op + kJumpBytes > code.begin + code.bytes) return false;
+  if (list[count - 1].no_op + kJumpBytes > code.begin + code.bytes) return kScattered;
   for (uint32_t i = 0; i < count; ++i)
     sites[i] = {static_cast<uint32_t>(list[i].no_op - code.begin), list[i].distance, list[i].site};
   return share_text(code, sites, count, switches);
@@ -262,7 +273,7 @@ class Scratch {
  public:
   explicit Scratch(uint32_t functions)
       : functions_(functions),
-        address_(syscall(SYS_mmap, nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {}
+        address_(syscall(SYS_mmap, nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L)) {}
   Scratch(const Scratch &) = delete;
   Scratch &operator=(const Scratch &) = delete;
   ~Scratch() {
@@ -291,11 +302,14 @@ uint32_t wrap_all(const Place *places, uint32_t count, const Loaded &module, con
   const Scratch scratch(module.functions.count);
   if (!scratch.is_there()) return count;
   find_first(places, count, module.functions, scratch.first());
-  uint32_t far = 0;
-  const uint32_t wrapped = find_wrapped(places, module.functions, scratch.first(), switches, scratch.wrapped(), &far);
-  if (wrapped == 0 || share(module, scratch.wrapped(), wrapped, switches, scratch.sites())) return far;
+  uint32_t left = 0;
+  const uint32_t wrapped = find_wrapped(places, module.functions, scratch.first(), switches, scratch.wrapped(), &left);
+  if (wrapped == 0) return left;
+  const Sharing why = share(module, scratch.wrapped(), wrapped, switches, scratch.sites());
+  if (why == kShared) return left;
   g_session.arena->own_text.fetch_add(1, std::memory_order_relaxed);
-  return far + write_jumps(scratch.wrapped(), wrapped, scratch.piece());
+  g_session.arena->own_text_why.fetch_or(why, std::memory_order_relaxed);
+  return left + write_jumps(scratch.wrapped(), wrapped, scratch.piece());
 }
 
 }  // namespace

@@ -385,13 +385,14 @@ def _report(session: Session, plan: Plan, totals: dict[str, Any]) -> None:
     if totals["not_wrapped"]:
         print(
             f"vprof: {totals['not_wrapped']} functions are not recorded: their probes stand before bodies "
-            "(VPROF_PROBES=entry), where the runtime could not write; build without that",
+            "(VPROF_PROBES=entry), where a breakpoint is, or the runtime could not write; build without that",
             file=sys.stderr,
         )
     if totals["own_text"]:
+        times = "once" if totals["own_text"] == 1 else f"{totals['own_text']} times"
         print(
-            f"vprof: {totals['own_text']} times a process could not share its code (runtime/SESSION.md): there "
-            "functions whose probe is off cost a jump, too",
+            f"vprof: {times} a process could not share its code, since {'; '.join(totals['own_text_why'])}: a probe "
+            "before a body that is off costs a jump there",
             file=sys.stderr,
         )
     if not totals["records"]:
