@@ -15,7 +15,7 @@ namespace {
 
 constexpr unsigned kIntegerRegisters = 6, kFloatRegisters = 8;
 
-/// Expected operations (Effort.h): docs/design/entry-probes.md says what it was chosen by.
+/// Expected operations (Effort.h), beside which a call costs little.
 constexpr double kLeastEffortOfKept = 30;
 
 /// Options of code generation that a wrapper was not tried with, or that may give functions other arguments than their
@@ -141,17 +141,22 @@ bool mayBeWrapped(const Function &function, const clang::CodeGenOptions &code) {
   return !looks.found;
 }
 
-/// By its name, or by an entry: somebody asks for each of its calls, also where it is expanded.
+/// By its name, or by an entry: somebody wants its calls told apart, which needs numbers (CallNumbers.h).
 bool isNamed(const Function &function, const Descriptor &descriptor) {
   return llvm::is_contained(descriptor.probe, function.name) ||
          (descriptor.only && llvm::is_contained(*descriptor.only, function.name)) ||
          llvm::any_of(descriptor.hooks, [&](const Hook &hook) { return hook.names(function); });
 }
 
-/// Whether it must not be expanded in its callers, where its calls would not be seen: somebody asks for it, or a call
-/// costs little beside what it does.
+/// A probe before the body is not in copies of it, so such a function is never expanded. Where compilers are likely to
+/// do that, it would cost more than a probe in the body, unless the function does much, or somebody asks for it.
 bool isWorthItsCall(const Function &function, const Descriptor &descriptor) {
-  return function.effort >= kLeastEffortOfKept || descriptor.asksFor(function.name);
+  return !function.may_be_expanded || function.effort >= kLeastEffortOfKept || descriptor.asksFor(function.name);
+}
+
+/// Calls that the compiler would make a loop of, in which they are not seen.
+bool callsItself(const Function &function, const Unit &unit) {
+  return llvm::any_of(function.calls, [&](const auto &call) { return unit.symbols[call.first].id == function.id; });
 }
 
 }  // namespace
@@ -159,9 +164,9 @@ bool isWorthItsCall(const Function &function, const Descriptor &descriptor) {
 void chooseBeforeBody(Unit &unit, const Descriptor &descriptor, const clang::CompilerInstance &compiler) {
   if (isUncertain(compiler)) return;
   for (Function &function : unit.functions) {
-    function.before_body =
-        function.site && !isNamed(function, descriptor) && mayBeWrapped(function, compiler.getCodeGenOpts());
-    function.never_expanded = function.before_body && isWorthItsCall(function, descriptor);
+    function.before_body = function.site && !isNamed(function, descriptor) && isWorthItsCall(function, descriptor) &&
+                           mayBeWrapped(function, compiler.getCodeGenOpts());
+    function.is_recursive = function.before_body && callsItself(function, unit);
   }
 }
 

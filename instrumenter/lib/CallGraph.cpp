@@ -252,6 +252,7 @@ class Describer {
     if (!is_instance) {
       function.effort = effort_.of(decl);
       function.is_small = effort_.isSmall(decl);
+      function.may_be_expanded = effort_.mayBeExpanded(decl);
       function.is_decided = ways_.isDecided(decl);
     }
     walkPart(decl->getBody(), /*counts=*/!is_instance, is_instance);

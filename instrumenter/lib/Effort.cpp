@@ -78,7 +78,6 @@ bool Effort::isSmall(const clang::FunctionDecl *definition) {
   return known.effort < (is_step ? kLeastEffortOfSteps : kLeastEffort);
 }
 
-/// True if compilers see definition and calls together, and are free to expand them.
 bool Effort::mayBeExpanded(const clang::FunctionDecl *decl) const {
   if (isVirtual(decl) || taken_.count(patternOf(decl)->getCanonicalDecl())) return false;
   if (decl->hasAttr<clang::NoInlineAttr>()) return false;

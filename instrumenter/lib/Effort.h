@@ -37,6 +37,9 @@ class Effort {
   /// Too little work for a probe of its own (README.md "What gets a probe"). REQUIRES: a definition.
   bool isSmall(const clang::FunctionDecl *definition);
 
+  /// True if compilers see definition and calls together, and are free to expand them.
+  bool mayBeExpanded(const clang::FunctionDecl *decl) const;
+
  private:
   struct Known {
     double effort;
@@ -51,7 +54,6 @@ class Effort {
   double ofSwitch(const clang::SwitchStmt &choice);
   double ofCall(const clang::CallExpr &call);
   double ofCallee(const clang::FunctionDecl *callee);
-  bool mayBeExpanded(const clang::FunctionDecl *decl) const;
   double roundsOf(const clang::Stmt &statement);
 
   const clang::ASTContext &context_;

@@ -144,7 +144,7 @@ llvm::Error placeInFunction(Function &function, const FunctionHooks &hooks, std:
   const std::string text = textBehindBrace(function, hooks, *at_calls);
   if (function.before_body)
     placer.before(function.decl->getBody()->getBeginLoc(),
-                  function.never_expanded ? "__VPROF_WRAPPED_KEPT " : "__VPROF_WRAPPED ");
+                  function.is_recursive ? "__VPROF_WRAPPED_RECURSIVE " : "__VPROF_WRAPPED ");
   if (!text.empty()) placeInBody(function, text, placer);
   placeAroundCalls(function, *at_calls, placer);
   matched.insert(matched.end(), at_calls->matched.begin(), at_calls->matched.end());

@@ -42,8 +42,9 @@ struct Function {
   std::optional<unsigned> site;
   std::string left;
   bool before_body = false;       ///< its probe is there (BeforeBody.h)
-  bool never_expanded = false;    ///< as well: so that all its calls are seen
+  bool is_recursive = false;      ///< as well: it calls itself
   double effort = 0;              ///< Effort.h
+  bool may_be_expanded = false;   ///< in its callers: Effort.h
   bool is_small = false;          ///< by its effort
   bool calls_out = false;         ///< of the library, what may take long (Library.h)
   bool always_calls_out = false;  ///< on every way through it

@@ -39,6 +39,7 @@ void writeFunction(OStream &json, const Unit &unit, const Function &function) {
   if (!function.left.empty()) json.attribute("left", function.left);
   json.attribute("effort", static_cast<int64_t>(function.effort));
   if (function.noreturn) json.attribute("noreturn", true);
+  if (function.before_body) json.attribute("before_body", true);
   writeList(json, "calls", function.calls, call);
   writeList(json, "indirect", function.indirect, [](const auto &one) { return Array{utf8(one.first), one.second}; });
   writeList(json, "virtual", function.virtuals, call);

@@ -8,7 +8,6 @@ program ─┬─ compiler ──────> output, exit code                
 from __future__ import annotations
 
 import os
-import random
 import secrets
 import signal
 import subprocess
@@ -37,10 +36,6 @@ PLAIN = os.environ.get("VPROF_REAL_CC", "clang-19")
 PLAIN_CXX = os.environ.get("VPROF_REAL_CXX", "clang++-19")
 RUN_SECONDS, HANG_SECONDS, COMPILE_SECONDS = 30, 1200, 1800
 """A program may take so much CPU, however busy the machine is; one that waits for ever hangs."""
-BEFORE_BODIES = os.environ.get("VPROF_PROBES") == "entry"
-_ONE_BY_ONE = ["-fno-inline", "-fno-optimize-sibling-calls"]
-"""A probe before the body does not see a call that is expanded. So one half of the programs is compiled with these; of
-the other half only what it does is compared."""
 _LOG_FULL = 123  # fuzz.h
 _NOTHING, _ALL = Plan.of([]), Plan.of(["*"])
 
@@ -86,9 +81,7 @@ def verdicts(program: Program, folder: Path, seeds: Iterable[int]) -> dict[int, 
         # What the programs print does not depend on optimisation, and this is the quickest to compile.
         _compile(program, folder, PLAIN_CXX if program.cxx else PLAIN, ["-O0"], "plain", _UnfairError)
         wrapper = PREFIX / "bin" / ("vprof-c++" if program.cxx else "vprof-cc")
-        sees_all = not BEFORE_BODIES or random.Random(min(seeds)).random() < 0.5
-        options = _ONE_BY_ONE if BEFORE_BODIES and sees_all else []
-        said = _compile(program, folder, wrapper, options, "probed", _RefusedError)
+        said = _compile(program, folder, wrapper, [], "probed", _RefusedError)
     except _UnfairError as failure:
         return dict.fromkeys(seeds, Verdict("invalid", (str(failure),)))
     except _RefusedError as failure:
@@ -97,7 +90,7 @@ def verdicts(program: Program, folder: Path, seeds: Iterable[int]) -> dict[int, 
     lines = (*([f"vprof-cc says {said!r}"] if said else []), *_unchanged(units))
     if lines:
         return dict.fromkeys(seeds, Verdict("different", lines))
-    places = oracle.comparable(program, units) if sees_all else set()
+    places = oracle.comparable(program, units)
     with _session(folder) as session:
         return {seed: _verdict(program, folder, seed, session, places) for seed in seeds}
 

@@ -61,6 +61,7 @@ def describe(units: list[Unit], left: bool) -> dict[str, Any]:
         "schema": "vprof-sites/1",
         "units": [_unit(unit) for unit in units],
         "sites": [_place(function) for function in sites],
+        "before_bodies": sum(function.before_body for function in sites),
         "left": dict(Counter(str(function.no_site) for function in without).most_common()),
         "functions": len(functions),
         "external": len(graph.names) - len(functions),
@@ -91,6 +92,7 @@ def text(path: Path, report: dict[str, Any]) -> list[str]:
     unchanged = sum(unit["status"] != "instrumented" for unit in report["units"])
     lines = [
         f"{path}: {len(report['sites'])} sites in {len(report['units'])} units, {unchanged} of them compiled unchanged",
+        *([f"{report['before_bodies']} sites have their probe before the body"] if report["before_bodies"] else []),
         f"{report['functions']} functions defined, {report['external']} called from elsewhere; "
         f"{report['call_paths']} call paths from main, largest recursive group: {report['largest_recursive_group']}",
         "",

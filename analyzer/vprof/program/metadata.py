@@ -43,7 +43,7 @@ class Function(NamedTuple):
 
     `calls` are (id of the callee, line), `indirect` are (canonical type of the callee, line), `virtual` are (id of the
     method that a virtual call names, line), `numbered` are (call number, id of the callee, line). These lists are the
-    same objects in all copies of a function that units describe alike (`distinct`).
+    same objects in all copies of a function that units describe alike (`distinct`). `before_body`: its probe is there.
     """
 
     id: str
@@ -57,6 +57,7 @@ class Function(NamedTuple):
     indirect: list[tuple[str, int]]
     virtual: Sequence[tuple[str, int]] = ()
     numbered: Sequence[tuple[int, str, int]] = ()
+    before_body: bool = False
 
 
 class Symbol(NamedTuple):
@@ -222,6 +223,7 @@ class _Texts:
             indirect=[(type_, line) for type_, line in raw.get("indirect", [])],
             virtual=[(same(callee), line) for callee, line in raw.get("virtual", [])],
             numbered=[(number, same(callee), line) for number, callee, line in raw.get("numbered", [])],
+            before_body=raw.get("before_body") is True,
         )
 
 
