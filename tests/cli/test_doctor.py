@@ -1,9 +1,13 @@
 """`vprof doctor`: what this machine has, found by a recording."""
 
 import json
+import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from vprof.installed import native
 
@@ -55,3 +59,31 @@ def test_a_compiler_that_fails_is_named_with_its_error() -> None:
     assert code == 1
     assert found["vprof-cc"][0] is False
     assert "recording" not in found
+
+
+def test_where_probes_stand_and_whether_they_can_be_switched_one_by_one(tmp_path: Path) -> None:
+    (tmp_path / "a.c").write_text("int f(int n) { while (n > 9) n /= 2; return n; }\nint main(void) { return f(0); }\n")
+    for probes in ("entry", "body"):
+        command = [native("bin/vprof-cc"), "-O1", "a.c", "-o", probes]
+        subprocess.run(command, cwd=tmp_path, check=True, env={**os.environ, "VPROF_PROBES": probes})
+    _, found = doctor(after=str(tmp_path / "entry"))
+    assert found["probes before bodies"] == (
+        True,
+        "processes of a session share their code, and a probe that is off is one no-op",
+    )
+    assert found[f"{tmp_path}/entry: probes"] == (True, "1 before bodies (VPROF_PROBES=entry), 0 in them")
+    _, found = doctor("export VPROF_REAL_CC=gcc;", after=str(tmp_path / "body"))
+    assert found["probes before bodies"] == (None, "not by this compiler: VPROF_PROBES=entry needs clang 19")
+    assert found[f"{tmp_path}/body: probes"] == (True, "1, all in bodies")
+
+
+_NOEXEC = "unshare -rm mount -o remount,bind,noexec /dev/shm"
+
+
+@pytest.mark.skipif(subprocess.run(_NOEXEC.split(), capture_output=True).returncode != 0, reason="no mounts of our own")
+def test_where_code_cannot_be_shared_it_is_said_why() -> None:
+    command = shlex.quote(f"mount -o remount,bind,noexec /dev/shm; exec {native('bin/vprof')} doctor --format json")
+    _, found = doctor(f"exec unshare -rm sh -c {command};")
+    ok, text = found["probes before bodies"]
+    assert ok is None
+    assert text.endswith("the system does not let it execute the session's copy (noexec, SELinux)")

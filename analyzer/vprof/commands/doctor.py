@@ -13,10 +13,13 @@ from pathlib import Path
 
 import click
 
-from vprof.errors import TraceError
+from vprof.errors import TraceError, VprofError
 from vprof.installed import native
+from vprof.program.elf import read_program
+from vprof.program.places import read_places
 from vprof.session.interposition import look
-from vprof.session.owned import NEEDED_BYTES
+from vprof.session.owned import NEEDED_BYTES, Session
+from vprof.session.plan import Plan
 from vprof.session.running import SHARED_MEMORY
 from vprof.trace.chunks import TraceFile, read_chunks
 
@@ -26,6 +29,8 @@ int main(void) { return work(0); }
 """
 _HOST = "import ctypes; library = ctypes.CDLL('./library.so'); library.work(0)"
 """A program without vprof that loads an instrumented library: Python."""
+_ENTRY = {"VPROF_PROBES": "entry"}
+_BEFORE = "probes before bodies"
 _ON_DISK = "sessions lie in the temporary folder, and probes wait for its disk"
 
 
@@ -45,8 +50,8 @@ def command(program: Path | None, form: str) -> None:
     """Check compilers, clock, time off the CPU and shared memory of this machine.
 
     vprof builds a small program with each compiler, runs it and records it, under the limits of this shell. The exit
-    code is 1 if vprof cannot work here. With PROGRAM, vprof also reports whether it can see that program's waits, or
-    needs `vprof record --preload` for that; PROGRAM is not started.
+    code is 1 if vprof cannot work here. With PROGRAM, vprof also reports where that program's probes stand, and whether
+    it can see its waits, or needs `vprof record --preload` for that; PROGRAM is not started.
 
     \b
     Examples:
@@ -54,9 +59,9 @@ def command(program: Path | None, form: str) -> None:
       vprof doctor ./server
       vprof doctor --format json
     """
-    findings = [*_compilers(), *_recording(), _shared_memory()]
+    findings = [*_compilers(), *_recording(), *_before_bodies(), _shared_memory()]
     if program:
-        findings.append(Check(str(program), *look(program)))
+        findings += [Check(str(program), *look(program)), *_probes(program)]
     if form == "json":
         click.echo(json.dumps({"schema": "vprof-doctor/1", "findings": [asdict(f) for f in findings]}, indent=1))
     else:
@@ -79,11 +84,13 @@ def _compilers() -> list[Check]:
     return found
 
 
-def _build(folder: Path, real: str = "", *options: str, output: str = "program") -> str:
-    """Makes `folder`/`output`; returns what went wrong, in one line, or ""."""
+def _build(
+    folder: Path, real: str = "", *options: str, output: str = "program", choices: dict[str, str] | None = None
+) -> str:
+    """Makes `folder`/`output`; returns what went wrong, in one line, or "". `choices`: variables for vprof-cc."""
     (folder / "program.c").write_text(_PROGRAM, encoding="utf-8")
     command = [str(native("bin/vprof-cc")), "-O1", *options, "program.c", "-o", output]
-    environment = os.environ | ({"VPROF_REAL_CC": real} if real else {})
+    environment = os.environ | ({"VPROF_REAL_CC": real} if real else {}) | (choices or {})
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     return "" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["failed and printed nothing"])[0]
 
@@ -126,6 +133,47 @@ def _preloading(folder: Path) -> Check:
     if not threads or not all(thread["interposed"] for thread in threads):
         return Check(name, None, "not seen: the dynamic linker does not follow LD_PRELOAD here")
     return Check(name, True, "seen with `vprof record --preload`, where they load an instrumented library")
+
+
+def _before_bodies() -> list[Check]:
+    """What VPROF_PROBES=entry is worth here; nothing if no program can be built or recorded: that is said already."""
+    with tempfile.TemporaryDirectory(prefix="vprof-doctor-") as name:
+        program = Path(name) / "program"
+        if _build(program.parent, choices=_ENTRY):
+            return []
+        if not _before(program)[0]:
+            return [Check(_BEFORE, None, "not by this compiler: VPROF_PROBES=entry needs clang 19")]
+        try:
+            with Session.start(None) as session:
+                process = subprocess.Popen([program], env=session.environment(), stdout=subprocess.DEVNULL)
+                session.attend(process, Plan.of(["*"]))
+                totals = session.stop()
+        except VprofError:
+            return []
+    if totals["not_wrapped"]:
+        return [Check(_BEFORE, None, "not recorded here: a process can write its code nowhere (/proc/self/mem)")]
+    if totals["own_text"]:
+        why = "; ".join(totals["own_text_why"])
+        return [Check(_BEFORE, None, f"each process patches its own code, and a probe that is off is a jump: {why}")]
+    return [Check(_BEFORE, True, "processes of a session share their code, and a probe that is off is one no-op")]
+
+
+def _probes(program: Path) -> list[Check]:
+    """Where they stand; nothing of a program without."""
+    try:
+        before, inside = _before(program)
+    except VprofError:
+        return []
+    said = f"{before} before bodies (VPROF_PROBES=entry), {inside} in them" if before else f"{inside}, all in bodies"
+    return [Check(f"{program}: probes", True, said)]
+
+
+def _before(program: Path) -> tuple[int, int]:
+    """Functions by where their probe stands: before the body, in it. Raises VprofError if it was built without."""
+    units, places = read_program(program), read_places(program)
+    sites = [(unit.switch_addr + f.site, f) for unit in units for f in unit.functions if f.site is not None]
+    before = {function.id for byte, function in sites if function.before_body or byte in places.own}
+    return len(before), len({function.id for _, function in sites} - before)
 
 
 def _clock(trace: TraceFile) -> Check:
