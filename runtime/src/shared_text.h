@@ -22,7 +22,7 @@
 
 namespace vprof {
 
-constexpr char kTextMagic[8] = {'V', 'P', 'R', 'O', 'F', 'T', 'X', '1'};
+constexpr char kTextMagic[8] = {'V', 'P', 'R', 'O', 'F', 'T', 'X', '2'};
 constexpr uint64_t kMostTextBytes = 512u << 20;  // of the file, which is sparse
 
 // A function whose probe stands before its body.
@@ -47,6 +47,7 @@ struct TextRegion {
 };
 
 struct TextHeader {
+  unsigned char elf[128];  // 0; `vprof ctl symbols` makes the file one that perf finds names in
   char magic[8];
   uint8_t session_id[16];
   uint64_t used;                // bytes of the file

@@ -51,9 +51,9 @@ CALLED_BELOW("__vprof_at_exit", "", "__vprof_leave_frame");
 /* Where the stub of a function leads whose probe is before its body (vprof_prelude.h); r11: its pair, the address of
  * the body and that of the switch byte. The function's arguments are all in other registers than rax, r10 and r11, none
  * is on the stack. Off, it goes on as if it had not been here. On, it is a function between the caller and the body:
- * the return address stays where it is, so that unwinding and jumps work as through any other. Its frame is the first
- * word of its own that it uses for nothing else. What an exception leaves ends in the function below, which the
- * unwinder calls for that frame: no landing pad, no C++ library. */
+ * the return address stays where it is, so that unwinding and jumps work as through any other, also by frame pointers.
+ * Its frame is the first word of its own that it uses for nothing else. What an exception leaves ends in the function
+ * below, which the unwinder calls for that frame: no landing pad, no C++ library. */
 __asm__(
     ".text\n.balign 64\n"
     ".globl __vprof_wrapper\n.hidden __vprof_wrapper\n.type __vprof_wrapper, @function\n"
@@ -62,7 +62,9 @@ __asm__(
     "  movq 8(%r11), %rax\n"
     "  cmpb $1, (%rax)\n"
     "  jne 1f\n"
-    "  subq $24, %rsp\n.cfi_adjust_cfa_offset 24\n"
+    "  pushq %rbp\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset %rbp, 0\n"
+    "  movq %rsp, %rbp\n"
+    "  subq $16, %rsp\n.cfi_adjust_cfa_offset 16\n"
     "  movq %r11, (%rsp)\n" SITE_NUMBER
     "  leaq 8(%rsp), %r10\n"
     "  call *__vprof_enter_site@GOTPCREL(%rip)\n"
@@ -70,7 +72,8 @@ __asm__(
     "  call *(%r11)\n"
     "  leaq 8(%rsp), %r10\n"
     "  call *__vprof_leave_frame@GOTPCREL(%rip)\n"
-    "  addq $24, %rsp\n.cfi_adjust_cfa_offset -24\n"
+    "  addq $16, %rsp\n.cfi_adjust_cfa_offset -16\n"
+    "  popq %rbp\n.cfi_adjust_cfa_offset -8\n.cfi_restore %rbp\n"
     "  ret\n"
     "1:  jmp *(%r11)\n"
     ".cfi_endproc\n"

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from elftools.elf.elffile import ELFFile
 from test_switched_bodies import ENTRY, calls
-from workshop import Workshop
+from workshop import PREFIX, Workshop
 
 from vprof.session.owned import Session
 from vprof.session.plan import Plan
@@ -135,3 +138,97 @@ def test_functions_that_are_alike_are_not_folded(linker: tuple[str, str], shop: 
         totals: dict[str, Any] = session.stop()
     assert totals["not_wrapped"] == 0
     assert calls(shop.path / "run.trace", session) == {"main": 1, "one": 1, "other": 1}
+
+
+SPINS = """\
+#include <stdio.h>
+#define KEPT __attribute__((noinline))
+KEPT long inner(long n) {
+  volatile long sum = 0;
+  for (long i = 0; i < n; i++) sum += i;
+  return sum;
+}
+KEPT long outer(long n) { return inner(n) + 1; }
+KEPT long top(long n) { return outer(n) + 2; }
+__attribute__((no_instrument_function)) int main(void) {
+  while (getchar() == '+') putchar(top(10000000) > 0 ? '+' : '-'), fflush(stdout);
+  return 0;
+}
+"""
+
+
+@contextmanager
+def spinning(shop: Workshop, *options: str) -> Iterator[tuple[Session, subprocess.Popen[str]]]:
+    """A program that runs `inner` for a while for each plus sign; all its probes are on."""
+    shop.write(spins_c=SPINS)
+    given = ("-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", *options)
+    shop.cc(*given, "spins.c", "-o", "program", **ENTRY)
+    with Session.start(None) as session:
+        process = subprocess.Popen(
+            [shop.path / "program"],
+            env=session.environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        while not session.programs:
+            session.follow(Plan.of(["*"]))
+        try:
+            yield session, process
+        finally:
+            process.communicate()
+        assert process.returncode == 0
+
+
+@pytest.mark.parametrize("options", [(), ("-fuse-ld=lld",), ("-static-pie",), ("-no-pie", "-Wl,-s")])
+def test_shared_code_can_have_the_names_of_its_functions(options: tuple[str, ...], shop: Workshop) -> None:
+    """For perf. What the file `text` says to be a function is that function's code; a stripped program has no names."""
+    with spinning(shop, *options) as (session, _):
+        said = shop.run(PREFIX / "bin/vprof", "ctl", "symbols", "--session", session.directory, check=False)
+        if "-Wl,-s" in options:
+            assert said.stderr.startswith("vprof: no program shares its code here, or none has symbols")
+            return
+        assert said.returncode == 0
+        functions = code_of(session.directory / "text")
+    original = code_of(shop.path / "program")
+    assert {"inner", "outer", "top", "main"} <= functions.keys()
+    assert functions.keys() <= original.keys()
+    no_op = bytes.fromhex("0f1f440008")
+    for name in ("inner", "outer", "top", "main", "__vprof_wrapper"):
+        body = len(no_op) if original[name].startswith(no_op) else 0
+        assert functions[name][body:] == original[name][body:]
+        assert functions[name][:body][:1] in (b"", b"\xe9")
+
+
+def code_of(file: Path) -> dict[str, bytes]:
+    """The functions' bytes, by the ELF file's own tables."""
+    with file.open("rb") as opened:
+        elf = ELFFile(opened)
+        found = {}
+        for symbol in elf.get_section_by_name(".symtab").iter_symbols():
+            if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_size"]:
+                [offset] = elf.address_offsets(symbol["st_value"], symbol["st_size"])
+                opened.seek(offset)
+                found[symbol.name] = opened.read(symbol["st_size"])
+        return found
+
+
+def perf_works() -> bool:
+    """Installed, and allowed by the kernel."""
+    command = ["perf", "record", "-o", "/dev/null", "-e", "cpu-clock", "true"]
+    return shutil.which("perf") is not None and subprocess.run(command, capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(not perf_works(), reason="perf is not installed, or not allowed")
+def test_perf_finds_functions_and_their_callers_by_frame_pointers(shop: Workshop) -> None:
+    with spinning(shop) as (session, process):
+        shop.run(PREFIX / "bin/vprof", "ctl", "symbols", "--session", session.directory)
+        options = ("-o", "perf.data", "--call-graph", "fp", "-e", "cpu-clock", "-F", "99", "-p", str(process.pid))
+        perf = subprocess.Popen(["perf", "record", *options, "sleep", "1"], cwd=shop.path, stderr=subprocess.PIPE)
+        assert process.stdin and process.stdout
+        while perf.poll() is None:
+            print("+", end="", file=process.stdin, flush=True)
+            assert process.stdout.read(1) == "+"
+        told = shop.run("perf", "script", "-i", "perf.data", "-F", "ip,sym").stdout
+    stacks = [[line.split()[-1] for line in sample.splitlines() if line.strip()] for sample in told.split("\n\n")]
+    assert WRAPPED in [stack[: len(WRAPPED)] for stack in stacks]

@@ -220,8 +220,8 @@ def test_programs_and_libraries_that_come_again_find_their_text(shop: Workshop) 
         session.attend(process, Plan.of(["before", "outer"]))
         assert process.communicate() == ("10\n", None)
         assert session.stats()["own_text"] == 0
-        header = (session.directory / "text").open("rb").read(64)
-        assert int.from_bytes(header[32:36], "little") == 2
+        header = (session.directory / "text").open("rb").read(192)
+        assert int.from_bytes(header[160:164], "little") == 2
         session.stop()
     assert calls(trace, session) == {"before": 4, "outer": 4}
 

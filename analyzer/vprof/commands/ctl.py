@@ -17,7 +17,7 @@ _SCHEMA = "vprof-ctl/1"
 
 
 @click.command()
-@click.argument("action", type=click.Choice(["on", "off", "list", "status", "sessions"]))
+@click.argument("action", type=click.Choice(["on", "off", "list", "status", "symbols", "sessions"]))
 @click.argument("names", nargs=-1)
 @click.option(
     "--session",
@@ -37,10 +37,11 @@ def command(action: str, names: tuple[str, ...], directory: Path | None, form: s
       on, off   switch these functions, in programs that join later too
       list      the functions that are on; with NAMES those, on and off
       status    threads, records, file, functions on
+      symbols   give perf the names in code that processes share (VPROF_PROBES=entry)
       sessions  the sessions that run: program, pid, since when
 
     What you switch adds to the plan of `vprof record`. The steps of `vprof drill` switch the probes themselves, and
-    so does `vprof top` by its keys: meanwhile, only list, status and sessions work.
+    so does `vprof top` by its keys: meanwhile, only list, status, symbols and sessions work.
 
     \b
     Examples:
@@ -53,7 +54,7 @@ def command(action: str, names: tuple[str, ...], directory: Path | None, form: s
     plan = Plan.of(pattern for name in names for pattern in Plan.parse(name).patterns)
     if action in ("on", "off") and not names:
         raise UsageError(f"nothing to switch {action}: give names, globs in quotes, `all`, or a plan file")
-    if action in ("status", "sessions") and names:
+    if action in ("status", "symbols", "sessions") and names:
         raise UsageError(f"{action} takes no names; `vprof ctl list NAMES` shows functions")
     if action == "sessions":
         _sessions(form)
@@ -61,6 +62,8 @@ def command(action: str, names: tuple[str, ...], directory: Path | None, form: s
     session = find(directory)
     if action == "status":
         report = _status(session)
+    elif action == "symbols":
+        report = _symbols(session)
     elif action == "list":
         report = _list(session, plan)
     else:
@@ -132,6 +135,16 @@ def _status(session: Control) -> dict[str, Any]:
     return {**stats, "modules": len(session.programs), "sites_on": len(on), "functions_on": len(functions)}
 
 
+def _symbols(session: Control) -> dict[str, Any]:
+    from vprof.session.shared_code import give_names
+
+    session.join()
+    named = give_names(session.directory, {module["base"]: Path(module["path"]) for module in session.programs})
+    if not named:
+        raise VprofError("no program shares its code here, or none has symbols: perf finds what there is by itself")
+    return {"functions": named, "text": str(session.directory / "text")}
+
+
 def _check(session: Control, plan: Plan) -> None:
     """Raises UsageError when a name or glob matches no site: most often it is misspelt."""
     if not session.programs:
@@ -164,4 +177,14 @@ def _status_text(report: dict[str, Any]) -> list[str]:
     ]
 
 
-_TEXT = {"on": _switch_text, "off": _switch_text, "list": _list_text, "status": _status_text}
+def _symbols_text(report: dict[str, Any]) -> list[str]:
+    return [f"perf finds {report['functions']} functions in {report['text']}, until the session ends"]
+
+
+_TEXT = {
+    "on": _switch_text,
+    "off": _switch_text,
+    "list": _list_text,
+    "status": _status_text,
+    "symbols": _symbols_text,
+}

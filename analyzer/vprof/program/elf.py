@@ -44,13 +44,13 @@ def read_program(path: Path) -> list[Unit]:
 
 def read_sections(path: Path) -> tuple[bytes, bytes]:
     """`.vprof_meta` and `.vprof_text` of an ELF file, empty if it has none; of an object as a link would have them."""
-    with _open_regular(path) as file:
+    with open_regular(path) as file:
         elf = ELFFile(file)
         content, texts = (_section(elf, name) for name in (SECTION, TEXTS))
         return content, texts
 
 
-def _open_regular(path: Path) -> BinaryIO:
+def open_regular(path: Path) -> BinaryIO:
     """Raises OSError for all but regular files: modules of a session are named by its programs, which may say anything,
     and to open a pipe would wait for ever."""
     file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC), "rb")
