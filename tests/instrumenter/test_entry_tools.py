@@ -200,6 +200,15 @@ def test_shared_code_can_have_the_names_of_its_functions(options: tuple[str, ...
         assert functions[name][:body][:1] in (b"", b"\xe9")
 
 
+def test_shared_code_that_was_spoilt_is_one_line(shop: Workshop) -> None:
+    with spinning(shop) as (session, _):
+        with (session.directory / "text").open("r+b") as text:
+            text.seek(152)
+            text.write(b"\xff" * 8)  # bytes used
+        said = shop.run(PREFIX / "bin/vprof", "ctl", "symbols", "--session", session.directory, check=False)
+        assert (said.returncode, said.stderr) == (1, "vprof: a program has spoilt the session's shared code\n")
+
+
 def code_of(file: Path) -> dict[str, bytes]:
     """The functions' bytes, by the ELF file's own tables."""
     with file.open("rb") as opened:

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
-from vprof.program.elf import open_regular
+from vprof.program.elf import ELF_ERRORS, open_regular
 
 _SYMBOL = np.dtype(
     [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
@@ -37,7 +36,7 @@ def read_code(path: Path) -> dict[tuple[int, int], list[Function]]:
             texts = elf.get_section(table["sh_link"]).data()
             content = table.data()
             places = [(int(s["p_vaddr"]), int(s["p_filesz"])) for s in segments]
-    except (OSError, ELFError, ValueError, LookupError, AttributeError, TypeError, AssertionError):
+    except (OSError, *ELF_ERRORS):
         return {}
     symbols = np.frombuffer(content[: len(content) // _SYMBOL.itemsize * _SYMBOL.itemsize], _SYMBOL)
     functions = symbols[(symbols["info"] & 15 == _FUNCTION) & (symbols["size"] > 0) & (symbols["section"] != 0)]

@@ -24,7 +24,7 @@ _PAGE = 4096
 _MOST_SECTION_BYTES = 4 << 30
 """A large server has less than one gigabyte; a sparse file may say anything."""
 
-_ELF_ERRORS = (ELFError, ValueError, OverflowError, MemoryError, TypeError, AttributeError, LookupError, AssertionError)
+ELF_ERRORS = (ELFError, ValueError, OverflowError, MemoryError, TypeError, AttributeError, LookupError, AssertionError)
 """What pyelftools raises for a damaged file, which it reads without checking all of it."""
 
 
@@ -34,7 +34,7 @@ def read_program(path: Path) -> list[Unit]:
         content, texts = read_sections(path)
     except OSError as error:
         raise VprofError(f"{path}: {error.strerror or error}") from None
-    except _ELF_ERRORS:
+    except ELF_ERRORS:
         raise VprofError(f"{path}: not a program (ELF file), or damaged") from None
     units = parse_units(content, str(path), texts)
     if not units:

@@ -76,7 +76,10 @@ def _read(file: int) -> tuple[int, list[_Region]]:
         raise VprofError("the session was made by another version of vprof")
     places = range(_ELF_BYTES + _HEAD.size, len(head) - _REGION.size + 1, _REGION.size)
     regions = [_REGION.unpack_from(head, at) for at in places[:count]]
-    return used, [_Region(base, copy, size) for base, _, copy, size, _ in regions]
+    found = [_Region(base, copy, size) for base, _, copy, size, _ in regions]
+    if used > os.fstat(file).st_size or any(one.copy + one.bytes > used for one in found):
+        raise VprofError("a program has spoilt the session's shared code")
+    return used, found
 
 
 def _moved(code: dict[tuple[int, int], list[Function]], region: _Region) -> Iterator[Function]:
