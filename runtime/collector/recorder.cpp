@@ -63,7 +63,9 @@ void Recorder::finish_file(uint64_t dropped, uint32_t threads) {
             .add("dropped", dropped)
             .add("threads", threads)
             .add("unslotted", as_count(arena_->unslotted.load(std::memory_order_relaxed)))
-            .add("unnamed", as_count(arena_->unnamed.load(std::memory_order_relaxed))));
+            .add("unnamed", as_count(arena_->unnamed.load(std::memory_order_relaxed)))
+            .add("not_wrapped", arena_->not_wrapped.load(std::memory_order_relaxed))
+            .add("own_text", arena_->own_text.load(std::memory_order_relaxed)));
   writer_.close();
 }
 

@@ -52,12 +52,12 @@ SOUND: dict[str, dict[str, Any]] = {
     "plan": {"on": [[0, 100]]},
     "open": {"uid": 1, "ticks": 900, "frames": [[3, 5, 0]]},
     "loss": {"uid": 1, "from": 1, "to": 2, "count": 7},
-    "end": {"ticks": 900, "records": 4, "unslotted": 2, "unnamed": 3},
+    "end": {"ticks": 900, "records": 4, "unslotted": 2, "unnamed": 3, "not_wrapped": 5, "own_text": 1},
 }
 
 MAY_BE_MISSING = {
     "off_cpu", "interposed", "fiber", "probe_ps", "built_from", "collector_version", "compilers", "unslotted",
-    "unnamed",
+    "unnamed", "not_wrapped", "own_text",
 }  # fmt: skip
 
 

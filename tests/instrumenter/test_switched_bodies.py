@@ -20,9 +20,11 @@ import pytest
 from elftools.elf.elffile import ELFFile
 from workshop import PREFIX, Workshop
 
+from vprof.report.recorded import rows
 from vprof.session.owned import Session
 from vprof.session.plan import Plan
 from vprof.trace.chunks import read_chunks
+from vprof.trace.reading import load_binary
 
 ENTRY = {"VPROF_PROBES": "entry"}
 NONE = Plan.of([])
@@ -335,6 +337,10 @@ def test_a_process_whose_text_cannot_be_shared_has_jumps_of_its_own(
             assert list(other.changed()) == ["second"]
         session.stop()
     assert calls(trace, session) == {"second": 1}
+    told = load_binary(trace)
+    assert "times a process could not share its code, where probes before bodies cost more: 1" in told.notes
+    assert [one.before_bodies for one in told.recorded] == [4]
+    assert ["probes", "4 before bodies"] in rows(told.recorded)
 
 
 def test_what_is_attached_and_dormant_stays_so_after_the_session(shop: Workshop) -> None:

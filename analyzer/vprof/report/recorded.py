@@ -21,6 +21,7 @@ def said(recorded: list[Recorded]) -> dict[str, list[str]]:
         "machine": [machine(one) for one in recorded],
         "recorded at": [when(one) for one in recorded],
         "compiled by": [compilers(one) for one in recorded],
+        "probes": [f"{one.before_bodies} before bodies" if one.before_bodies else "" for one in recorded],
         "recorded with": [f"vprof {one.vprof}" if one.vprof else "" for one in recorded],
     }
     listed = {what: [text for text in dict.fromkeys(texts) if text] for what, texts in every.items()}

@@ -299,7 +299,7 @@ class Slice:
 class Recorded:
     """What a file says of its recording: by which command and version of vprof, on which machine, under what load (of a
     minute), when (ns since 1970); and of the program: where its executables and libraries with probes lay, what
-    compiled and linked these. "" and None: it does not say."""
+    compiled and linked these, how many functions have their probe before the body. "" and None: it does not say."""
 
     command: str = ""
     host: str = ""
@@ -311,6 +311,7 @@ class Recorded:
     vprof: str = ""
     modules: tuple[str, ...] = ()
     compilers: tuple[str, ...] = ()
+    before_bodies: int = 0
 
 
 @dataclass(frozen=True)

@@ -26,12 +26,14 @@ RECURSION_WARNING = 0.2
 
 @dataclass(frozen=True)
 class Sites:
-    """Site numbers, sorted, and the function of each. `remarks` are for the report."""
+    """Site numbers, sorted, and the function of each. `remarks` are for the report; `before_bodies` counts functions
+    with their probe there."""
 
     graph: CallGraph
     number: Int64
     function: Int32
     remarks: list[str]
+    before_bodies: int
 
     def functions(self, numbers: Int32 | Int64) -> Int32:
         """The functions of site numbers that `read_sites` was told of."""
@@ -72,7 +74,8 @@ def read_sites(file: TraceFile, seen: Int64) -> Sites:
         remarks.append(f"{len(nameless)} sites have no metadata in the trace: they are shown by number")
     ordered = sorted(numbers)
     function = np.array([graph.number[numbers[number]] for number in ordered], np.int32)
-    return Sites(graph, np.array(ordered, np.int64), function, remarks)
+    before = {f.id for unit in units for f in unit.functions if f.before_body and f.site is not None}
+    return Sites(graph, np.array(ordered, np.int64), function, remarks, len(before))
 
 
 def _dormant(unit: Unit) -> Unit:

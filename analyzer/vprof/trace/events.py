@@ -79,7 +79,10 @@ EVENTS: dict[str, Shape] = {
     "plan": table_of({"on": _ON}),
     "open": table_of({"uid": _UID, "ticks": _TICKS, "frames": list_of(row_of(_SITE, _TICKS, _CALL, least=2))}),
     "loss": table_of({"uid": _UID, "from": _TICKS, "to": _TICKS, "count": _COUNT}),
-    "end": table_of({"ticks": _TICKS, "records": _COUNT}, may={"unslotted": _COUNT, "unnamed": _COUNT}),
+    "end": table_of(
+        {"ticks": _TICKS, "records": _COUNT},
+        may={"unslotted": _COUNT, "unnamed": _COUNT, "not_wrapped": _COUNT, "own_text": _COUNT},
+    ),
 }
 """The keys that are used; readers ignore others."""
 _NAMED = table_of({"event": TEXT})

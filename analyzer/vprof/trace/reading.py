@@ -341,7 +341,12 @@ def _bare(known: Outline, call_sites: list[str]) -> Trace:
         recorded_ns=max(anchored, default=0) - min(anchored, default=0),
         probe_ns=next((event["probe_ps"] / 1000 for event in session if "probe_ps" in event), None),
         built_from=[event["built_from"] for event in session if "built_from" in event],
-        recorded=[_recorded(event, file.of("anchor")[:1], file.of("module")) for event in session],
+        recorded=[
+            replace(
+                _recorded(event, file.of("anchor")[:1], file.of("module")), before_bodies=scanned.sites.before_bodies
+            )
+            for event in session
+        ],
         hosts=[host_of(file)],
         processes=found,
         process_of=process_of,

@@ -38,8 +38,10 @@ def _of_file(outline: Outline, threads: list[str]) -> list[str]:
 def _of_times(outline: Outline, windows: Iterable[Mended]) -> list[str]:
     file, scan = outline.scanned.file, outline.scanned.scan
     off_cpu = {event["uid"]: event.get("off_cpu") for event in file.of("thread")}
-    unslotted = max((end.get("unslotted", 0) for end in file.of("end")), default=0)
-    unnamed = max((end.get("unnamed", 0) for end in file.of("end")), default=0)
+    unslotted, unnamed, not_wrapped, own_text = (
+        max((end.get(key, 0) for end in file.of("end")), default=0)
+        for key in ("unslotted", "unnamed", "not_wrapped", "own_text")
+    )
     blind = sum(known == "unknown" for known in off_cpu.values())
     mended = Mended(*(sum(column) for column in zip(Mended(0, 0, 0), *windows, strict=True)))
     corrected = scan.backwards + mended.corrected + outline.given.corrected
@@ -53,6 +55,8 @@ def _of_times(outline: Outline, windows: Iterable[Mended]) -> list[str]:
         ),
         (unslotted, f"threads and fibers that found no free slot, not recorded: {unslotted}"),
         (unnamed, f"names of what was waited for that found no room in the table of names: {unnamed}"),
+        (not_wrapped, f"functions whose probe before the body could not be switched, not recorded: {not_wrapped}"),
+        (own_text, f"times a process could not share its code, where probes before bodies cost more: {own_text}"),
         (blind, f"when threads were off the CPU is not known of {blind} of {len(off_cpu)}: it counts as execution"),
         (
             mended.unplaced_ns > _MUCH_UNPLACED * mended.placed_ns,
