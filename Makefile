@@ -14,7 +14,7 @@ BIN := $(CURDIR)/$(VENV)/bin
 # Golden rewrites, transactions and their inputs are as odd as users' code.
 FORMATTED = $(filter-out tests/instrumenter/rewrites/% tests/reorder/transactions/%,$(shell git ls-files '*.cpp' '*.h' '*.c'))
 
-.PHONY: setup native warm wheel demo test test-quick test-browser corpus lint format sanitize fuzz fuzz-reader properties bench-runtime bench-analyzer clean
+.PHONY: setup native warm wheel deb demo test test-quick test-browser corpus lint format sanitize fuzz fuzz-reader properties bench-runtime bench-analyzer clean
 
 # What is missing: Debian packages, the Python environment, the native parts below build/, all installed into .venv/.
 setup: native warm
@@ -68,6 +68,12 @@ wheel: .stamps/venv
 	  -DCMAKE_CXX_COMPILER=clang++-19 >/dev/null
 	cmake --build $(BUILD)/portable --target runtime/all instrumenter/all workloads/all
 	$(BIN)/python packaging/wheel.py $(BUILD)/portable dist
+
+# dist/vprof*.deb for SUITE, a release of Debian (this machine's), from the wheel.
+SUITE = $(shell . /etc/os-release && echo $$VERSION_CODENAME)
+deb: wheel
+	$(call install,debhelper)
+	$(BIN)/python packaging/deb.py dist/vprof-*.whl dist --suite $(SUITE)
 
 demo:
 	$(MAKE) -j2 --no-print-directory setup
