@@ -1,8 +1,8 @@
 """Where the installed parts are: native tools below a prefix, descriptors beside the checkout or in its share/.
 
 From a checkout the prefix is Python's own (`make setup`). An installed package looks where it lies itself, for pip puts
-both below one prefix: that of a venv, `~/.local` (--user), /usr/local, or the folder of --target. Debian's package has
-an environment for Python alone, /usr/lib/vprof/venv, and everything else below /usr.
+both below one prefix: that of a venv, `~/.local` (--user), or /usr/local. (`pip install --target` leaves out the native
+parts.) Debian's package has an environment for Python alone, /usr/lib/vprof/venv, and everything else below /usr.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def _prefix() -> Path:
     if _is_checkout():
         return Path(sys.prefix)
     package = Path(__file__).resolve().parent
-    # PREFIX/lib/pythonX.Y/site-packages/vprof, FOLDER/vprof of --target, PREFIX/lib/vprof/venv/lib/pythonX.Y/...
-    places = [package.parents[depth] for depth in (3, 2, 0, 6) if depth < len(package.parents)]
+    # PREFIX/lib/pythonX.Y/site-packages/vprof, PREFIX/lib/python/vprof, PREFIX/lib/vprof/venv/lib/pythonX.Y/...
+    places = [package.parents[depth] for depth in (3, 2, 6) if depth < len(package.parents)]
     return next((place for place in places if (place / "lib/vprof").is_dir()), Path(sys.prefix))
 
 
