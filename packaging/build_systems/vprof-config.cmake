@@ -2,12 +2,13 @@
 #
 # It lies in PREFIX/lib/cmake/vprof. CMake looks there for each PREFIX/bin in PATH, so it is found where vprof-cc is.
 cmake_minimum_required(VERSION 3.21)  # linker launchers
-get_filename_component(vprof_PREFIX "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
+# Not /, where /lib is /usr/lib.
+get_filename_component(vprof_PREFIX "${CMAKE_CURRENT_LIST_DIR}/../../.." REALPATH)
 
 if(NOT TARGET vprof::vprof)
   add_library(vprof::vprof SHARED IMPORTED)
   set_target_properties(vprof::vprof PROPERTIES IMPORTED_LOCATION ${vprof_PREFIX}/lib/vprof/libvprof.so
-                        IMPORTED_NO_SONAME FALSE INTERFACE_INCLUDE_DIRECTORIES ${vprof_PREFIX}/include)
+                                              INTERFACE_INCLUDE_DIRECTORIES ${vprof_PREFIX}/include)
 endif()
 
 # Compiles and links each target by vprof-cc and vprof-c++, with the project's own compiler behind them. A program or
@@ -16,6 +17,8 @@ function(vprof_instrument)
   if(NOT CMAKE_GENERATOR MATCHES "Ninja|Makefiles")
     message(FATAL_ERROR "vprof_instrument: ${CMAKE_GENERATOR} knows no compiler launchers: use Ninja or Makefiles")
   endif()
+  # Callers may be outside of the scope that found the package.
+  get_filename_component(prefix "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../../.." REALPATH)
   foreach(target IN LISTS ARGN)
     if(NOT TARGET ${target})
       message(FATAL_ERROR "vprof_instrument: there is no target ${target} (yet)")
@@ -33,7 +36,7 @@ function(vprof_instrument)
         else()
           set(before "")
         endif()
-        set(launch ${vprof_PREFIX}/lib/vprof/vprof-launch ${wrapper})
+        set(launch ${prefix}/lib/vprof/vprof-launch ${wrapper})
         set_target_properties(
           ${target} PROPERTIES ${language}_COMPILER_LAUNCHER "${launch};${before}${CMAKE_${language}_COMPILER}"
                                ${language}_LINKER_LAUNCHER "${launch};${CMAKE_${language}_COMPILER}")
