@@ -3,7 +3,8 @@
 # It lies in PREFIX/lib/cmake/vprof. CMake looks there for each PREFIX/bin in PATH, so it is found where vprof-cc is.
 cmake_minimum_required(VERSION 3.21)  # linker launchers
 # Not /, where /lib is /usr/lib.
-get_filename_component(vprof_PREFIX "${CMAKE_CURRENT_LIST_DIR}/../../.." REALPATH)
+get_filename_component(vprof_PREFIX "${CMAKE_CURRENT_LIST_DIR}" REALPATH)
+get_filename_component(vprof_PREFIX "${vprof_PREFIX}/../../.." ABSOLUTE)
 
 if(NOT TARGET vprof::vprof)
   add_library(vprof::vprof SHARED IMPORTED)
@@ -18,7 +19,8 @@ function(vprof_instrument)
     message(FATAL_ERROR "vprof_instrument: ${CMAKE_GENERATOR} knows no compiler launchers: use Ninja or Makefiles")
   endif()
   # Callers may be outside of the scope that found the package.
-  get_filename_component(prefix "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../../.." REALPATH)
+  get_filename_component(launcher "${CMAKE_CURRENT_FUNCTION_LIST_DIR}" REALPATH)
+  get_filename_component(launcher "${launcher}/../../vprof/vprof-launch" ABSOLUTE)
   foreach(target IN LISTS ARGN)
     if(NOT TARGET ${target})
       message(FATAL_ERROR "vprof_instrument: there is no target ${target} (yet)")
@@ -36,7 +38,7 @@ function(vprof_instrument)
         else()
           set(before "")
         endif()
-        set(launch ${prefix}/lib/vprof/vprof-launch ${wrapper})
+        set(launch ${launcher} ${wrapper})
         set_target_properties(
           ${target} PROPERTIES ${language}_COMPILER_LAUNCHER "${launch};${before}${CMAKE_${language}_COMPILER}"
                                ${language}_LINKER_LAUNCHER "${launch};${CMAKE_${language}_COMPILER}")
