@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -69,6 +71,15 @@ def test_a_few_rows_compile_nothing() -> None:
     compiler.when_on(lambda: compiled.append("late"))
     assert compiled == ["early", "late"]
     assert compiler.is_wanted(1)
+
+
+def test_whoever_switches_numba_off_gets_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Numba's own functions do."""
+    count = "import numpy as np; from vprof.tables.model import Int64; from vprof.tables.kernels import kernel\n"
+    count += "def rows(table: Int64) -> int:\n    return len(table)\nprint(kernel(rows)(np.zeros(100_000, np.int64)))"
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    done = subprocess.run([sys.executable, "-c", count], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("100000\n", "")
 
 
 def test_a_thread_that_comes_while_kernels_are_made_ready_waits_for_all() -> None:

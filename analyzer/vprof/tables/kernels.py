@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import threading
 import time
 from collections import deque
@@ -43,6 +44,8 @@ Table = TypeVar("Table", Int64, Float)
 _MAX_ROWS = 8192
 _MAX_SECONDS = 0.25
 """What a process runs as Python: no kernel that gets more rows, and together not much longer (of CPU)."""
+_IS_DISABLED = os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
+"""As Numba reads it: for who debugs kernels, or measures what they cover."""
 
 
 class Compiler:
@@ -69,7 +72,8 @@ class Compiler:
 
     def is_wanted(self, rows: int) -> bool:
         """Whether a kernel that gets so many rows is to run compiled."""
-        if self._waiting is not None and (rows > _MAX_ROWS or self._seconds > _MAX_SECONDS):
+        is_much = rows > _MAX_ROWS or self._seconds > _MAX_SECONDS
+        if self._waiting is not None and is_much and not _IS_DISABLED:
             self.turn_on()
         return self._waiting is None
 
