@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -39,6 +40,7 @@ from vprof.watch.keep import Folder
 
 _SITES = "serve_txn,txn_execute,txn_commit,commit_stall,log_commit,wal_flush,latch_acquire,lock_acquire,lock_wait"
 _LIMIT_MS = 20
+_TOLD = re.compile(r"not-kept intervals=(\d+)")
 
 
 @dataclass
@@ -176,7 +178,9 @@ def show(found: list[Part]) -> None:
         f"{sum(seconds)} s in {len(found)} parts, {transactions} transactions; {slow} took more than {_LIMIT_MS} ms, "
         f"{stalls} by plan"
     )
-    print(f"kept {kept}; missed {len(missed)} {missed[:5]}; kept without cause {len(wrong)} {wrong[:5]}")
+    told = sum(int(count) for part in found for line in part.log for count in _TOLD.findall(line))
+    print(f"kept {kept}; missed {len(missed)} {missed[:5]}, of which the log tells {told}")
+    print(f"kept without cause {len(wrong)} {wrong[:5]}")
     print(
         f"CPU of one core: minidb {with_:.2f} % ({without:.2f} % without a session), collector {collector:.2f} %, "
         f"watch {watch:.2f} %"
