@@ -240,6 +240,26 @@ def test_functions_are_links_wherever_they_are_named(browser: Browser, tmp_path:
     assert browser.complaints() == []
 
 
+def test_hosts_are_beside_each_other(browser: Browser, report: Report, page: Path, tmp_path: Path) -> None:
+    """The host of a trace in JSON is its folder; one host is no section."""
+    (tmp_path / "<b>slow").mkdir()
+    other = tmp_path / "<b>slow" / "run.json"
+    other.write_text(json.dumps(serving(REQUESTS // 3)))
+    browser.open(report(serving(REQUESTS), other))
+    split = data_of(browser)["analysis"]["by_host"]
+    rows = [row.split("\n") for row in browser.texts("#host-table tbody tr")]
+    assert len(rows) == 2 and sorted(row["count"] for row in split["hosts"]) == [REQUESTS // 3, REQUESTS]
+    assert [cell.text for cell in browser.all("#host-table tbody td:first-child")] == [
+        row["host"] for row in split["hosts"]
+    ]
+    assert "<b>slow" in {row["host"] for row in split["hosts"]}
+    within, why = browser.texts("#hosts .note")
+    assert "of the variance lies within hosts" in within and why.startswith("no host can be told to be unlike")
+    assert browser.texts("nav a[href='#hosts']") == ["Hosts"]
+    browser.open(page)
+    assert not browser.all("#hosts, nav a[href='#hosts']")
+
+
 def test_another_interval_is_drawn(opened: Browser) -> None:
     before = opened.one("#path-panels svg").get_attribute("aria-label")
     opened.click("#path-panels select option:nth-child(2)")

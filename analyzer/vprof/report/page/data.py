@@ -34,7 +34,7 @@ from vprof.path.chosen import paths_of
 from vprof.path.exemplars import exemplars
 from vprof.path.interval_path import IntervalPath
 from vprof.path.path_tree import display_names
-from vprof.report import aborted, recorded
+from vprof.report import aborted, origins, recorded
 from vprof.report.explain import explanation_json
 from vprof.report.json import analysis_json, intervals_json
 from vprof.report.page import gains, latency, links, slow, sources, trees
@@ -48,6 +48,7 @@ from vprof.trace.remote import size_of
 from vprof.variance.analysis import Analysis, AnalysisOptions
 from vprof.variance.excess import excesses
 from vprof.variance.explain import Explanation, explain_all
+from vprof.variance.origins import HOST
 from vprof.variance.stream import analyze_files
 
 _EXPLAINED = 10
@@ -83,7 +84,7 @@ class _Found:
 
 def page_data(source: PageSource, options: AnalysisOptions, jobs: Jobs | None = None) -> dict[str, Any]:
     """Raises VprofError as `vprof analyze` does: no such file, no trace, no interval."""
-    options = replace(options, by_type=True)
+    options = replace(options, by_type=True, by=(HOST,))
     analysis = analyze_files(source.traces, source.root, options, jobs)
     found = _single_times(analysis)
     found.gains, why_not = gains.gains(analysis)
@@ -105,6 +106,7 @@ def page_data(source: PageSource, options: AnalysisOptions, jobs: Jobs | None = 
         "explained": found.explained,
         "waits": found.waits,
         "paths": found.paths,
+        "hosts": origins.sentences(analysis.by_host) if analysis.by_host else [],
         "links": links.of_functions(analysis, source.source_link, (one["path"] for one in found.paths)),
         "site_links": links.of_sites(analysis, source.source_link),
         "drill": source.drill,

@@ -126,6 +126,25 @@ function typeSection() {
   if (total) place.append(el("p", { class: "note" }, `${percent(split.within_ns2 / total)} of the variance lies within types, ${percent(split.between_ns2 / total)} between them (inherent work). The flame graph and the tree show one type if you choose it above them.`));
 }
 
+function hostSection() {
+  const place = document.getElementById("host-table");
+  if (!place) return;
+  const split = analysis.by_host;
+  const total = split.within_ns2 + split.between_ns2;
+  const columns = [
+    { name: "host", class: "name", value: (row) => row.host, show: (row) => named(row.host || "(host not known)") },
+    { name: "of the variance", number: true, value: (row) => row.share, show: (row) => percent(row.share) },
+    { name: "by its mean", number: true, value: (row) => row.between, show: (row) => percent(row.between) },
+    { name: "intervals", number: true, value: (row) => row.count, show: (row) => count(row.count) },
+    { name: "mean", number: true, value: (row) => row.mean_ns, show: (row) => duration(row.mean_ns) },
+    { name: "sd", number: true, value: (row) => row.variance_ns2, show: (row) => duration(Math.sqrt(row.variance_ns2)) },
+    { name: "p99", number: true, value: (row) => row.p99_ns, show: (row) => duration(row.p99_ns) },
+  ];
+  place.append(sortableTable(columns, split.hosts));
+  if (total) place.append(el("p", { class: "note" }, `${percent(split.within_ns2 / total)} of the variance lies within hosts, ${percent(split.between_ns2 / total)} between them.`));
+  [...data.hosts, split.reason].filter(Boolean).forEach((said) => place.append(el("p", { class: "note" }, `${said}.`)));
+}
+
 function drillSection() {
   const place = document.getElementById("drill-tables");
   if (!place) return;
@@ -187,6 +206,7 @@ gainSection();
 pathSection();
 waitSection();
 typeSection();
+hostSection();
 drillSection();
 runSection();
 sectionLinks();
