@@ -298,6 +298,7 @@ def test_bad_input_is_one_line(program: Path, tmp_path: Path) -> None:
         (["--", "true"], 1, "no program built by vprof-cc joined; build it with CC=vprof-cc (and link with it)"),
         (["--every", "0.1"], 2, "Invalid value for '--every': 0.1 is not in the range 0.5<=x<=60"),
         (["--target", "minidbs"], 2, "no target 'minidbs'"),
+        (["--load", "tpcc", "--", program], 2, "--load is for a --target with a server"),
     ]
     for arguments, code, line in cases:
         done = run(*arguments)

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -15,10 +16,11 @@ from typing import TYPE_CHECKING
 import click
 
 from vprof.errors import UsageError, VprofError
-from vprof.options import preload_option, root_option, server_options_option
+from vprof.options import load_options, preload_option, root_option, server_options_option
 from vprof.session.plan import Plan
 
 if TYPE_CHECKING:
+    from vprof.target.target import Target
     from vprof.top.engine import Settings
     from vprof.top.running import Running
 
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
 @click.option("--lines", is_flag=True, help="Print a line a refresh, as without a terminal.")
 @preload_option
 @server_options_option
+@load_options
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
 def command(
     directory: Path | None,
@@ -79,6 +82,10 @@ def command(
     lines: bool,
     preload: bool,
     server_options: str,
+    load: str | None,
+    scale: int | None,
+    rate: float | None,
+    clients: int | None,
     program: tuple[str, ...],
 ) -> None:
     """Watch live what makes the latency of a program vary.
@@ -95,10 +102,15 @@ def command(
       vprof top
       vprof top --session /dev/shm/server
       vprof top --target minidb -- --pathology wal
+      vprof top --target postgres --load tpcc --warehouses 4 --rate 200
       vprof top --root handle_request -- ./server --port 8080
       vprof top --session /dev/shm/server | tee top.log
     """
+    from vprof.target.chosen_load import ChosenLoad
+    from vprof.target.server import LONG_SECONDS, check_server_options
+    from vprof.target.target import Target
     from vprof.top.engine import Settings
+    from vprof.workload.driver import check_command
 
     if directory and (name or program):
         raise UsageError("--session is a session that runs: leave out --target and PROGRAM")
@@ -106,11 +118,18 @@ def command(
         raise UsageError("--preload is for a program that is started: leave it out with --session")
     if not (name or program) and sites:
         raise UsageError("--sites is for a program that is started: expand factors by e, or use `vprof ctl on` before")
+    target = Target.load(name, folder) if name else None
+    check_server_options(server_options, target)
+    chosen = ChosenLoad.of(load, scale, rate, clients, target)
+    if target and chosen:
+        target = replace(target, chosen_load=chosen)
+        check_command(target.command(LONG_SECONDS, list(program)))
+    plan = _plan(sites, root, target)
     settings = Settings(root, every, window, save_to)
     with ExitStack() as stack:
         work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="vprof-top-")))
         signals = stack.enter_context(_ends_by_signals())
-        running = _running(stack, directory, name, folder, sites, root, preload, server_options, list(program), work)
+        running = _running(stack, directory, target, plan, preload, server_options, list(program), work)
         over = _look(running, work, settings, signals, lines or refreshes is not None, refreshes or 0)
         status, has_joined = running.status, bool(running.session.programs)
     if over and not has_joined and (name or program):
@@ -119,28 +138,25 @@ def command(
         sys.exit(status)
 
 
+def _plan(sites: str | None, root: str | None, target: Target | None) -> Plan:
+    named = Plan.parse(sites) if sites else Plan.of(target.descriptor.roots if target else [])
+    return Plan.of({*named.patterns, *([root] if root else [])})
+
+
 def _running(
     stack: ExitStack,
     directory: Path | None,
-    name: str | None,
-    folder: Path | None,
-    sites: str | None,
-    root: str | None,
+    target: Target | None,
+    plan: Plan,
     preload: bool,
     server_options: str,
     arguments: list[str],
     work: Path,
 ) -> Running:
-    from vprof.target.server import check_server_options
-    from vprof.target.target import Target
     from vprof.top.running import attached, program_running, target_running
 
-    target = Target.load(name, folder) if name else None
-    check_server_options(server_options, target)
     if not target and not arguments:
         return attached(directory)
-    named = Plan.parse(sites) if sites else Plan.of(target.descriptor.roots if target else [])
-    plan = Plan.of({*named.patterns, *([root] if root else [])})
     log = work / "program.log"
     if target:
         target.check(target.units())
