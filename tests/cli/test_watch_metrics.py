@@ -50,7 +50,8 @@ def test_a_scrape_has_every_transaction_and_what_an_analysis_found(
     program: Path, tmp_path: Path, session: Path
 ) -> None:
     folder = tmp_path / "slow"
-    arguments = ["--slower-than", f"{LIMIT_MS}ms", "--session", session, "--sites", "*", "--piece-seconds", 1]
+    # An analysis needs 100 intervals in a piece, which a busy machine may take seconds for.
+    arguments = ["--slower-than", f"{LIMIT_MS}ms", "--session", session, "--sites", "*", "--piece-seconds", 5]
     with collector(session), watching(folder, *arguments, "--openmetrics", "0") as watch:
         at = read_until(watch, "vprof watch: metrics ").rpartition("at=")[2].strip()
         assert at.startswith("127.0.0.1:")

@@ -22,6 +22,8 @@ HEADER = 64
 _HEAD = struct.Struct("<4sIQIIQII")
 _SIZE = _HEAD.size + 8
 _WHOLE = 1 << 64
+_MOST = (1 << 32) - 1
+"""What a header can claim."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,8 @@ def _length(part: Part, chance: random.Random) -> Part:
 
 def _claim(part: Part, chance: random.Random) -> Part:
     near = [part.claimed + by for by in (-16, -1, 1, 16)]
-    return replace(part, claimed=max(0, chance.choice([*near, 0, 1 << 26, (1 << 32) - 1, 256 * len(part.payload)])))
+    claimed = chance.choice([*near, 0, 1 << 26, _MOST, 256 * len(part.payload)])
+    return replace(part, claimed=min(max(0, claimed), _MOST))
 
 
 def _way(part: Part, chance: random.Random) -> Part:

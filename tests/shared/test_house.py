@@ -1,8 +1,10 @@
-"""The product knows no server by name: all that is known of one lies in targets/, what is tried with it in tests/."""
+"""The product knows no server by name: all that is known of one lies in targets/, what is tried with it in tests/.
+And no two files of tests are called alike: pytest imports them by that."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -32,3 +34,8 @@ def test_no_code_names_a_server(folder: str) -> None:
     assert files
     found = {str(path.relative_to(CHECKOUT)): named(path.read_text(encoding="utf-8")) for path in files}
     assert {path: lines for path, lines in found.items() if lines} == {}
+
+
+def test_each_file_of_tests_has_a_name_of_its_own() -> None:
+    names = Counter(path.name for path in (CHECKOUT / "tests").rglob("test_*.py"))
+    assert len(names) > 100 and [name for name, count in names.items() if count > 1] == []
