@@ -226,6 +226,24 @@ def test_waits_for_other_programs_scale_with_what_they_interrupt(changes: list[s
     assert simulated(trace_from_dict(data), 2, *changes) == {"u": pytest.approx(expected * unit)}
 
 
+def test_a_short_call_that_lost_its_cpu_does_not_lose_it_for_hours_as_a_longer_one() -> None:
+    """f works for 1 us, in which it was off its CPU for 1 ms, and in another interval for 1999 us."""
+    us = 1000
+    rows = [("a", 0, 1, "exec"), ("a", 1, 1000, "preempted"), ("a", 1000, 1001, "exec"), ("b", 2000, 3998, "exec")]
+    data = {
+        "intervals": [
+            {"sid": "a", "begin": {"tid": 1, "t": 0}, "end": {"tid": 1, "t": 1001 * us}},
+            {"sid": "b", "begin": {"tid": 1, "t": 2000 * us}, "end": {"tid": 1, "t": 3998 * us}},
+        ],
+        "segments": [[1, sid, begin * us, end * us, state] for sid, begin, end, state in rows],
+        "functions": [[1, "a", "f", "", 0, 1001 * us], [1, "b", "f", "", 2000 * us, 3998 * us]],
+    }
+    trace = trace_from_dict(data)
+    assert simulated(trace, 2, "f=constant") == {"a": pytest.approx((999 + 1000) * us), "b": pytest.approx(1000 * us)}
+    assert simulated(trace, 2, "f=+2us") == {"a": pytest.approx((999 + 4) * us), "b": pytest.approx(2000 * us)}
+    assert simulated(trace, 2, "f=2")["a"] == pytest.approx(2002 * us)
+
+
 def recorded(scripts: list[list[tuple[Any, ...]]], cpus: int) -> Trace:
     """As if `vprof record` had made it."""
     return replace(trace_from_dict(Rivals(scripts, 0, cpus).trace), recorded=[Recorded(cpus=cpus)])

@@ -38,9 +38,9 @@ class Items(NamedTuple):
     in this window; `start`, the moment it began at, NONE: in a window before; `inside`, whether for an interval;
     `span`, from the call's begin to its end, with what others decide of it, 0 of a call that began before and of what
     is no call. `of`: by moment the item with which the time that ends there gets longer or shorter, NONE if it stays:
-    time that the item took, or time off the CPU that scales with it. `delays`: by change of `[sched]`, the waits whose
-    delays are items (there is one such change at most). `crossing`: items that are in other windows, too, and by which
-    key."""
+    time that the item took, or, where `off_cpu`, time off the CPU that scales with it. `delays`: by change of
+    `[sched]`, the waits whose delays are items (there is one such change at most). `crossing`: items that are in other
+    windows, too, and by which key."""
 
     change: Int64
     ns: Float
@@ -48,6 +48,7 @@ class Items(NamedTuple):
     inside: Bool
     span: Int64
     of: Int64
+    off_cpu: Bool
     delays: tuple[int, Int64] | None
     crossing: list[tuple[int, Key, bool]]
 
@@ -112,7 +113,7 @@ def prepare(
     inside = np.concatenate(labels) != NONE
     of_moments = i64(np.where(is_mine, took, scaled))
     start, span = i64(np.concatenate(started)), np.r_[span, np.zeros(len(of_items) - len(span), np.int64)]
-    items = Items(of_items, ns, start, inside, span, of_moments, delays, crossing)
+    items = Items(of_items, ns, start, inside, span, of_moments, ~is_mine & (of_moments != NONE), delays, crossing)
     return Prepared(part, built, items)
 
 
@@ -293,7 +294,11 @@ def _change(one: Prepared, c: int, whole: Float, totals: Totals, to: Lengths) ->
     ns, start = whole[mine], items.start[mine]
     new = change.apply(ns, typical)
     factor[:-1][mine] = np.divide(new, ns, out=np.ones(len(ns)), where=ns > 0)
-    to.length[:] *= factor[items.of]
+    ratio = factor[items.of]
+    if change.rule != "times":
+        # A call of a moment that lost its CPU would lose it for hours. How much oftener a longer one does is not known.
+        ratio[items.off_cpu] = np.minimum(ratio[items.off_cpu], 1.0)
+    to.length[:] *= ratio
     at_begin = (ns == 0) & (start != NONE)
     np.add.at(to.more, start[at_begin], new[at_begin])
 
