@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,18 +29,28 @@ RATES = ["0.1", "1", "4", "8"]
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one measurement: ns of CPU per record, and records lost."""
+    """Of one measurement: ns of CPU per record, records lost, and bytes of the file per record that is in it."""
 
     collector: float
     writer: float
     lost: int
+    size: float
 
 
-def measure(lib: Path, program: Path, millions: str, given: argparse.Namespace) -> Cost:
+def measure(
+    lib: Path,
+    program: Path,
+    millions: str,
+    given: argparse.Namespace,
+    options: Sequence[str] = (),
+    calls: Sequence[str] = (),
+) -> Cost:
+    """`options`: more of the collector's; `calls`: which ones the program makes (rates.c)."""
+    arena = ["--slots", "256", "--ring-bytes", str(given.ring_bytes)]
     with tempfile.TemporaryDirectory(dir="/dev/shm") as directory, tempfile.TemporaryDirectory(dir=".") as disk:
-        session = Session(lib, Path(directory), Path(disk), ["--slots", "256", "--ring-bytes", str(given.ring_bytes)])
+        session = Session(lib, Path(directory), Path(disk), [*arena, *options])
         records = float(millions) * 1e6 * given.seconds
-        command = [str(program), str(given.processes), str(float(millions) * 1e6), str(given.seconds)]
+        command = [str(program), str(given.processes), str(float(millions) * 1e6), str(given.seconds), *calls]
         environment = {**os.environ, "VPROF_SESSION": str(session.path)}
         with subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
@@ -52,7 +63,9 @@ def measure(lib: Path, program: Path, millions: str, given: argparse.Namespace) 
             process.stdin.close()
             writer = float(process.stdout.readline())
             collector = (session.cpu_ns() - before) / records
-        return Cost(collector, writer, round(session.stop() * records))
+        lost = session.stop()
+        size = (Path(disk) / "run.trace").stat().st_size
+        return Cost(collector, writer, round(lost * records), size / (records * (1 - lost)))
 
 
 def spread(values: list[float]) -> str:

@@ -15,58 +15,23 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import lz4.block
 import numpy as np
 import zstandard
-from collector import RATES, spread
+from collector import RATES, Cost, measure, spread
 from numpy.typing import NDArray
 
-from runtime import Session, build
+from runtime import build
 from vprof.trace.chunks import read_chunks
 
 WAYS = ["none", "zstd", "lz4"]
 ZSTD_LEVEL = 1
-
-
-@dataclass(frozen=True)
-class Cost:
-    """Of one run: ns of the collector's CPU and bytes of the file per record; records lost."""
-
-    collector: float
-    size: float
-    lost: int
-
-
-def measure(way: str, program: Path, millions: str, given: argparse.Namespace) -> Cost:
-    options = ["--slots", "256", "--ring-bytes", str(given.ring_bytes)]
-    options += [] if way == "none" else ["--compress", way]
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as directory, tempfile.TemporaryDirectory(dir=".") as disk:
-        session = Session(given.lib.resolve(), Path(directory), Path(disk), options)
-        records = float(millions) * 1e6 * given.seconds
-        command = [str(program), str(given.processes), str(float(millions) * 1e6), str(given.seconds), "mixed"]
-        environment = {**os.environ, "VPROF_SESSION": str(session.path)}
-        with subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
-        ) as process:
-            assert process.stdin and process.stdout
-            process.stdout.readline()
-            session.all_on()
-            before = session.cpu_ns()
-            process.stdin.write("\n")
-            process.stdin.close()
-            process.stdout.readline()
-            collector = (session.cpu_ns() - before) / records
-        lost = session.stop()
-        size = (Path(disk) / "run.trace").stat().st_size
-        return Cost(collector, size / (records * (1 - lost)), round(lost * records))
 
 
 def table(found: dict[tuple[str, str], list[Cost]]) -> str:
@@ -130,7 +95,9 @@ def main() -> None:
         for _ in range(given.rounds):
             for rate in given.rates:
                 for way in WAYS:
-                    found[rate, way].append(measure(way, program, rate, given))
+                    options = [] if way == "none" else ["--compress", way]
+                    cost = measure(given.lib.resolve(), program, rate, given, options, ["mixed"])
+                    found[rate, way].append(cost)
     print(f"ns of CPU and bytes per record, n = {given.rounds}, load {os.getloadavg()[0]:.1f}")
     print(table(found))
 
