@@ -5,7 +5,7 @@ PACKAGES := clang-19 libclang-19-dev llvm-19-dev libclang-rt-19-dev clang-format
             libgmock-dev libbenchmark-dev libpcre2-dev libaio-dev perl csmith libcsmith-dev \
             libapr1-dev libaprutil1-dev wrk libevent-dev libmemcached-tools libboost-context-dev \
             libev-dev libc-ares-dev libssl-dev nghttp2-client libpq-dev libmariadb-dev pkg-config \
-            mariadb-server-core mariadb-client-core libxml2 tzdata tmux \
+            mariadb-server-core mariadb-client-core libxml2 tzdata tmux gdb linux-perf valgrind \
             chromium chromium-driver openjdk-17-jdk-headless
 PYTHON := /usr/bin/python3
 VENV := .venv

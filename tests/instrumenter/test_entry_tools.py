@@ -66,11 +66,9 @@ def frames(printed: str) -> list[str]:
     return names[names.index("inner") :]
 
 
-GDB = pytest.mark.skipif(shutil.which("gdb") is None, reason="gdb is not installed")
 WRAPPED = ["inner", "__vprof_wrapper", "outer", "__vprof_wrapper", "top", "__vprof_wrapper", "main"]
 
 
-@GDB
 @pytest.mark.parametrize("options", [(), ("-fuse-ld=lld", "-no-pie")])
 def test_gdb_walks_the_stack_in_shared_code(options: tuple[str, ...], shop: Workshop) -> None:
     program = nested(shop, *options)
@@ -83,7 +81,6 @@ def test_gdb_walks_the_stack_in_shared_code(options: tuple[str, ...], shop: Work
     assert calls(shop.path / "run.trace", session) == {"inner": 1, "outer": 1, "top": 1}
 
 
-@GDB
 @pytest.mark.parametrize("protection", ["none", "full"])
 def test_a_breakpoint_on_a_probe_works_and_the_function_is_counted_as_lost(protection: str, shop: Workshop) -> None:
     """gdb keeps the first byte, and would put it back into a jump."""
@@ -100,7 +97,6 @@ def test_a_breakpoint_on_a_probe_works_and_the_function_is_counted_as_lost(prote
     assert calls(shop.path / "run.trace", session) == {"inner": 1, "top": 1}
 
 
-@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 def test_valgrind_finds_nothing_dormant_or_attached(shop: Workshop) -> None:
     """It knows no rseq, so nothing is recorded (runtime/README.md)."""
     program = nested(shop)
