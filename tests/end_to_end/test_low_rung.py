@@ -60,7 +60,9 @@ def test_record_all_and_analyze_by_root(requests: Path, tmp_path: Path) -> None:
     # On a busy machine the constant parts vary as well, but never as much as the planted one.
     assert shares["transform"] > 0.5
     assert shares["transform"] == max(shares.values())
-    first = analysis["factors"][0]
+    # Once preempted for 10 ms, transform's own body has more than the twentieth that says "not all of it is in spin".
+    done = vprof("analyze", trace, "--root", "handle_request", "--cpu-wait", "apart", "--format", "json")
+    first = json.loads(done.stdout)["factors"][0]
     assert first["functions"] == ["spin"]  # the leaf below transform
     assert "transform" in first["explains"]
 
@@ -156,10 +158,11 @@ def test_a_trace_cut_short_is_analyzed_up_to_the_cut(requests: Path, tmp_path: P
 OVERLOADS = """\
 struct Queue {
   int push(int n) { while (n > 9) n /= 2; return n; }
-  int push(long n) { while (n > 9) n /= 3; return static_cast<int>(n) + push(1); }
+  int push(long n) { while (n > 9) n /= 3; return static_cast<int>(n) + push(2147483647); }
 };
-int main() { return Queue().push(0L) - 1; }
+int main() { return Queue().push(0L) - 7; }
 """
+"""Each halves or thirds for longer than a step of the clock (10 ns on some machines): a call of no time is in no tree."""
 
 
 def test_an_overload_is_switched_on_by_the_name_that_reports_print(tmp_path: Path) -> None:
