@@ -63,6 +63,7 @@ def root() -> None:
       vprof record --target minidb -o run.trace
       vprof analyze run.trace
       vprof drill --auto --target minidb
+
     \b
     With any program that builds with CC:
       make CC=vprof-cc

@@ -77,7 +77,7 @@ def _show(analysis: Analysis, console: Console) -> None:
 def _summary(analysis: Analysis, console: Console) -> None:
     s = analysis.summary
     of = f" of {', '.join(analysis.trace.built_from)}" if analysis.trace.built_from else ""
-    line(console, f"{s.count} intervals{of}", "bold")
+    line(console, f"{s.count} interval{'s' * (s.count != 1)}{of}", "bold")
     for sentence in aborted.sentences(intervals_json(analysis)):
         line(console, sentence, "yellow")
     for what, said in recorded.rows(analysis.trace.recorded):
