@@ -119,3 +119,17 @@ def test_a_client_that_only_connects_or_quits_has_no_request(target: Target, tmp
     run = vprof.load(tmp_path / "run.trace")
     assert len(run.intervals) == 1
     assert set(run.analysis.trace.excluded) <= {"aborted"}
+
+
+def test_the_server_has_by_itself_what_the_knobs_say(memcached: Built) -> None:
+    with Server.of(memcached.target).running(), socket.create_connection(ADDRESS, timeout=PATIENCE_SECONDS) as client:
+        client.sendall(b"stats settings\r\nquit\r\n")
+        with client.makefile() as answer:
+            settings = dict(line.split()[1:3] for line in answer if line.startswith("STAT "))
+    defaults = {name: float(knob.default) for name, knob in memcached.target.descriptor.knobs.items()}
+    assert defaults == {
+        "threads": float(settings["num_threads"]),
+        "memory": float(settings["maxbytes"]) / (1 << 20),
+        "slab_growth_factor": float(settings["growth_factor"]),
+        "slab_automove": float(settings["slab_automove"]),
+    }

@@ -256,7 +256,8 @@ def _names(target: Target) -> str:
 def _list(target: Target) -> None:
     for knob in target.descriptor.knobs.values():
         unit = f" {knob.unit}" if knob.unit else ""
-        click.echo(f"{knob.name}: {', '.join(knob.values)}{unit}" + (", needs a restart" if knob.restart else ""))
+        values = ", ".join(f"{value} (as it is)" if value == knob.default else value for value in knob.values)
+        click.echo(f"{knob.name}: {values}{unit}" + (", needs a restart" if knob.restart else ""))
         click.echo(f"  governs {', '.join(knob.governs)}")
         click.echo(f"  trades {knob.trades}")
     for cure in target.descriptor.absent_cures:

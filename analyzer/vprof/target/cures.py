@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -173,7 +173,7 @@ def _check(row: Mapping[str, Any], where: str) -> None:
 
 
 def _switch(row: Mapping[str, Any], where: str, has_server: bool) -> Knob | None:
-    """A knob of two values, off and on, that trades and governs what its cure does."""
+    """A knob of two values, off and on, that trades and governs what its cure does; off by itself."""
     if "switch" not in row:
         return None
     switch = row["switch"]
@@ -187,7 +187,7 @@ def _switch(row: Mapping[str, Any], where: str, has_server: bool) -> Knob | None
     )
     if len(knob.values) != 2:
         raise UsageError(f"{where}: values must be two: off, on")
-    return knob
+    return replace(knob, default=knob.values[0])
 
 
 def _edits(file: Path, where: str) -> tuple[Edit, ...]:
