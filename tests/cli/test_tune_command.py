@@ -300,6 +300,20 @@ def test_findings_are_governed_by_knobs_of_functions_nodes_and_wakers(target: Ta
     assert lines[-1] == "left out, not confirmed: malloc"
 
 
+def test_what_is_not_confirmed_is_tried_if_no_knob_governs_what_is(target: Target, tmp_path: Path) -> None:
+    doubted = [finding("flush", confirmed=False), finding("render", confirmed=False)]
+    raw = auto.read(drilled(tmp_path / "d.json", [finding("parse"), *doubted]))
+    found = auto.findings_of(raw, target.descriptor.knobs)
+    assert [(one.name, one.knobs, one.confirmed) for one in found.governed] == [
+        ("parse", [], True),
+        ("flush", ["delay"], False),
+    ]
+    assert found.knobs == ["delay"] and found.unconfirmed == ["render"]
+    lines = report.finding_lines(found)
+    assert lines[1] == "flush (40.0 % of the variance, not confirmed, tried since nothing better was found): delay"
+    assert lines[-1] == "left out, not confirmed: render"
+
+
 def test_factors_of_an_analysis_are_findings_if_they_are_large(target: Target, tmp_path: Path) -> None:
     rows = [{"functions": ["flush"], "share": 0.3}, {"functions": ["malloc"], "share": 0.01}]
     (tmp_path / "a.json").write_text(json.dumps({"schema": "vprof-analysis/1", "factors": rows, "cpu_wait": None}))
@@ -369,7 +383,7 @@ def test_the_verb_refuses_what_it_cannot_do_in_one_line(target: Target, tmp_path
     assert failure("--auto", "--target", "voltdb-ee", "--dir", str(work)) == "nothing to try: the target has no knobs"
     nothing = "no knob of the target governs a finding: there is nothing to try"
     assert failure(*toy, "--auto", str(tmp_path / "a.json")) == nothing
-    unsure = drilled(tmp_path / "d.json", [finding("flush", confirmed=False)])
+    unsure = drilled(tmp_path / "d.json", [finding("parse", confirmed=False)])
     unsure.write_text(unsure.read_text().replace('"name": "toy"', f'"name": "{toy[1]}"'))
     assert (
         failure(*toy, "--auto", str(unsure)) == f"{nothing}; a longer drill-down (--budget) may confirm those left out"

@@ -162,7 +162,7 @@ struct Queue {
 };
 int main() { return Queue().push(0L) - 7; }
 """
-"""Each halves or thirds for longer than a step of the clock (10 ns on some machines): a call of no time is in no tree."""
+"""The inner one halves for longer than a step of the clock (10 ns on some): a call of no time is in no tree."""
 
 
 def test_an_overload_is_switched_on_by_the_name_that_reports_print(tmp_path: Path) -> None:

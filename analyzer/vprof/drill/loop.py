@@ -18,6 +18,7 @@ from typing import Protocol
 import numpy as np
 
 from vprof.drill.budget import LEAST_STEPS, MOST_STEPS, PATIENCE, Budget
+from vprof.drill.cut import load_by_name, too_many, too_much
 from vprof.drill.length import known_well, seconds_needed
 from vprof.drill.wait_paths import STACKS, Seen, covered, is_clear, next_on_paths
 from vprof.drill.wakers import MANY, Unmeasured, next_on_wakers, unmeasured
@@ -27,7 +28,6 @@ from vprof.tables.model import NONE
 from vprof.variance.analysis import Analysis, AnalysisOptions
 from vprof.variance.factors import Factor, select
 from vprof.variance.planner import expansions, further
-from vprof.variance.probe_cost import load_of
 from vprof.variance.variance_tree import VarianceTree
 
 Enough = Callable[[Analysis], bool]
@@ -48,9 +48,6 @@ class Measure(Protocol):
 
 LIGHT = 0.2
 """A function is switched off again when all its shares are below this part of the smallest share of interest."""
-
-ROOM = 0.8
-"""A plan that costs more than the distortion allows is cut to this part of it, for what calls may vary."""
 
 MILD = 3
 """Up to so many times the allowed distortion, what was measured still tells where to go on."""
@@ -94,11 +91,13 @@ class Candidate:
 @dataclass(frozen=True)
 class Measured:
     """A step's measurement, before anything is decided. `default`: the functions that `automatic` would expand;
-    `left_out`: those switched off because all together would distort too much."""
+    `left_out`: those switched off because all together would distort too much; `unkept`: those of
+    them that are because records were lost."""
 
     number: int
     plan: frozenset[str]
     left_out: list[str]
+    unkept: list[str]
     analysis: Analysis
     candidates: list[Candidate]
     default: list[str]
@@ -134,8 +133,9 @@ class Step:
     `shares` are the factors' by name, of the variance without waits for a CPU; `no_ranking` says why there are none.
     `expanded`: function -> functions switched on because of it; `dropped`: switched off, because neither they nor
     anything below them matters. `calls`: recorded calls per interval. `left_out`: taken out of the plan, because its
-    probes would distort too much; `distortion`: the part of the intervals' time that those of the plan take, by their
-    number and cost. `confirmation_seconds`: what its factors would need.
+    probes would distort too much, or (`unkept`) wrote more records than could be kept; `distortion`: the part of the
+    intervals' time that those of the plan take, by their number and cost. `confirmation_seconds`: what its factors
+    would need.
     """
 
     number: int
@@ -152,6 +152,7 @@ class Step:
     accepted: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
+    unkept: list[str] = field(default_factory=list)
     distortion: float = 0.0
     confirmation_seconds: float = 0.0
 
@@ -236,24 +237,28 @@ class Drill:
         kept = min(budget.kept, max(budget.least_kept, needed)) if needed else budget.kept
         return self.has_time(self.options.step_seconds + kept)
 
-    def _measured(self) -> tuple[frozenset[str], list[str], Analysis]:
-        """The plan from now on, what has to be left out of the one that was measured, and the analysis. One that
-        distorts too much is measured no longer than it takes to see that; far too much: again, without."""
-        plan, left_out = self.plan(), list[str]()
+    def _measured(self) -> tuple[frozenset[str], list[str], list[str], Analysis]:
+        """The plan from now on, what has to be left out of the one that was measured, that of it which records too
+        much, and the analysis. A plan that distorts too much is measured no longer than it takes to see that; one that
+        distorts far too much, or loses records, again without."""
+        plan, left_out, unkept = self.plan(), list[str](), list[str]()
         while True:
             enough, begun = partial(self._seen_enough, plan), time.monotonic()
             analysis = self.measure(plan, self.options.step_seconds, enough)
             recorded = analysis.trace.recorded_ns / 1e9
             if self.done and recorded:  # the first one loads code, and may wait for the program
                 self.pace = (time.monotonic() - begun) * self.options.step_seconds / recorded
-            too_much = self._too_much(plan, analysis)
-            left_out += too_much
-            plan -= frozenset(too_much)
-            if not too_much or sum(load_by_name(analysis).values()) <= MILD * self.options.max_distortion:
-                return plan, left_out, analysis
+            many = too_many(plan, self.roots, analysis)
+            cut = many or self._too_much(plan, analysis)
+            unkept += many
+            left_out += cut
+            plan -= frozenset(cut)
+            is_mild = not many and sum(load_by_name(analysis).values()) <= MILD * self.options.max_distortion
+            if not cut or is_mild or not self._has_time_for_a_step():
+                return plan, left_out, unkept, analysis
 
     def _seen_enough(self, plan: frozenset[str], analysis: Analysis) -> bool:
-        if known_well(analysis) or self._too_much(plan, analysis):
+        if known_well(analysis) or self._too_much(plan, analysis) or too_many(plan, self.roots, analysis):
             return True
         if not self._has_time_for_a_step():
             return True
@@ -270,26 +275,13 @@ class Drill:
         return {name for step in self.done for name in (*step.dropped, *step.left_out)}
 
     def _too_much(self, plan: frozenset[str], analysis: Analysis) -> list[str]:
-        """Functions to take out of a plan that distorts more than allowed: those that matter least. The roots stay."""
-        load = load_by_name(analysis)
-        if sum(load.values()) <= self.options.max_distortion:
-            return []
-        weight = _weights(analysis)
-        room = ROOM * self.options.max_distortion - sum(load.get(root, 0.0) for root in self.roots)
-        out = []
-        for name in sorted(plan - self.roots, key=lambda name: (-weight.get(name, 0.0), name)):
-            cost = load.get(name, 0.0)
-            if cost > max(0.0, room):
-                out.append(name)
-            else:
-                room -= cost
-        return sorted(out)
+        return too_much(plan, self.roots, analysis, self.options.max_distortion)
 
     def _step(self) -> Step:
-        plan, left_out, analysis = self._measured()
+        plan, left_out, unkept, analysis = self._measured()
         candidates = self._candidates(analysis, left_out)
         default = self._default(analysis, candidates)
-        decision = self.decide(Measured(len(self.done) + 1, plan, left_out, analysis, candidates, default))
+        decision = self.decide(Measured(len(self.done) + 1, plan, left_out, unkept, analysis, candidates, default))
         children = {function: names for c in candidates for function, names in c.children.items()}
         expanded = {function: children[function] for function in decision.expand}
         light = self._light(analysis, plan) if not decision.again else set()
@@ -310,6 +302,7 @@ class Drill:
             accepted=decision.accept,
             skipped=decision.skip,
             left_out=left_out,
+            unkept=unkept,
             distortion=sum(part for name, part in load_by_name(analysis).items() if name in plan),
             confirmation_seconds=seconds_needed(analysis),
         )
@@ -386,22 +379,6 @@ class Drill:
         limit = LIGHT * analysis.least_share
         heavy = {names[tree.paths.function[x]] for x in _connected(tree, limit) if tree.paths.function[x] != NONE}
         return set(plan - heavy - self.roots)
-
-
-def load_by_name(analysis: Analysis) -> dict[str, float]:
-    """What the probe of each function that was called takes of the intervals' time; {} if its cost is not known."""
-    names = display_names(analysis.trace)
-    return {names[function]: part for function, part in load_of(analysis.trace, analysis.calls).items()}
-
-
-def _weights(analysis: Analysis) -> dict[str, float]:
-    """By function: its largest share in the tree, to either side of 0."""
-    names, weights = display_names(analysis.trace), dict[str, float]()
-    shares = np.nan_to_num(np.abs(analysis.tree.share))
-    for function, share in zip(analysis.tree.paths.function.tolist(), shares.tolist(), strict=True):
-        if function != NONE:
-            weights[names[function]] = max(share, weights.get(names[function], 0.0))
-    return weights
 
 
 def _varies(analysis: Analysis, name: str) -> bool:

@@ -64,13 +64,23 @@ def print_step(step: Step) -> None:
         f"{step.calls:.0f} calls per interval, {100 * step.distortion:.1f} % of their time",
         flush=True,
     )
-    if step.left_out:
-        print(f"  left off, as their probes would cost too much (--max-distortion): {_some(step.left_out)}", flush=True)
+    for why, names in _left_out(step):
+        print(f"  left off, as {why}: {_some(names)}", flush=True)
     for function, children in step.expanded.items():
         print(f"  {function} -> {_some(children)}", flush=True)
     for word, names in (("accepted", step.accepted), ("skipped", step.skipped), ("off again", step.dropped)):
         if names:
             print(f"  {word}: {_some(names)}", flush=True)
+
+
+def _left_out(of: Step | Measured) -> list[tuple[str, list[str]]]:
+    """Why functions were, and which."""
+    costly = [name for name in of.left_out if name not in of.unkept]
+    reasons = [
+        ("their probes would cost too much (--max-distortion)", costly),
+        ("they are called so often that records were lost", of.unkept),
+    ]
+    return [(why, names) for why, names in reasons if names]
 
 
 def _some(names: list[str]) -> str:
@@ -86,8 +96,8 @@ def print_candidates(measured: Measured) -> None:
         f"sd {duration(summary.stddev_ns)}, p99 {duration(summary.p99_ns)}; {len(measured.plan)} functions on",
         err=True,
     )
-    if measured.left_out:
-        click.echo(f"  left out, their probes would cost too much: {_some(measured.left_out)}", err=True)
+    for why, names in _left_out(measured):
+        click.echo(f"  left off, as {why}: {_some(names)}", err=True)
     if measured.analysis.no_ranking:
         click.echo(f"  {measured.analysis.no_ranking}", err=True)
     intervals = {ranked.factor.name: ranked.ci95 for ranked in measured.analysis.factors}

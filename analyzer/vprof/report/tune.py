@@ -124,6 +124,7 @@ def _findings_json(findings: Findings, outcome: Outcome) -> dict[str, Any]:
     for one in findings.governed:
         best = best_for(outcome, one)
         row = {"finding": one.name, "share": one.share, "knobs": one.knobs, "predicted": one.predicted}
+        row["confirmed"] = one.confirmed
         rows.append(row | {"best": best.setting.name if best else None})
     return {"governed": rows, "unconfirmed": findings.unconfirmed}
 
@@ -170,9 +171,9 @@ def finding_lines(findings: Findings, outcome: Outcome | None = None) -> list[st
     it, and what the best setting of its knobs did."""
     rows = []
     for one in findings.governed:
-        rows.append(
-            f"{one.name} ({percent(one.share)} of the variance): {', '.join(one.knobs) or 'no knob governs it'}"
-        )
+        doubt = "" if one.confirmed else ", not confirmed, tried since nothing better was found"
+        knobs = ", ".join(one.knobs) or "no knob governs it"
+        rows.append(f"{one.name} ({percent(one.share)} of the variance{doubt}): {knobs}")
         if outcome and one.predicted:
             ratios = [f"{name} {ratio:.2f}" for name, ratio in one.predicted.items() if ratio is not None]
             rows.append(f"  predicted, if it took always the same: {', '.join(ratios)} of what it is")

@@ -5,6 +5,9 @@
 
 A finding that waits is governed by what governs its waker, too: the cause of a wait is what its waker did. And by what
 governs a caller whose variance it explains: a lock's wait ends in a function that all waits share.
+
+Where no knob governs what was confirmed, those are tried that govern what was seen, but not confirmed (a few stalls of
+a disk may hold most of a variance): the runs of a sweep judge by themselves.
 """
 
 from __future__ import annotations
@@ -50,18 +53,20 @@ _FORMS = {
 @dataclass(frozen=True)
 class Governed:
     """A finding, its share of the variance, and the knobs that govern it: none may. `predicted`: by figure what it
-    would be, by now, if the finding took always the same; {} where the drill-down does not know."""
+    would be, by now, if the finding took always the same; {} where the drill-down does not know. `confirmed`: False
+    where nothing better was found."""
 
     name: str
     share: float
     knobs: list[str]
     predicted: dict[str, float | None] = field(default_factory=dict)
+    confirmed: bool = True
 
 
 @dataclass(frozen=True)
 class Findings:
     """What a file found. `settings`: of the drill-down: target, load, options; {} of an analysis. `unconfirmed`: names
-    of findings that are none for sure."""
+    of findings that are none for sure, and were left out."""
 
     governed: list[Governed]
     unconfirmed: list[str]
@@ -115,14 +120,22 @@ def findings_of(raw: Mapping[str, Any], knobs: Mapping[str, Knob]) -> Findings:
     """Of a file that was read."""
     rows = raw[_ROWS[raw["schema"]]][:_MOST_FACTORS]
     large = [row for row in rows if row.get("confirmed", (row["share"] or 0) >= _MIN_SHARE)]
-    governed = [Governed(_name(row), row["share"] or 0.0, _governing(row, knobs), _predicted(row)) for row in large]
-    unconfirmed = [_name(row) for row in rows if row.get("confirmed") is False]
+    governed = [_governed(row, knobs) for row in large]
+    doubted = [_governed(row, knobs) for row in rows if row.get("confirmed") is False]
     if raw["schema"] == _ANALYSIS:
-        return Findings(governed, unconfirmed)
+        return Findings(governed, [one.name for one in doubted])
     for kind, share in raw.get("cpu_wait", {}).items():
         if share >= _MIN_SHARE:
             governed.append(Governed(kind, share, [knob.name for knob in knobs.values() if kind in knob.governs]))
-    return Findings(governed, unconfirmed, dict(raw["settings"]))
+    tried = [one for one in doubted if one.knobs and one.share >= _MIN_SHARE]
+    if not any(one.knobs for one in governed):
+        governed += tried
+    return Findings(governed, [one.name for one in doubted if one not in governed], dict(raw["settings"]))
+
+
+def _governed(row: Mapping[str, Any], knobs: Mapping[str, Knob]) -> Governed:
+    share, confirmed = row["share"] or 0.0, row.get("confirmed") is not False
+    return Governed(_name(row), share, _governing(row, knobs), _predicted(row), confirmed)
 
 
 def _name(row: Mapping[str, Any]) -> str:

@@ -151,7 +151,7 @@ function drillSection() {
   const some = (names) => names.slice(0, 6).join(", ") + (names.length > 6 ? ` and ${names.length - 6} more` : "");
   const steps = data.drill.steps.map((step) => {
     const led = Object.entries(step.expanded).map(([name, below]) => `${name} → ${some(below)}`);
-    const others = [["off again", step.dropped], ["left out, it would distort", step.left_out]].map(([what, names]) => (names.length ? `${what}: ${some(names)}` : ""));
+    const others = [["off again", step.dropped], ["left out, it would distort, or records were lost", step.left_out]].map(([what, names]) => (names.length ? `${what}: ${some(names)}` : ""));
     const done = [...led, ...others, step.no_ranking].filter(Boolean);
     return [String(step.number), count(step.intervals), duration(step.mean_ns), duration(step.stddev_ns), duration(step.p99_ns), count(step.on.length), el("span", { class: "where" }, ...done.map((line) => el("div", {}, named(line))))];
   });

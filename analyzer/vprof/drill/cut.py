@@ -1,0 +1,67 @@
+"""What has to be left out of a plan: it distorts too much, or more was recorded than could be kept.
+
+plan + its Analysis  ->  functions to take out of it, the roots never
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from vprof.path.path_tree import display_names
+from vprof.tables.model import NONE
+from vprof.variance.analysis import REFUSE_LOST, Analysis
+from vprof.variance.probe_cost import load_of
+
+ROOM = 0.8
+"""A plan that costs or records more than it may is cut to this part of that, for what calls may vary."""
+
+
+def too_much(plan: frozenset[str], roots: frozenset[str], analysis: Analysis, most: float) -> list[str]:
+    """Of a plan whose probes take more than `most` of the intervals' time: those that matter least."""
+    load = load_by_name(analysis)
+    if sum(load.values()) <= most:
+        return []
+    weight = _weights(analysis)
+    order = sorted(plan - roots, key=lambda name: (-weight.get(name, 0.0), name))
+    return sorted(_beyond(order, load, ROOM * most - sum(load.get(root, 0.0) for root in roots)))
+
+
+def too_many(plan: frozenset[str], roots: frozenset[str], analysis: Analysis) -> list[str]:
+    """Of a plan of whose records so many were lost that nothing can be said: those that are called most often, until
+    the others have no more calls than were kept."""
+    written, dropped = (analysis.trace.loss.get(key, 0) for key in ("written", "dropped"))
+    if analysis.lost.share <= REFUSE_LOST or analysis.options.force or not dropped:
+        return []
+    counts = analysis.calls.within + analysis.calls.others
+    calls = dict(zip(display_names(analysis.trace), counts.tolist(), strict=True))
+    kept = ROOM * (1 - dropped / written) * sum(calls.values())
+    order = sorted(plan - roots, key=lambda name: (calls.get(name, 0), name))
+    return sorted(_beyond(order, calls, kept - sum(calls.get(root, 0) for root in roots)))
+
+
+def load_by_name(analysis: Analysis) -> dict[str, float]:
+    """What the probe of each function that was called takes of the intervals' time; {} if its cost is not known."""
+    names = display_names(analysis.trace)
+    return {names[function]: part for function, part in load_of(analysis.trace, analysis.calls).items()}
+
+
+def _beyond(order: list[str], costs: dict[str, float] | dict[str, int], room: float) -> Iterator[str]:
+    """Those for which there is no room left, the first ones first."""
+    for name in order:
+        cost = costs.get(name, 0)
+        if cost > max(0.0, room):
+            yield name
+        else:
+            room -= cost
+
+
+def _weights(analysis: Analysis) -> dict[str, float]:
+    """By function: its largest share in the tree, to either side of 0."""
+    names, weights = display_names(analysis.trace), dict[str, float]()
+    shares = np.nan_to_num(np.abs(analysis.tree.share))
+    for function, share in zip(analysis.tree.paths.function.tolist(), shares.tolist(), strict=True):
+        if function != NONE:
+            weights[names[function]] = max(share, weights.get(names[function], 0.0))
+    return weights
