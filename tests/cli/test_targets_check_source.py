@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from vprof.target.build_choices import BuildChoices, UserSource
 from vprof.target.target import Target
 
 POOL = """
@@ -194,6 +195,23 @@ def test_entries_of_mysql_for_mysql(tmp_path: Path, version: str) -> None:
             "places": [f"{tmp_path}/sql/sql_parse.cc:2"],
         }
     ]
+
+
+@pytest.mark.parametrize(
+    ("version", "program"),
+    [("5.7.44", "sql/mysqld"), ("8.0.36", "runtime_output_directory/mysqld"), ("10.11.18", "sql/mariadbd")],
+)
+def test_commands_of_mysql_are_those_of_its_version(tmp_path: Path, version: str, program: str) -> None:
+    target = Target.of("mysql", tmp_path, BuildChoices(UserSource(tmp_path, version, [])))
+    descriptor = target.descriptor
+    assert descriptor.build["programs"] == [program]
+    assert f"{{build}}/{program}" in descriptor.server["start"]
+    assert any(Path(program).name in step for step in descriptor.build["steps"])
+    client = "mariadb" if "maria" in program else "mysql"
+    tables = (descriptor.server, descriptor.load, descriptor.workloads)
+    asked = [command for table in tables for command in ([*table.get("setup", []), table.get("ready", "")])]
+    others = {"mariadb": "mysqladmin", "mysql": "mariadb"}[client]
+    assert not any(others in command for command in asked)
 
 
 def test_a_tree_of_mariadb_is_not_one_of_mysql(tmp_path: Path) -> None:

@@ -66,6 +66,7 @@ def check(
         raise UsageError("--source-version and --interval are for a tree that is not built: give --source DIR")
     if source:
         target = Target.of(name, folder, BuildChoices(UserSource(source, source_version, []), interval))
+        target.check_tree()
         units = _units_of_text(source, target)
         rows, ungoverned = places(target, units), list[str]()  # what a text calls is not known
     else:
@@ -182,17 +183,25 @@ def _why(target: Target, table: str, entry: Entry) -> str:
 
 
 def _row(title: str, entry: Entry, function: str, where: list[str]) -> dict[str, str | list[str]]:
-    at = {"call": " or ".join(entries.names(entry, "call"))} if "call" in entry else {}
-    return {"entry": title, "function": function, **at, "places": where}
+    call = {"call": " or ".join(entries.names(entry, "call"))} if "call" in entry else {}
+    at = {"at": entry["at"]} if "at" in entry else {}
+    return {"entry": title, "function": function, **call, **at, "places": where}
 
 
 def _print(rows: list[dict[str, str | list[str]]], left_out: list[dict[str, str]]) -> None:
     for row in rows:
-        what = f"{row['function']}, call of {row['call']}" if "call" in row else row["function"]
+        what = ", ".join([str(row["function"]), *_where_in(row)])
         for place in row["places"]:
             print(f"{row['entry']:24} {what:28} {place}")
     for entry in left_out:
         print(f"{entry['entry']:24} {entry['function']:28} {entry['why']}")
+
+
+def _where_in(row: dict[str, str | list[str]]) -> list[str]:
+    """Of the function, if it is not where such an entry usually is: entries at one call are told apart."""
+    if "call" in row:
+        return [f"{row.get('at', 'call')} of {row['call']}"]  # "after call of take"
+    return [f"at {row['at']}"] if "at" in row else []
 
 
 def _names(entry: Entry) -> str:

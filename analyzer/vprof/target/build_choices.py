@@ -25,11 +25,15 @@ class UserSource:
     version: str | None
     command: list[str]
 
-    def tables(self, build: dict[str, Any]) -> dict[str, dict[str, Any]]:
-        """What stands for [source] and [build] of the descriptor, whose [build] is given."""
-        version = {} if self.version is None else {"version": self.version}
-        steps = {"steps": [shlex.join(self.command)]} if self.command else {}
-        return {"source": {"kind": "user", "path": str(self.folder), **version}, "build": {**build, **steps}}
+    @property
+    def source(self) -> dict[str, Any]:
+        """What stands for [source] of the descriptor."""
+        return {"kind": "user", "path": str(self.folder), **({} if self.version is None else {"version": self.version})}
+
+    @property
+    def steps(self) -> dict[str, Any]:
+        """What the command stands for in [build]."""
+        return {"steps": [shlex.join(self.command)]} if self.command else {}
 
 
 @dataclass(frozen=True)

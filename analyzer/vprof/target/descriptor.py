@@ -16,7 +16,7 @@ from typing import Any
 from vprof.errors import UsageError
 from vprof.installed import annotation_file
 from vprof.tables.kinds import MEANINGS
-from vprof.target import cures, entries, knobs, repeats, shell
+from vprof.target import cures, entries, knobs, repeats, shell, variants
 from vprof.target.build_choices import BuildChoices
 from vprof.target.cures import Cure
 from vprof.target.entries import Entry
@@ -28,7 +28,7 @@ from vprof.trace.marks import Retry
 _LISTS = ("roots", "include", "probe", "exclude", "ignore_for_height")
 _TABLES: dict[str, dict[str, type]] = {
     "source": {"kind": str, "path": str, "package": str, "version": str},
-    "build": {"steps": list, "programs": list},
+    "build": {"needs": list, "steps": list, "programs": list},
     "run": {"command": str},
     "server": {"user": str, "environment": dict, "setup": list, "start": str, "ready": str, "stop": str},
     "load": {"setup": list, "command": str, "clients": int},
@@ -49,6 +49,7 @@ _COMMANDS = ("steps", "command", "setup", "start", "ready", "stop")
 """Keys of these tables that hold commands, or lists of them."""
 _FREE = ("demo",)
 """Tables for other readers (the demo and its tests); kept as they are."""
+_OTHERS = ("name", "summary", "primitive", "external", "knob", "cure", "variant")
 
 
 @dataclass(frozen=True)
@@ -118,14 +119,13 @@ def load(file: Path, choices: BuildChoices | None = None, fetched: Fetched | Non
     choices = choices or BuildChoices()
     raw = _read(file)
     _check_tables(raw, file)
-    if choices.user:
-        raw |= choices.user.tables(raw.get("build", {}))
+    source = _resolved(choices.user.source if choices.user else raw.get("source", {}), fetched, file)
+    version = source.get("version")
+    raw = variants.applied(raw, version, file)
     name = raw.get("name")
     if name != file.resolve().parent.name:
         raise UsageError(f"{file}: name = {name!r} is not the folder's name '{file.resolve().parent.name}'")
     parts = [_included(include, file) for include in raw.get("include", [])] + [raw]
-    source = _resolved(raw.get("source", {}), fetched, file)
-    version = source.get("version")
     chosen, left_out = _chosen(parts, version, choices.interval, file)
     lists = {key: [item for part in parts for item in part.get(key, [])] for key in _LISTS}
     repeats.retry_of(chosen["interval"], str(file))
@@ -143,18 +143,18 @@ def load(file: Path, choices: BuildChoices | None = None, fetched: Fetched | Non
         exclude=lists["exclude"],
         ignore_for_height=lists["ignore_for_height"],
         source=source,
-        build=raw.get("build", {}),
+        build=raw.get("build", {}) | (choices.user.steps if choices.user else {}),
         run=raw.get("run", {}),
         server=raw.get("server", {}),
         load=raw.get("load", {}),
         workloads=raw.get("workloads", {}),
         entries=chosen,
         left_out=left_out,
-        knobs=_knobs(raw, chosen_cures, file),
+        knobs=_knobs(raw, chosen_cures, version, file),
         cures=known_cures,
         chosen_cures=chosen_cures,
         free={key: raw[key] for key in _FREE if key in raw},
-        wanted=raw.get("source", {}).get("version", ""),
+        wanted="" if choices.user else raw.get("source", {}).get("version", ""),
     )
 
 
@@ -163,9 +163,10 @@ def for_version(cure: Cure, version: str | None, file: Path) -> bool:
     return not cure.versions or entries.applies({"versions": cure.versions}, version, f"{file}: [[cure]] {cure.name}")
 
 
-def _knobs(raw: dict[str, Any], chosen_cures: list[Cure], file: Path) -> dict[str, Knob]:
-    """Those of the descriptor, and what switches the cures."""
-    known = knobs.knobs_of(raw.get("knob", []))
+def _knobs(raw: dict[str, Any], chosen_cures: list[Cure], version: str | None, file: Path) -> dict[str, Knob]:
+    """Those of the descriptor that the version has, and what switches the cures."""
+    rows = [row for row in raw.get("knob", []) if entries.applies(row, version, f"{file}: [[knob]] {row['name']}")]
+    known = knobs.knobs_of(rows)
     for cure in chosen_cures:
         if cure.switch:
             if cure.switch.name in known:
@@ -267,7 +268,7 @@ def _included(name: str, user: Path) -> dict[str, Any]:
 
 
 def _check_tables(raw: dict[str, Any], file: Path) -> None:
-    known = [*entries.TABLES, *_LISTS, *_TABLES, *_FREE, "name", "summary", "primitive", "external", "knob", "cure"]
+    known = [*entries.TABLES, *_LISTS, *_TABLES, *_FREE, *_OTHERS]
     for key, value in raw.items():
         if key not in known:
             near = get_close_matches(key, known, n=1)
@@ -281,6 +282,8 @@ def _check_tables(raw: dict[str, Any], file: Path) -> None:
             _check_table(key, value, file)
     if "knob" in raw:
         knobs.check(raw["knob"], str(file), "server" in raw)
+    if "variant" in raw:
+        variants.check(raw["variant"], raw, file, lambda table, value: _check_table(table, value, file))
     if ("server" in raw) != ("load" in raw) or ("server" in raw and "run" in raw):
         raise UsageError(f"{file}: give either [run], or [server] and [load]")
     if "workloads" in raw and "server" not in raw:

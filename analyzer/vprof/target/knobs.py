@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vprof.errors import UsageError
+from vprof.target.versions import parse_range
 
 SERVER, LOAD, ENVIRONMENT = "server_option", "load_option", "environment"
 _HOW = (SERVER, LOAD, ENVIRONMENT)
@@ -27,7 +28,7 @@ _KINDS = {
     "time": (re.compile(r"\d+(\.\d+)? ?(us|ms|s|min|h|d)?"), "a time such as 30s or 5min"),
 }
 _TEXTS = ("name", "kind", "trades")
-_MAY = ("unit", "line", "default")
+_MAY = ("unit", "line", "default", "versions")
 _VALUE = "{value}"
 
 
@@ -172,6 +173,8 @@ def _check_keys(row: Mapping[str, Any], where: str) -> None:
         raise UsageError(f"{where}: restart must be true or false")
     if row["kind"] not in (*_KINDS, _CHOICE):
         raise UsageError(f"{where}: kind = '{row['kind']}' must be one of {', '.join((*_KINDS, _CHOICE))}")
+    if "versions" in row:
+        parse_range(row["versions"], f"{where}: versions")
     check_list(row, "values", (str, int, float), "texts or numbers", where)
     check_list(row, "governs", (str,), "texts", where)
 

@@ -11,9 +11,9 @@ import json
 import os
 import shlex
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,7 +21,7 @@ from vprof.errors import UsageError, VprofError
 from vprof.installed import LOAD_DRIVER, annotations_folder, compiling_tools, native, target_file, target_names
 from vprof.program.elf import linked_by_wrapper, read_program
 from vprof.program.metadata import Function, Unit
-from vprof.target import cured_tree, cures
+from vprof.target import build_progress, cured_tree, cures
 from vprof.target import descriptor as descriptors
 from vprof.target.build_choices import BuildChoices
 from vprof.target.chosen_load import ChosenLoad
@@ -144,6 +144,7 @@ class Target:
         log = self.folder / "build.log"
         with log.open("w", encoding="utf-8") as output:
             target = self.fetch(progress, output)
+            target.check_tree()
             target._run_steps(progress, only, output, log)
         return target
 
@@ -158,9 +159,20 @@ class Target:
             environment |= {"CC": str(native("bin/vprof-cc")), "CXX": str(native("bin/vprof-c++"))}
         for number, step in enumerate(steps, 1):
             command = self.filled(step)
-            progress(f"build step {number} of {len(steps)}: {shlex.join(command)[:80]}")
-            if not _run(command, self.source_dir if self.command_of_user else self.build_dir, environment, output):
+            what = f"build step {number} of {len(steps)}: {shlex.join(command)[:80]}"
+            progress(what)
+            folder = self.source_dir if self.command_of_user else self.build_dir
+            if not _run(command, folder, environment, output, partial(_tell, progress, what)):
                 raise VprofError(f"the build failed: {_cause(log)} (all of it: {log})")
+
+    def check_tree(self) -> None:
+        """Raises UsageError if the source is not there, or lacks a file that every version of the program has."""
+        source = self.original_dir
+        if not source.is_dir():
+            raise UsageError(f"{source}: there is no such folder")
+        for name in self.descriptor.build.get("needs", []):
+            if not (source / name).exists():
+                raise UsageError(f"{source} is no source of {self.descriptor.name}: it has no {name}")
 
     def _keep_off(self, source: Path) -> None:
         """Raises UsageError if the user's tree lies where folders are ours to empty."""
@@ -331,16 +343,18 @@ def _without_make() -> dict[str, str]:
     return {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
 
 
-def _run(command: list[str], folder: Path, environment: dict[str, str], log: IO[str]) -> bool:
+def _run(command: list[str], folder: Path, environment: dict[str, str], log: IO[str], told: Progress) -> bool:
     log.write(f"$ {shlex.join(command)}\n")
-    log.flush()
     try:
-        done = subprocess.run(command, cwd=folder, stdout=log, stderr=subprocess.STDOUT, env=environment, check=False)
+        return build_progress.run(command, folder, environment, log, told) == 0
     except FileNotFoundError as error:
         raise not_found(command[0], str(error.strerror)) from None
     except PermissionError as error:
         raise UsageError(f"{command[0]}: {error.strerror}") from None
-    return done.returncode == 0
+
+
+def _tell(progress: Progress, what: str, far: str) -> None:
+    progress(f"{what}: {far}")
 
 
 def _cause(log: Path) -> str:
