@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +27,9 @@ _FORMATS = {".html": "html", ".json": "json"}
 _LEAST_ROUNDS = 3
 _DRILL_FIRST = ""
 _OF_BUDGET = 1 / 3
-"""What a drill-down takes of it that comes first; the runs have the rest."""
+"""What a drill-down takes of it at most that comes first; the runs have the rest."""
+_TOOK = "took_s"
+"""In the kept file of such a drill-down: how long it took, with what came before it."""
 _USUAL_LOAD = "tpcc"
 
 
@@ -132,9 +136,10 @@ def command(
 
     Each run starts the target with one setting; the baseline is the target's own. Runs are in random order, one of each
     setting in a round. The noise of the first two rounds says how many there are, so that a fall by --effect is found
-    in 8 of 10 sweeps. After 3, 6, 12 rounds the hopeless of the settings are given up. Verdicts are those of `vprof
-    diff`, corrected for the number of settings: with 5 % false alarms, one of them is better, worse, traded (mean or
-    throughput got worse) or none of these. When nothing helps, vprof says so.
+    in 8 of 10 sweeps. After 3, 6, 12 rounds the hopeless of the settings are given up, and where --budget is too short
+    for all, the worse half. Verdicts are those of `vprof diff`, corrected for the number of settings: with 5 % false
+    alarms, one of them is better, worse, traded (mean or throughput got worse) or none of these. When nothing helps,
+    vprof says so.
 
     A target with workloads of `vprof load` gets one in an open loop, at the same rate for all settings; without --rate
     that is 60 % of what the baseline reaches. Others run their own load in a closed loop, and are traced. After `--`
@@ -175,8 +180,9 @@ def command(
                 program=list(program),
             )
         )
-        budget *= 1 - _OF_BUDGET
     raw = auto.read(Path(found_in)) if found_in else {}
+    if budget:
+        budget = max(1.0, budget - raw.get(_TOOK, 0.0))
     was = raw.get("settings", {})
     if name and was.get("name") not in (None, name):
         raise UsageError(f"--auto {found_in} is of {was['name']}, not of {name}: leave out --target")
@@ -234,7 +240,7 @@ def _drilled(target: Target, budget: float, session: Path | None, **asked: Any) 
     if not target.descriptor.knobs:
         raise UsageError("nothing to try: the target has no knobs")
     target.check(target.units())
-    wanted = Asked(target=target.called, settings=[], **asked)
+    begun, wanted = time.monotonic(), Asked(target=target.called, settings=[], **asked)
     keep.parent.mkdir(parents=True, exist_ok=True)
     rate = asked["rate"]
     if wanted.load and rate is None:
@@ -242,7 +248,9 @@ def _drilled(target: Target, budget: float, session: Path | None, **asked: Any) 
         runner.prepare()
         rate = _offered(runner)
     click.echo("vprof: a drill-down first, under the load of the sweep", err=True)
-    return auto.drilled(target, wanted, rate, budget * _OF_BUDGET, keep)
+    found = auto.drilled(target, wanted, rate, budget * _OF_BUDGET)
+    keep.write_text(json.dumps({**found, _TOOK: time.monotonic() - begun}), encoding="utf-8")
+    return keep
 
 
 def _kept_in(target: Target, session: Path | None) -> Path:

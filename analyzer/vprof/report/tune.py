@@ -222,7 +222,7 @@ def _settings(outcome: Outcome, console: Console) -> None:
         line(console, f"Pareto front of mean and {metric}: {', '.join(front)}", "dim")
     for one in outcome.tried:
         if one.verdict == GIVEN_UP:
-            line(console, f"{one.setting.name}: given up: it cannot be better by {asked.effect:.0%}", "dim")
+            line(console, f"{one.setting.name}: given up: {one.why}", "dim")
         if one.verdict == FAILED:
             line(console, f"{one.setting.name}: failed: {one.why}", "yellow")
 

@@ -13,7 +13,6 @@ a disk may hold most of a variance): the runs of a sweep judge by themselves.
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -78,9 +77,9 @@ class Findings:
         return list(dict.fromkeys(knob for one in self.governed for knob in one.knobs))
 
 
-def drilled(target: Target, asked: Asked, rate: float | None, budget: float, keep: Path) -> Path:
-    """Drills down in the target, told on standard error; its session file is copied to `keep`. Raises VprofError when
-    it fails, or is interrupted."""
+def drilled(target: Target, asked: Asked, rate: float | None, budget: float) -> dict[str, Any]:
+    """Drills down in the target, told on standard error; what its session file holds. Raises VprofError when it fails,
+    or is interrupted."""
     work = target.folder / "drill" / "session.json"
     words = ["drill", "--auto", "--target", target.called, "--dir", str(target.folder), f"--budget={budget:.0f}s"]
     words += [f"--server-options={asked.server_options}"] if asked.server_options else []
@@ -94,8 +93,7 @@ def drilled(target: Target, asked: Asked, rate: float | None, budget: float, kee
         raise VprofError(f"interrupted: {goes_on} ends the drill-down, then give --auto {work}") from None
     if status:
         raise VprofError("the drill-down failed, as it says above: there are no findings to tune")
-    shutil.copyfile(work, keep)
-    return keep
+    return dict(json.loads(work.read_text(encoding="utf-8")))
 
 
 def read(path: Path) -> dict[str, Any]:

@@ -1,13 +1,14 @@
 """Which settings go on: after 3, 6, 12 ... rounds, of the worse half of them, the hopeless are given up.
 
 A setting is hopeless if it cannot be what is looked for: the better end of its 95 % interval, from the noise of all
-settings together, is less of a gain than the effect asked for. What may still win goes on, and what was given up is
-never called better, so the level of the verdicts stays.
+settings together, is less of a gain than the effect asked for. Where the time is too short for all to have the runs
+that they need, each round from the third on gives up the whole worse half, so that the others get them. What was given
+up is never called better, and counts in the correction for their number: so the level of the verdicts stays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import ceil, log, sqrt
 
 import numpy as np
@@ -39,14 +40,43 @@ def logarithms(runs: Sequence[Run], metric: str, rounds: int) -> dict[str, Float
     return {name: np.array(values) for name, values in found.items()}
 
 
-def standing(settings: Sequence[str], runs: Sequence[Run], metric: str, effect: float, rounds: int) -> list[str]:
+IsScarce = Callable[[int, int], bool]
+"""Whether after so many rounds the time is too short for so many settings to have all the runs that they need."""
+
+
+def standing(
+    settings: Sequence[str], runs: Sequence[Run], metric: str, effect: float, rounds: int, is_scarce: IsScarce
+) -> list[str]:
     """The settings that go on after so many whole rounds, the baseline always: neither failed nor given up."""
-    left = list(settings)
-    for rung in filter(is_rung, range(1, rounds + 1)):
-        given_up = _hopeless(left, logarithms(runs, metric, rung), effect)
-        left = [name for name in left if name not in given_up]
+    out = given_up(settings, runs, metric, effect, rounds, is_scarce)
     failed = {run.setting for run in runs if run.failed}
-    return [name for name in left if name not in failed]
+    return [name for name in settings if name not in out and name not in failed]
+
+
+def given_up(
+    settings: Sequence[str], runs: Sequence[Run], metric: str, effect: float, rounds: int, is_scarce: IsScarce
+) -> dict[str, str]:
+    """By setting that was given up after so many whole rounds: why."""
+    found: dict[str, str] = {}
+    for done in range(LEAST_RUNS, rounds + 1):
+        left = [name for name in settings if name not in found]
+        values = logarithms(runs, metric, done)
+        if is_rung(done):
+            found |= dict.fromkeys(_hopeless(left, values, effect), f"it cannot be better by {effect:.0%}")
+        going = [name for name in left if name not in found]
+        if is_scarce(done, len(going)):
+            worse = [name for name in _worse_half(left, values) if name not in found]
+            keep = len(going) - 2  # the baseline, and one at least beside it
+            found |= dict.fromkeys(worse[:keep], "others looked better, and the time was too short for all (--budget)")
+    return found
+
+
+def _worse_half(names: Sequence[str], values: Mapping[str, Float]) -> list[str]:
+    """The worst first."""
+    if BASELINE not in values:
+        return []
+    tried = [name for name in names if name != BASELINE and name in values]
+    return sorted(tried, key=lambda name: float(values[name].mean()), reverse=True)[: ceil(len(tried) / 2)]
 
 
 def _hopeless(names: Sequence[str], values: Mapping[str, Float], effect: float) -> set[str]:
@@ -56,7 +86,9 @@ def _hopeless(names: Sequence[str], values: Mapping[str, Float], effect: float) 
         return set()
     sd, freedom = pooled_sd([base, *(values[name] for name in tried)])
     reach = float(stats.t.ppf((1 + LEVEL) / 2, freedom)) * sd if freedom else np.inf
-    by = {name: float(values[name].mean() - base.mean()) for name in tried}
-    worse = sorted(tried, key=lambda name: by[name], reverse=True)[: ceil(len(tried) / 2)]
-    best = {name: by[name] - reach * sqrt(1 / len(values[name]) + 1 / len(base)) for name in worse}
-    return {name for name in worse if best[name] > log(1 - effect)}
+    found = set()
+    for name in _worse_half(names, values):
+        by, error = float(values[name].mean() - base.mean()), sqrt(1 / len(values[name]) + 1 / len(base))
+        if by - reach * error > log(1 - effect):
+            found.add(name)
+    return found

@@ -9,7 +9,7 @@ What was given up or failed has no verdict.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import exp, log, sqrt
 
 import numpy as np
@@ -43,7 +43,8 @@ class Figure:
 @dataclass(frozen=True, kw_only=True)
 class Found:
     """Of one setting. `verdict`: one of compare/judgement.py, GIVEN_UP, FAILED, "" of the baseline; `judged`: against
-    the baseline, None without a verdict to give. `why`: the last words of what failed. `factors`: of traced runs."""
+    the baseline, None without a verdict to give. `why`: the last words of what failed, or why it was given up.
+    `factors`: of traced runs."""
 
     setting: Setting
     runs: list[Run]
@@ -83,12 +84,14 @@ def outcome_of(sweep: Sweep, min_share: float = _MIN_SHARE) -> Outcome:
     rounds = sweep.rounds
     runs = [run for run in sweep.file.runs if run.round < rounds]
     by_setting = {name: [run for run in runs if run.setting == name] for name in sweep.names}
-    standing = sweep.standing(rounds)
+    standing, given_up = sweep.standing(rounds), sweep.given_up(rounds)
     verdicts = _judged(sweep, by_setting, standing)
     base = by_setting[BASELINE]
     found = [Found(setting=sweep.settings[0], runs=base, figures=_figures(base))]
     for setting in sweep.settings[1:]:
         found.append(_found(sweep, setting, by_setting[setting.name], base, verdicts.get(setting.name), min_share))
+        if found[-1].verdict == GIVEN_UP:
+            found[-1] = replace(found[-1], why=given_up.get(setting.name, ""))
     tried = max(1, len(sweep.settings) - 1)
     noise = sweep.noise(rounds)
     return Outcome(

@@ -21,7 +21,7 @@ from vprof.compare.across_runs import LEAST_RUNS
 from vprof.compare.diff_factors import Contributions
 from vprof.errors import VprofError
 from vprof.tune.file import Run, TuneFile
-from vprof.tune.halving import logarithms, standing
+from vprof.tune.halving import given_up, logarithms, standing
 from vprof.tune.power import pooled_sd, runs_needed
 from vprof.tune.settings import BASELINE, Setting
 
@@ -55,6 +55,8 @@ class Sweep:
     budget: float = 0.0
     tell: Callable[[Run, int], None] = field(default=lambda run, of: None)
     clock: Callable[[], float] = time.monotonic
+    _needed: dict[float, int] = field(default_factory=dict, init=False)
+    """Runs by noise, which take a while to find."""
 
     def go(self) -> None:
         """Runs what is not done yet. Raises VprofError when the target cannot be run as it is."""
@@ -77,7 +79,20 @@ class Sweep:
 
     def standing(self, rounds: int) -> list[str]:
         asked = self.file.asked
-        return standing(self.names, self.file.runs, asked.metric, asked.effect, rounds)
+        return standing(self.names, self.file.runs, asked.metric, asked.effect, rounds, self._is_scarce)
+
+    def given_up(self, rounds: int) -> dict[str, str]:
+        """By setting that was: why."""
+        asked = self.file.asked
+        return given_up(self.names, self.file.runs, asked.metric, asked.effect, rounds, self._is_scarce)
+
+    def _is_scarce(self, rounds: int, settings: int) -> bool:
+        """Whether so many settings cannot have the runs that they need, by what the first rounds took and showed."""
+        spent = [run.took_s for run in self.file.runs if run.round < rounds]
+        if not self.budget or not spent:
+            return False
+        missing = settings * max(0, self.wanted(rounds) - rounds)
+        return sum(spent) + missing * sum(spent) / len(spent) > self.budget
 
     def noise(self, rounds: int) -> float | None:
         """Standard deviation of the deciding metric's logarithm within settings, from so many rounds; None: not known
@@ -92,7 +107,10 @@ class Sweep:
         noise = self.noise(rounds)
         if noise is None:
             return LEAST_RUNS
-        return runs_needed(noise, self.file.asked.effect, max(1, len(self.settings) - 1), self.most_runs)
+        if noise not in self._needed:
+            tried = max(1, len(self.settings) - 1)
+            self._needed[noise] = runs_needed(noise, self.file.asked.effect, tried, self.most_runs)
+        return self._needed[noise]
 
     def _of_round(self, round_: int) -> list[str]:
         """In the order in which they run: the same whatever has failed meanwhile."""
