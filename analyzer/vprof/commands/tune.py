@@ -27,7 +27,7 @@ _FORMATS = {".html": "html", ".json": "json"}
 _LEAST_ROUNDS = 3
 _DRILL_FIRST = ""
 _OF_BUDGET = 1 / 3
-"""What a drill-down takes of it at most that comes first; the runs have the rest."""
+"""What a drill-down that comes first has of it; the runs have the rest, and what that leaves."""
 _TOOK = "took_s"
 """In the kept file of such a drill-down: how long it took, with what came before it."""
 _USUAL_LOAD = "tpcc"
@@ -181,8 +181,8 @@ def command(
             )
         )
     raw = auto.read(Path(found_in)) if found_in else {}
-    if budget:
-        budget = max(1.0, budget - raw.get(_TOOK, 0.0))
+    if _TOOK in raw:
+        budget = max(budget * (1 - _OF_BUDGET), budget - raw[_TOOK])
     was = raw.get("settings", {})
     if name and was.get("name") not in (None, name):
         raise UsageError(f"--auto {found_in} is of {was['name']}, not of {name}: leave out --target")
