@@ -148,10 +148,19 @@ bool isNamed(const Function &function, const Descriptor &descriptor) {
          llvm::any_of(descriptor.hooks, [&](const Hook &hook) { return hook.names(function); });
 }
 
-/// A probe before the body is not in copies of it, so such a function is never expanded. Where compilers are likely to
-/// do that, it would cost more than a probe in the body, unless the function does much, or somebody asks for it.
-bool isWorthItsCall(const Function &function, const Descriptor &descriptor) {
-  return !function.may_be_expanded || function.effort >= kLeastEffortOfKept || descriptor.asksFor(function.name);
+/// A probe before the body is not in copies of it, so such a function is never expanded. Where the compiler would do
+/// that, it costs more than a probe in the body, unless the function does much, or somebody asks for it. Where the
+/// compiler was asked, and would do it at each call or at none, the function's work does not matter.
+bool isWorthItsCall(const Function &function, const Descriptor &descriptor, const Expansions &expansions) {
+  if (!function.may_be_expanded || descriptor.asksFor(function.name)) return true;
+  switch (expansions.of(*function.decl)) {
+    case Expansions::Calls::kAllExpanded:
+      return false;
+    case Expansions::Calls::kNoneExpanded:
+      return true;
+    default:
+      return function.effort >= kLeastEffortOfKept;
+  }
 }
 
 /// Calls that the compiler would make a loop of, in which they are not seen.
@@ -161,10 +170,12 @@ bool callsItself(const Function &function, const Unit &unit) {
 
 }  // namespace
 
-void chooseBeforeBody(Unit &unit, const Descriptor &descriptor, const clang::CompilerInstance &compiler) {
+void chooseBeforeBody(Unit &unit, const Descriptor &descriptor, const clang::CompilerInstance &compiler,
+                      const Expansions &expansions) {
   if (isUncertain(compiler)) return;
   for (Function &function : unit.functions) {
-    function.before_body = function.site && !isNamed(function, descriptor) && isWorthItsCall(function, descriptor) &&
+    function.before_body = function.site && !isNamed(function, descriptor) &&
+                           isWorthItsCall(function, descriptor, expansions) &&
                            mayBeWrapped(function, compiler.getCodeGenOpts());
     function.is_recursive = function.before_body && callsItself(function, unit);
   }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "Descriptor.h"
+#include "Expansions.h"
 #include "Types.h"
 
 namespace clang {
@@ -17,6 +18,7 @@ class CompilerInstance;
 namespace vprof {
 
 /// Sets `before_body` of functions with a site. Before call numbers are given: there is none in such functions.
-void chooseBeforeBody(Unit &unit, const Descriptor &descriptor, const clang::CompilerInstance &compiler);
+void chooseBeforeBody(Unit &unit, const Descriptor &descriptor, const clang::CompilerInstance &compiler,
+                      const Expansions &expansions);
 
 }  // namespace vprof

@@ -2,7 +2,7 @@
 //
 //   vprof-rewrite [--spare-lambdas] [--messages] [--before-body] --out DIR --prelude FILE --object PATH [--descriptor
 //   JSON]
-//   [--emit-tree DIR] [--gcc-text FILE] -- COMPILER ARGUMENTS...
+//   [--emit-tree DIR] [--gcc-text FILE] [--expansions FILE] -- COMPILER ARGUMENTS...
 //
 // Writes DIR/manifest (pairs of lines: file as the compiler names it, file that replaces it) and the files it names;
 // the replacement of the prelude's FILE is the unit's prelude. With --gcc-text, the unit as gcc reads it
@@ -34,7 +34,7 @@ namespace {
 enum ExitCode { kWritten = 0, kCannotInstrument = 1, kUsage = 2, kWrongDescriptor = 3 };
 
 struct Options {
-  std::string out, prelude, object, descriptor, emit_tree, gcc_text;
+  std::string out, prelude, object, descriptor, emit_tree, gcc_text, expansions;
   bool spare_lambdas = false, messages = false, before_body = false;
   std::vector<std::string> command;
 
@@ -53,7 +53,8 @@ Options parseOptions(int argc, char **argv) {
                                                       {"--object", &options.object},
                                                       {"--descriptor", &options.descriptor},
                                                       {"--emit-tree", &options.emit_tree},
-                                                      {"--gcc-text", &options.gcc_text}};
+                                                      {"--gcc-text", &options.gcc_text},
+                                                      {"--expansions", &options.expansions}};
   int i = 1;
   for (const auto &[name, value] : {std::pair("--spare-lambdas", &options.spare_lambdas),
                                     {"--messages", &options.messages},
@@ -115,7 +116,8 @@ class Consumer : public clang::ASTConsumer {
     auto untouchable = vprof::findUntouchable(unit, context, job_.options.spare_lambdas);
     if (gcc_text) vprof::addUntouchableByGcc(unit, *gcc_text, untouchable);
     vprof::assignSites(unit, untouchable, job_.descriptor);
-    if (job_.options.before_body) vprof::chooseBeforeBody(unit, job_.descriptor, compiler_);
+    if (job_.options.before_body)
+      vprof::chooseBeforeBody(unit, job_.descriptor, compiler_, vprof::Expansions(job_.options.expansions));
     vprof::numberCalls(unit, context);
     llvm::Expected<vprof::Edits> edits = vprof::placeEdits(unit, untouchable, job_.descriptor, context);
     job_.hooked = !unit.matched.empty();
