@@ -152,14 +152,15 @@ bool isNamed(const Function &function, const Descriptor &descriptor) {
 /// that, it costs more than a probe in the body, unless the function does much, or somebody asks for it. Where the
 /// compiler was asked, and would do it at each call or at none, the function's work does not matter.
 bool isWorthItsCall(const Function &function, const Descriptor &descriptor, const Expansions &expansions) {
-  if (!function.may_be_expanded || descriptor.asksFor(function.name)) return true;
+  if (descriptor.asksFor(function.name)) return true;
+  if (!function.may_be_expanded && !function.decl->isExternallyVisible()) return true;  // called by pointers, mostly
   switch (expansions.of(*function.decl)) {
     case Expansions::Calls::kAllExpanded:
       return false;
     case Expansions::Calls::kNoneExpanded:
       return true;
     default:
-      return function.effort >= kLeastEffortOfKept;
+      return !function.may_be_expanded || function.effort >= kLeastEffortOfKept;
   }
 }
 

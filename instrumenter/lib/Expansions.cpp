@@ -1,6 +1,6 @@
 #include "Expansions.h"
 
-#include "clang/AST/Decl.h"
+#include "clang/AST/DeclCXX.h"
 #include "clang/AST/Mangle.h"
 #include "llvm/Remarks/Remark.h"
 #include "llvm/Remarks/RemarkParser.h"
@@ -13,6 +13,14 @@ llvm::StringRef argument(const llvm::remarks::Remark &remark, llvm::StringRef ke
   for (const llvm::remarks::Argument &one : remark.Args)
     if (one.Key == key) return one.Val;
   return "";
+}
+
+/// No other unit is likely to call it. A private method's callers are those of its class, mostly in the same file.
+bool isOfTheUnit(const clang::FunctionDecl &function) {
+  if (!function.isExternallyVisible()) return true;
+  const auto *method = llvm::dyn_cast<clang::CXXMethodDecl>(&function);
+  return method && method->getAccess() == clang::AS_private && !method->isVirtual() && !method->isInlined() &&
+         !method->isTemplateInstantiation();
 }
 
 }  // namespace
@@ -39,7 +47,7 @@ llvm::Error Expansions::read(llvm::remarks::RemarkParser &parser) {
 }
 
 Expansions::Calls Expansions::of(const clang::FunctionDecl &function) const {
-  if (!known_ || function.isExternallyVisible() || function.isTemplated()) return Calls::kUnknown;
+  if (!known_ || function.isTemplated() || !isOfTheUnit(function)) return Calls::kUnknown;
   const auto found = counts_.find(clang::ASTNameGenerator(function.getASTContext()).getName(&function));
   if (found == counts_.end() || found->second.expanded == 0) return Calls::kNoneExpanded;
   return found->second.kept == 0 ? Calls::kAllExpanded : Calls::kSomeExpanded;

@@ -20,6 +20,24 @@ static int small(int n) { return n * n % 7 + n / 3 + (n ^ 5) - n % 11 + (n << 2)
 int outer(const int *v, int n) { return large(v, n) + small(n); }
 int many(const int *v, int n) { return large(v, n - 1) + outer(v, n) + small(n + 1); }
 """
+METHODS = """\
+class Reader {
+ public:
+  int read(int n);
+  int seen(int n);
+
+ private:
+  int hidden(int n);
+  __attribute__((noinline)) int kept(int n);
+  virtual int chosen(int n);
+  int state = 0;
+};
+int Reader::hidden(int n) { return n * n % 7 + n / 3 + (n ^ 5) - n % 11 + (n << 2) + n * state++; }
+int Reader::kept(int n) { return n * n % 7 + n / 3 + (n ^ 5) - n % 11 + (n << 2) + n * state++; }
+int Reader::chosen(int n) { return n * n % 7 + n / 3 + (n ^ 5) - n % 11 + (n << 2) + n * state++; }
+int Reader::seen(int n) { return n * n % 7 + n / 3 + (n ^ 5) - n % 11 + (n << 2) + n * state++; }
+int Reader::read(int n) { return hidden(n) + kept(n) + seen(n) + Reader::chosen(n); }
+"""
 EXPANDED = """\
 --- !Passed
 Pass:            inline
@@ -53,6 +71,14 @@ def test_the_compiler_is_asked_what_it_expands(options: str, expected: set[str],
     shop.write(a_c=SOURCE)
     shop.cc(*options.split(), "--emit-tree", "tree", "-c", "a.c", VPROF_PROBES="entry")
     assert before_bodies((shop.path / f"tree{shop.path}/a.c").read_text()) == expected
+
+
+def test_a_private_method_is_of_its_unit(shop: Workshop) -> None:
+    """Other units may call the others: there a probe in the body would cost more than the no-op."""
+    shop.write(a_cpp=METHODS)
+    shop.cxx("-O2", "--emit-tree", "tree", "-c", "a.cpp", VPROF_PROBES="entry")
+    text = (shop.path / f"tree{shop.path}/a.cpp").read_text()
+    assert set(re.findall(r"Reader::(\w+)\([^()]*\) __VPROF_WRAPPED", text)) == {"kept", "chosen", "seen", "read"}
 
 
 @pytest.mark.parametrize(
