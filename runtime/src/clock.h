@@ -1,15 +1,17 @@
-// Timestamps in ticks: rdtsc where the TSC is invariant (CPUID 80000007H, EDX bit 8), else CLOCK_MONOTONIC nanoseconds.
+// Timestamps in ticks: of the processor's counter where it is steady (arch/*/cycle_counter.h), else CLOCK_MONOTONIC
+// nanoseconds.
 //
-// The collector decides once per session; all processes follow it. Both clocks can be read in signal handlers. rdtsc is
-// not serialized on purpose (a fence costs as much as the clock itself): a time is exact to some ten instructions.
+// The collector decides once per session; all processes follow it. Both clocks can be read in signal handlers. The
+// counter is not serialized on purpose (a fence costs as much as the clock itself): a time is exact to some ten
+// instructions. It is called TSC everywhere, as x86 calls it.
 #ifndef VPROF_CLOCK_H
 #define VPROF_CLOCK_H
 
-#include <cpuid.h>
 #include <time.h>
-#include <x86intrin.h>
 
 #include <cstdint>
+
+#include "cycle_counter.h"
 
 namespace vprof {
 
@@ -23,13 +25,12 @@ __attribute__((noinline)) inline uint64_t monotonic_ns() {
 }
 
 inline uint64_t read_clock(Clock clock) {
-  if (__builtin_expect(clock == Clock::kTsc, 1)) return __rdtsc();
+  if (__builtin_expect(clock == Clock::kTsc, 1)) return read_cycles();
   return monotonic_ns();
 }
 
 inline Clock best_clock() {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  if (__get_cpuid(0x80000007, &a, &b, &c, &d) && (d >> 8 & 1)) return Clock::kTsc;
+  if (cycles_are_steady()) return Clock::kTsc;
   return Clock::kMonotonic;
 }
 

@@ -6,6 +6,7 @@
 
 #include "raw_syscall.h"
 #include "restriction.h"
+#include "system_calls.h"
 
 namespace vprof {
 
@@ -13,7 +14,7 @@ bool is_ready(int fd, short events) {
   if (is_restricted()) return true;
   const int saved_errno = errno;
   pollfd file = {fd, events, 0};
-  const long ready = vprof_raw_syscall(SYS_poll, &file, 1l, 0l);
+  const long ready = poll_now(&file, 1);
   errno = saved_errno;
   return ready != 0;  // also if it cannot be told
 }

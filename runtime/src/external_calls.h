@@ -23,6 +23,7 @@
 #include "raw_syscall.h"
 #include "readiness.h"
 #include "signals.h"
+#include "system_calls.h"
 
 namespace vprof {
 
@@ -134,7 +135,7 @@ inline bool may_wait_for(const timespec *timeout) {
 constexpr long kKernelMaskBytes = 8;
 
 VPROF_CALL(poll, pollfd *files, nfds_t count, int timeout) {
-  const auto now = [=] { return static_cast<int>(vprof_raw_syscall(SYS_poll, files, count, 0l)); };
+  const auto now = [=] { return static_cast<int>(poll_now(files, count)); };
   return poll_descriptors(files, count, timeout != 0, now, make);
 }
 VPROF_CALL(ppoll, pollfd *files, nfds_t count, const timespec *timeout, const sigset_t *mask) {
@@ -170,9 +171,7 @@ VPROF_CALL(pselect, int count, fd_set *in, fd_set *out, fd_set *odd, const times
 // Each by the system call that the program makes: another one it may have forbidden itself.
 
 VPROF_CALL(epoll_wait, int poller, epoll_event *found, int most, int timeout) {
-  const auto now = [=] {
-    return static_cast<int>(vprof_raw_syscall(SYS_epoll_wait, long{poller}, found, long{most}, 0l));
-  };
+  const auto now = [=] { return static_cast<int>(epoll_wait_now(poller, found, most)); };
   return poll_epoll(poller, found, timeout != 0, now, make);
 }
 VPROF_CALL(epoll_pwait, int poller, epoll_event *found, int most, int timeout, const sigset_t *mask) {

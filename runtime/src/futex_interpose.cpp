@@ -17,6 +17,7 @@
 #include "raw_syscall.h"
 #include "restriction.h"
 #include "signals.h"
+#include "system_calls.h"
 #include "uring.h"
 
 extern "C" __attribute__((visibility("hidden"))) long vprof_failed_syscall(long result) {
@@ -107,7 +108,7 @@ static long requeue(const FutexCall &call) {
 static void note_closed(long number, long a, long b) {
   if (number == SYS_close)
     forget_descriptor(static_cast<int>(a));
-  else if (number == SYS_dup2 || number == SYS_dup3)
+  else if (copies_descriptor(number))
     forget_descriptor(static_cast<int>(b));
   else if (number == SYS_close_range)
     forget_descriptors(static_cast<unsigned>(a), static_cast<unsigned>(b));

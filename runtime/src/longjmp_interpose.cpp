@@ -10,16 +10,9 @@
 
 #include "fibers.h"
 #include "interpose.h"
+#include "jump_buffer.h"
 
 namespace vprof {
-
-// glibc keeps the stack pointer as the seventh word, xored with the thread's guard and rotated (sysdeps/x86_64).
-static uint64_t target_stack_pointer(const jmp_buf buffer) {
-  constexpr int kStackPointer = 6;
-  uint64_t pointer = static_cast<uint64_t>(buffer[0].__jmpbuf[kStackPointer]);
-  __asm__("ror $17, %0; xor %%fs:0x30, %0" : "+r"(pointer) : : "cc");
-  return pointer;
-}
 
 static void close_left(const jmp_buf buffer) {
   go_to(target_stack_pointer(buffer));

@@ -35,7 +35,7 @@ struct alignas(32) CriticalSection {
 constexpr ptrdiff_t kPlaceInRseq = 8;  // of rseq_cs in struct rseq
 
 // The kernel reads the word before the abort address and kills the program if it is not the registered signature.
-constexpr uint32_t kAbort[2] = {0x53053053, 0};
+constexpr uint32_t kAbort[2] = {kRseqSignature, 0};
 
 // Its only byte is its own first one: nothing executes there.
 const CriticalSection kNowhere = {0, 0, &kNowhere, 1, &kAbort[1]};
@@ -78,13 +78,11 @@ struct Looks {
 static __thread Looks t_looks __attribute__((tls_model("initial-exec")));
 
 static uint64_t load_word() {
-  uint64_t value;
-  __asm__ volatile("movq %%fs:(%1), %0" : "=r"(value) : "r"(vprof_switch_word) : "memory");
-  return value;
+  return load_thread_word(vprof_switch_word);
 }
 
 static void store_word(uint64_t value) {
-  __asm__ volatile("movq %0, %%fs:(%1)" : : "r"(value), "r"(vprof_switch_word) : "memory");
+  store_thread_word(vprof_switch_word, value);
 }
 
 static uint64_t our_word() {

@@ -20,8 +20,9 @@
 #define VPROF_OFF_CPU_H
 
 #include "thread.h"
+#include "thread_word.h"
 
-// Where the word is, from the thread pointer (%fs); 0 while time off the CPU cannot be known: the word there is the
+// Where the word is, from the thread pointer; 0 while time off the CPU cannot be known: the word there is the
 // thread pointer itself, which is never 0. Constant after attach.
 extern "C" __attribute__((visibility("hidden"))) int64_t vprof_switch_word;
 
@@ -41,9 +42,7 @@ void end_looking();
 
 // Whether the thread has been off the CPU, or had a signal, since the last look.
 inline bool was_switched() {
-  bool zero;
-  __asm__ volatile("cmpq $0, %%fs:(%1)" : "=@cce"(zero) : "r"(vprof_switch_word) : "memory");
-  return __builtin_expect(zero, 0);
+  return __builtin_expect(thread_word_is_zero(vprof_switch_word), 0);
 }
 
 // Whether an event at `now` has to look.

@@ -1,10 +1,7 @@
 // The slow paths of entry.S, which calls them: a thread's first call, dead frames, other clocks, full rings.
-#include <cpuid.h>
-
-#include <algorithm>
-
 #include "entry_offsets.h"
 #include "off_cpu.h"
+#include "saved_registers.h"
 #include "shadow_stack.h"
 
 namespace vprof {
@@ -12,8 +9,8 @@ namespace vprof {
 // entry.S keeps what the system's C convention lets a function change.
 extern "C" {
 
-// Of the stack, for the vector registers; 0: the CPU or the kernel has no xsave.
-int64_t vprof_xsave_bytes = 0;
+// Of the stack, for the vector registers (saved_registers.h).
+int64_t vprof_vector_bytes = 0;
 
 // Never null: a call that is not recorded has its number, if any, stored in `frame`.
 uint16_t *vprof_enter_slowly(uint32_t site, uint16_t *frame, uint64_t stack_pointer) {
@@ -43,15 +40,7 @@ void vprof_finish_record(Slot *slot, Record r) {
 }
 
 void prepare_entry() {
-  constexpr unsigned kHasXsave = 1u << 27, kStateLeaf = 13, kLegacyAndHeader = 512 + 64;
-  unsigned size, offset, c, d;
-  if (!__get_cpuid(1, &size, &offset, &c, &d) || !(c & kHasXsave)) return;
-  unsigned end = kLegacyAndHeader;
-  for (const unsigned component : {2u, 5u, 6u, 7u}) {  // AVX, the three of AVX-512
-    __cpuid_count(kStateLeaf, component, size, offset, c, d);
-    end = std::max(end, offset + size);
-  }
-  vprof_xsave_bytes = end;
+  vprof_vector_bytes = bytes_of_vectors();
 }
 
 static_assert(offsetof(ThreadState, tsc_slot) == VPROF_THREAD_TSC_SLOT);

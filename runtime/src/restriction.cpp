@@ -1,6 +1,5 @@
 #include "restriction.h"
 
-#include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <sys/resource.h>
@@ -8,6 +7,8 @@
 #include <time.h>
 
 #include <optional>
+
+#include "system_calls.h"
 
 namespace vprof {
 
@@ -44,7 +45,7 @@ class Machine {
  private:
   Word input(uint32_t offset) const {
     if (offset == offsetof(seccomp_data, nr)) return number_;
-    if (offset == offsetof(seccomp_data, arch)) return AUDIT_ARCH_X86_64;
+    if (offset == offsetof(seccomp_data, arch)) return kAuditArchitecture;
     if (offset == offsetof(seccomp_data, args)) return first_argument_;
     if (offset == offsetof(seccomp_data, args) + 4) return 0;
     return std::nullopt;

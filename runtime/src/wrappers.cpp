@@ -133,8 +133,6 @@ int visit_module(dl_phdr_info *info, size_t, void *data) {
 
 // Whether there is a record, rather than what follows the last one: its stub hands out its pair.
 bool is_record(const Place &place, const Loaded &module) {
-  constexpr unsigned char kLoad[3] = {0x4c, 0x8d, 0x1d};  // leaq distance(%rip), %r11
-  constexpr uint64_t kLoadBytes = 7;
   const uint64_t stub = target_of(place.stub);
   if (!module.has_code(stub, kLoadBytes)) return false;
   const unsigned char *code = reinterpret_cast<const unsigned char *>(stub);
@@ -151,8 +149,6 @@ uint32_t count_records(const Place *places, const Loaded &module) {
   return count;
 }
 
-constexpr unsigned char kBreakpoint = 0xcc;
-
 // Whether that is there; a breakpoint may hide its first byte.
 bool lies_there(const unsigned char *code, const void *wanted, size_t bytes) {
   const unsigned char *first = static_cast<const unsigned char *>(wanted);
@@ -161,7 +157,6 @@ bool lies_there(const unsigned char *code, const void *wanted, size_t bytes) {
 
 // The function's no-op, behind endbr64 if there is one; 0 if it has none.
 uint64_t no_op_of(uint64_t function) {
-  constexpr unsigned char kLanding[4] = {0xf3, 0x0f, 0x1e, 0xfa};
   const unsigned char *code = reinterpret_cast<const unsigned char *>(function);
   if (lies_there(code, kLanding, sizeof kLanding)) code += sizeof kLanding;
   return lies_there(code, &kNoOp, kJumpBytes) ? reinterpret_cast<uint64_t>(code) : 0;

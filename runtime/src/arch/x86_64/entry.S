@@ -12,7 +12,7 @@
  *
  * These are enter_quickly() and leave_quickly() of shadow_stack.h, whose rules for signal handlers fix the order of the
  * stores (that the CPU keeps). The outermost frame is usual as well; all else goes to the slow functions of probe.cpp. */
-#include "entry_offsets.h"
+#include "../../entry_offsets.h"
 
 #define T_THREAD _ZN5vprof8t_threadE
         .hidden T_THREAD
@@ -228,7 +228,7 @@ call_keeping_vectors:
         .cfi_offset %rbp, -16
         movq %rsp, %rbp
         .cfi_def_cfa_register %rbp
-        movq vprof_xsave_bytes(%rip), %rax
+        movq vprof_vector_bytes(%rip), %rax
         testq %rax, %rax
         jz .Lwithout_xsave
         subq %rax, %rsp
@@ -267,5 +267,5 @@ call_keeping_vectors:
         .size call_keeping_vectors, . - call_keeping_vectors
 
         .hidden vprof_enter_slowly, vprof_enter_looking, vprof_leave_slowly, vprof_finish_record, vprof_ring_mask, vprof_switch_word
-        .hidden vprof_xsave_bytes
+        .hidden vprof_vector_bytes
         .section .note.GNU-stack, "", @progbits
