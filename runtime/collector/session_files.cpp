@@ -76,7 +76,7 @@ void SessionFiles::init_arena(const SessionOptions &options) {
   memcpy(arena_->session_id, constants_.id, sizeof constants_.id);
   arena_->heartbeat_ns.store(monotonic_ns(), std::memory_order_relaxed);
   for (uint32_t i = 0; i < constants_.layout.slots; ++i) constants_.layout.slot(arena_, i)->prepare();
-  memcpy(arena_->magic, kArenaMagic, sizeof kArenaMagic);
+  publish(arena_->magic, kArenaMagic);
 }
 
 // Whether all may rename what is in the folder of `directory`: programs do not join a session there

@@ -152,8 +152,22 @@ struct Layout {
   Records records(Slot *slot) const { return {slot->records(), ring_records}; }
 };
 
+// A magic is written last and read first: who sees it sees what was written before, though nothing else orders the two
+// processes.
+using MagicWord = uint64_t __attribute__((may_alias));
+inline void publish(char (&magic)[8], const char (&text)[8]) {
+  MagicWord word;
+  __builtin_memcpy(&word, text, sizeof word);
+  __atomic_store_n(reinterpret_cast<MagicWord *>(&magic), word, __ATOMIC_RELEASE);
+}
+inline bool is_published(const char (&magic)[8], const char (&text)[8]) {
+  MagicWord word;
+  __builtin_memcpy(&word, text, sizeof word);
+  return __atomic_load_n(reinterpret_cast<const MagicWord *>(&magic), __ATOMIC_ACQUIRE) == word;
+}
+
 struct Arena {
-  char magic[8];
+  alignas(8) char magic[8];
   uint64_t size;  // of the file
   Layout layout;  // each process keeps its own copy
   Clock clock;

@@ -62,8 +62,9 @@ static bool lies_safely(int directory) {
 
 // Of this version. `layout` is a copy that was checked.
 static bool is_ours(const Arena *arena, Layout *layout) {
+  if (!is_published(arena->magic, kArenaMagic)) return false;
   *layout = {read_once(arena->layout.slots), read_once(arena->layout.ring_records)};
-  return memcmp(arena->magic, kArenaMagic, sizeof kArenaMagic) == 0 && layout->is_possible();
+  return layout->is_possible();
 }
 
 // As much of the arena as the process may map by its limits: its first slots; none if these would be too few.

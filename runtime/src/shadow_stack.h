@@ -65,7 +65,7 @@ inline uint16_t *push_frame(Slot *slot, uint32_t depth, uint32_t site, uint64_t 
   f.tag.store(call_tag(site, number), std::memory_order_relaxed);
   f.start.store(now(), std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  f.address.store(address, std::memory_order_relaxed);
+  f.address.store(address, std::memory_order_release);  // whoever reads it, in another process, reads the rest
   return call;
 }
 
