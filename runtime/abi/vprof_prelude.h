@@ -35,6 +35,30 @@ struct __vprof_probe {
 #define __VPROF_BYTE_AT_EXIT unsigned char
 #endif
 
+#ifdef __aarch64__
+/* The cold parts call with all arguments in registers that no function's arguments or results are in (PROBE_ABI.md
+ * "Calls on aarch64"), and the compiler is told of the registers that the called change: it sees no call. A leaf
+ * function keeps its return address on the stack, though. */
+#define __VPROF_CALL_KEEPING_MOST(target) ".weak " target "\n\t.hidden " target "\n\tbl " target
+#define __VPROF_CHANGED "cc", "memory", "x9", "x10", "x11", "x12", "x13", "x14", "x15", "x16", "x17", "x30"
+
+/* Where the calls of this invocation are numbered. */
+__VPROF_INLINE unsigned short *__vprof_entered(volatile unsigned char *sw, void *frame) {
+  unsigned short *call;
+  __asm__ __inline__ __volatile__(
+      "mov x9, %2\n\tmov x10, %3\n\t" __VPROF_CALL_KEEPING_MOST("__vprof_at_entry") "\n\tmov %0, x9"
+      : "=r"(call), "=m"(*(char *)frame)
+      : "r"(sw), "r"(frame)
+      : __VPROF_CHANGED);
+  return call;
+}
+__VPROF_INLINE void __vprof_left(void *frame) {
+  __asm__ __inline__ __volatile__("mov x10, %1\n\t" __VPROF_CALL_KEEPING_MOST("__vprof_at_exit")
+                                  : "=m"(*(char *)frame)
+                                  : "r"(frame)
+                                  : __VPROF_CHANGED);
+}
+#else
 /* The cold parts call below the red zone, which the called undo (PROBE_ABI.md "Calls"): the compiler sees no call, so
  * that a leaf function stays one, and nothing is saved around them. Their registers carry no argument, and at exit no
  * result. The addresses are those of memory operands, which need no register outside of the assembly. A call, for the
@@ -58,6 +82,7 @@ __VPROF_INLINE void __vprof_left(void *frame) {
                                   :
                                   : "cc", "memory", "r10", "r11");
 }
+#endif
 
 /* The entry test reads without volatile, so that it is one instruction; nothing can be known of the byte anyway. */
 __VPROF_INLINE struct __vprof_probe __vprof_in(unsigned int site, void *frame) {

@@ -1,10 +1,11 @@
 #include "compression.h"
 
-#include <emmintrin.h>
 #include <lz4.h>
 #include <zstd.h>
 
 #include <algorithm>
+
+#include "row_of_bytes.h"
 
 namespace vprof {
 
@@ -27,19 +28,19 @@ constexpr size_t kBytes = sizeof(Record);
 constexpr size_t kAtOnce = 16;  // records: as many as a record has bytes, so that they are a square
 
 // 16 records of 16 bytes, turned: each round interleaves the first half of the rows with the second.
-void transpose(__m128i (&rows)[kAtOnce]) {
+void transpose(Row (&rows)[kAtOnce]) {
   for (int round = 0; round < 4; ++round) {
-    __m128i next[kAtOnce];
+    Row next[kAtOnce];
     for (size_t i = 0; i < kAtOnce / 2; ++i) {
-      next[2 * i] = _mm_unpacklo_epi8(rows[i], rows[i + kAtOnce / 2]);
-      next[2 * i + 1] = _mm_unpackhi_epi8(rows[i], rows[i + kAtOnce / 2]);
+      next[2 * i] = interleave_low(rows[i], rows[i + kAtOnce / 2]);
+      next[2 * i + 1] = interleave_high(rows[i], rows[i + kAtOnce / 2]);
     }
     std::copy_n(next, kAtOnce, rows);
   }
 }
 
-__m128i difference(const Record &record, uint64_t before) {
-  return _mm_set_epi64x(static_cast<long long>(record.w1), static_cast<long long>(record.w0 - before));
+Row difference(const Record &record, uint64_t before) {
+  return make_row(record.w0 - before, record.w1);
 }
 
 }  // namespace
@@ -48,18 +49,17 @@ void rearrange(const Record *records, size_t count, char *planes) {
   uint64_t before = 0;
   size_t first = 0;
   for (; first + kAtOnce <= count; first += kAtOnce) {
-    __m128i rows[kAtOnce];
+    Row rows[kAtOnce];
     for (size_t i = 0; i < kAtOnce; ++i) {
       rows[i] = difference(records[first + i], before);
       before = records[first + i].w0;
     }
     transpose(rows);
-    for (size_t byte = 0; byte < kBytes; ++byte)
-      _mm_storeu_si128(reinterpret_cast<__m128i *>(planes + byte * count + first), rows[byte]);
+    for (size_t byte = 0; byte < kBytes; ++byte) store_row(planes + byte * count + first, rows[byte]);
   }
   for (; first < count; ++first) {
     char bytes[kBytes];
-    _mm_storeu_si128(reinterpret_cast<__m128i *>(bytes), difference(records[first], before));
+    store_row(bytes, difference(records[first], before));
     before = records[first].w0;
     for (size_t byte = 0; byte < kBytes; ++byte) planes[byte * count + first] = bytes[byte];
   }

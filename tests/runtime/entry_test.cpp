@@ -1,5 +1,5 @@
-// __vprof_enter and __vprof_leave as a probed function sees them (PROBE_ABI.md "Calls"): all registers but rax, r10
-// and r11 are kept on every path, whoever served the call.
+// __vprof_enter and __vprof_leave as a probed function sees them (PROBE_ABI.md "Calls"): all registers but few are kept
+// on every path, whoever served the call.
 #include "in_process.h"
 #include "registers.h"
 #include "shadow_stack.h"
@@ -15,20 +15,21 @@ namespace vprof {
 namespace {
 
 template <typename F>
-uint64_t call_keeping_registers(F *function, int first_kept, const arguments &arguments) {
+uint64_t call_keeping_registers(F *function, int first_kept, const arguments &arguments, int result = 0) {
   uint64_t registers[2][REGISTERS];
   fill_registers(registers[0], arguments);
   call_with_registers(reinterpret_cast<void (*)()>(function), registers);
   for (int i = first_kept; i < REGISTERS; ++i) EXPECT_EQ(registers[0][i], registers[1][i]) << register_names[i];
   EXPECT_TRUE(vectors_are_kept());
-  return registers[1][RAX];
+  return registers[1][result];
 }
 
 // Both ways in must do the same.
 uint64_t enter_by_either(uint32_t site, void *frame) {
   const uint64_t address = reinterpret_cast<uint64_t>(frame);
-  if (site % 2 == 0) return call_keeping_registers(__vprof_enter, KEPT_BUT_RESULT, {7, 7, site, address});
-  return call_keeping_registers(__vprof_enter_site, KEPT_BUT_RESULT, {site, address, 7, 7});
+  if (site % 2 == 0)
+    return call_keeping_registers(__vprof_enter, BY_C.kept_by_enter, {7, 7, site, address}, BY_C.result);
+  return call_keeping_registers(__vprof_enter_site, BY_PROBE.kept_by_enter, {site, address, 7, 7}, BY_PROBE.result);
 }
 
 // `at` is where the calls of the frame are numbered.
@@ -39,9 +40,9 @@ void enter_checked(uint32_t site, void *frame, const void *at) {
 void leave_checked(void *frame) {
   const uint64_t address = reinterpret_cast<uint64_t>(frame);
   if (address % 16 == 0)
-    call_keeping_registers(__vprof_leave, KEPT, {0x1234, 7, address, 7});
+    call_keeping_registers(__vprof_leave, BY_C.kept_by_leave, {0x1234, 7, address, 7});
   else
-    call_keeping_registers(__vprof_leave_frame, KEPT, {0x1234, address, 7, 7});
+    call_keeping_registers(__vprof_leave_frame, BY_PROBE.kept_by_leave, {0x1234, address, 7, 7});
 }
 
 struct Call {
@@ -154,9 +155,8 @@ static uint64_t thread_cpu_ns() {
 TEST(Entry, LooksAtTimeOffTheCpuKeepTheRegisters) {
   static __thread uint64_t word __attribute__((tls_model("initial-exec")));
   on_new_thread([](Slot *slot) {
-    uint64_t frames[2], *self;
-    __asm__("movq %%fs:0, %0" : "=r"(self));
-    vprof_switch_word = reinterpret_cast<char *>(&word) - reinterpret_cast<char *>(self);
+    uint64_t frames[2];
+    vprof_switch_word = reinterpret_cast<char *>(&word) - thread_pointer();
     for (uint32_t i = 0; i < 2; ++i, word = 0) enter_checked(70 + i, &frames[1 - i], t_thread.calls + i);
     const uint64_t sleep_began = ticks(), cpu_before_ns = thread_cpu_ns();
     usleep(1000);

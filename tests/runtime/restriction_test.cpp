@@ -7,6 +7,8 @@
 
 #include <vector>
 
+#include "system_calls.h"
+
 namespace vprof {
 namespace {
 
@@ -35,8 +37,12 @@ TEST(Filter, AllowsWhatItNames) {
 }
 
 TEST(Filter, LooksAtTheArgumentAndTheMachine) {
-  const std::vector<sock_filter> rules = {load(kArch),       if_equal(0xC000003E, 0, 3), load(kFirst),
-                                          if_equal(3, 0, 1), answer(SECCOMP_RET_LOG),    answer(SECCOMP_RET_ERRNO | 1)};
+  const std::vector<sock_filter> rules = {load(kArch),
+                                          if_equal(kAuditArchitecture, 0, 3),
+                                          load(kFirst),
+                                          if_equal(3, 0, 1),
+                                          answer(SECCOMP_RET_LOG),
+                                          answer(SECCOMP_RET_ERRNO | 1)};
   EXPECT_TRUE(allows(rules, 7, 3));
   EXPECT_FALSE(allows(rules, 7, 4));
 }

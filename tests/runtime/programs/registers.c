@@ -11,9 +11,7 @@ __asm__(
 #include "vprof_prelude.h"
 
 void entered(void), left(void);
-__asm__(
-    "entered:\n  addq $-128, %rsp\n  call __vprof_at_entry\n  ret\n"
-    "left:\n  addq $-128, %rsp\n  call __vprof_at_exit\n  ret\n");
+CALLS_OF_PROBES;
 
 static int changed;
 
@@ -36,8 +34,8 @@ int main(void) {
   char frame;
   for (int i = 0; i < 2; ++i) {
     const uint64_t sw = (uint64_t)&__vprof_sw[i], address = (uint64_t)&frame;
-    check("enter", entered, KEPT_BUT_RESULT, (struct arguments){.rax = sw, .r10 = address});
-    check("leave", left, KEPT, (struct arguments){.rax = 7, .r10 = address});
+    check("enter", entered, BY_PROBE.kept_by_enter, (struct arguments){.probe_first = sw, .probe_second = address});
+    check("leave", left, BY_PROBE.kept_by_leave, (struct arguments){.probe_first = 7, .probe_second = address});
   }
   return changed;
 }

@@ -14,23 +14,27 @@ enum { R11, R10, RAX, RDI = 6, RSI = 14, REGISTERS };
 static const char *const register_names[REGISTERS] = {"r11", "r10", "rax", "rbx", "rcx", "rdx", "rdi", "rbp",
                                                       "r8",  "r9",  "r12", "r13", "r14", "r15", "rsi"};
 
-/* The first of the registers that a probe's call keeps, without and with a result (PROBE_ABI.md "Calls"). */
-enum { KEPT = RAX, KEPT_BUT_RESULT = RAX + 1 };
+/* The first of the registers that a call keeps (PROBE_ABI.md "Calls"), and that of enter's result: by a probe, by C. */
+struct convention {
+  int kept_by_enter, kept_by_leave, result;
+};
+static const struct convention BY_PROBE = {RAX + 1, RAX, RAX}, BY_C = {RAX + 1, RAX, RAX};
 
 enum { VECTORS = 16, VECTOR_BYTES = 32 };
 unsigned char vector_registers[2][VECTORS][VECTOR_BYTES]; /* before and after the last call */
 
 struct arguments {
-  uint64_t rax, r10, rdi, rsi;
+  uint64_t probe_first, probe_second; /* rax, r10 */
+  uint64_t c_first, c_second;         /* rdi, rsi */
 };
 
 /* Values that tell the registers apart, but for the arguments. */
 static inline void fill_registers(uint64_t *values, struct arguments arguments) {
   for (unsigned i = 0; i < REGISTERS; ++i) values[i] = 0x1111111111111111u * (i + 1);
-  values[RAX] = arguments.rax;
-  values[R10] = arguments.r10;
-  values[RDI] = arguments.rdi;
-  values[RSI] = arguments.rsi;
+  values[RAX] = arguments.probe_first;
+  values[R10] = arguments.probe_second;
+  values[RDI] = arguments.c_first;
+  values[RSI] = arguments.c_second;
   for (unsigned i = 0; i < VECTORS * VECTOR_BYTES; ++i) (&vector_registers[0][0][0])[i] = (unsigned char)(i * 7 + 1);
 }
 
@@ -101,6 +105,18 @@ __asm__(
     "  ret\n"
     ".local call_with_registers_target\n"
     ".comm call_with_registers_target, 8, 8\n");
+
+/* For a program: calls of the places in the begin object, as probes make them. */
+#define CALLS_OF_PROBES                                                \
+  __asm__(                                                             \
+      "entered:\n  addq $-128, %rsp\n  call __vprof_at_entry\n  ret\n" \
+      "left:\n  addq $-128, %rsp\n  call __vprof_at_exit\n  ret\n")
+
+static inline char *thread_pointer(void) {
+  char *self;
+  __asm__("movq %%fs:0, %0" : "=r"(self));
+  return self;
+}
 
 #ifdef __cplusplus
 }
