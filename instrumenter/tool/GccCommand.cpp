@@ -3,9 +3,11 @@
 #include <set>
 
 #include "clang/Driver/Options.h"
+#include "clang/Driver/ToolChain.h"
 #include "llvm/Option/Arg.h"
 #include "llvm/Option/ArgList.h"
 #include "llvm/Option/OptTable.h"
+#include "llvm/TargetParser/Triple.h"
 
 namespace vprof {
 namespace {
@@ -34,6 +36,13 @@ bool isForParsing(const llvm::opt::Arg &argument) {
   return true;
 }
 
+/// A gcc for another processor has that in its name: aarch64-linux-gnu-gcc-12.
+std::vector<std::string> targetOf(const std::string &compiler) {
+  const std::string prefix = clang::driver::ToolChain::getTargetAndModeFromProgramName(compiler).TargetPrefix;
+  if (prefix.empty() || llvm::Triple(prefix).isX86()) return {};
+  return {"--target=" + prefix};
+}
+
 }  // namespace
 
 std::vector<std::string> clangCommand(const std::vector<std::string> &command) {
@@ -47,6 +56,7 @@ std::vector<std::string> clangCommand(const std::vector<std::string> &command) {
   for (const llvm::opt::Arg *argument : arguments)
     if (isForParsing(*argument)) argument->render(arguments, kept);
   std::vector<std::string> result = {command[0], "-Wno-everything"};
+  for (const std::string &option : targetOf(command[0])) result.push_back(option);
   result.insert(result.end(), kept.begin(), kept.end());
   return result;
 }

@@ -139,8 +139,10 @@ class Action : public clang::ASTFrontendAction {
   explicit Action(Job &job) : job_(job) {}
 
   bool BeginSourceFileAction(clang::CompilerInstance &compiler) override {
-    if (compiler.getTarget().getTriple().getArch() != llvm::Triple::x86_64)
-      job_.outcome = {kCannotInstrument, "the target is not x86-64"};
+    const llvm::Triple &target = compiler.getTarget().getTriple();
+    if (!target.isArch64Bit() || !(target.isX86() || target.isAArch64()) || !target.isLittleEndian())
+      job_.outcome = {kCannotInstrument, "the target is neither x86-64 nor aarch64"};
+    if (!target.isX86()) job_.options.before_body = false;
     return job_.outcome.code == kWritten;
   }
 

@@ -1,13 +1,42 @@
 /* What begin objects call, in terms of two functions of the test's own runtime (PROBE_ABI.md "Calls"): the site comes
  * in eax, the frame in r10, the stack is not aligned, all other registers are kept, those of vectors by xsave. They can
- * be unwound through. */
+ * be unwound through. On aarch64 the site comes in w9, the frame in x10, and x9 to x17 need not be kept. */
 #ifndef VPROF_TEST_ENTRIES_H
 #define VPROF_TEST_ENTRIES_H
 
 #include <stdint.h>
 
-#define KEEPS_REGISTERS __attribute__((preserve_most))
 void __vprof_register(unsigned char *start, unsigned char *stop);
+
+#ifdef __aarch64__
+unsigned short *__vprof_enter(uint32_t site, void *frame);
+void __vprof_leave(void *frame);
+
+#define VECTOR_PAIRS(each)                                                                                   \
+  each(0, 1) each(2, 3) each(4, 5) each(6, 7) each(8, 9) each(10, 11) each(12, 13) each(14, 15) each(16, 17) \
+      each(18, 19) each(20, 21) each(22, 23) each(24, 25) each(26, 27) each(28, 29) each(30, 31)
+#define PUSH(a, b) "  stp q" #a ", q" #b ", [sp, #-32]!\n"
+#define LOAD(a, b) "  ldp q" #a ", q" #b ", [sp, #(16 * (30 - " #a "))]\n"
+#define ENTRY(name, arguments, function, result) \
+  __asm__(".globl " name "\n.type " name ", %function\n" name                                                \
+          ":\n"                                                                                              \
+          ".cfi_startproc\n"                                                                                 \
+          "  stp x29, x30, [sp, #-96]!\n"                                                                    \
+          ".cfi_def_cfa_offset 96\n.cfi_offset x29, -96\n.cfi_offset x30, -88\n"                             \
+          "  mov x29, sp\n"                                                                                  \
+          ".cfi_def_cfa_register x29\n"                                                                      \
+          "  stp x0, x1, [sp, #16]\n  stp x2, x3, [sp, #32]\n  stp x4, x5, [sp, #48]\n"                       \
+          "  stp x6, x7, [sp, #64]\n  stp x8, x18, [sp, #80]\n" VECTOR_PAIRS(PUSH) arguments "  bl " function \
+          "\n" result VECTOR_PAIRS(LOAD) "  mov sp, x29\n"                                                   \
+          "  ldp x0, x1, [sp, #16]\n  ldp x2, x3, [sp, #32]\n  ldp x4, x5, [sp, #48]\n"                       \
+          "  ldp x6, x7, [sp, #64]\n  ldp x8, x18, [sp, #80]\n  ldp x29, x30, [sp], #96\n"                    \
+          ".cfi_def_cfa sp, 0\n"                                                                             \
+          "  ret\n"                                                                                          \
+          ".cfi_endproc\n")
+ENTRY("__vprof_enter_site", "  mov w0, w9\n  mov x1, x10\n", "__vprof_enter", "  mov x9, x0\n");
+ENTRY("__vprof_leave_frame", "  mov x0, x10\n", "__vprof_leave", "");
+#else
+#define KEEPS_REGISTERS __attribute__((preserve_most))
 KEEPS_REGISTERS unsigned short *__vprof_enter(uint32_t site, void *frame);
 KEEPS_REGISTERS void __vprof_leave(void *frame);
 
@@ -39,5 +68,6 @@ KEEPS_REGISTERS void __vprof_leave(void *frame);
           ".cfi_endproc\n")
 ENTRY("__vprof_enter_site", "  movl %eax, %edi\n  movq %r10, %rsi\n", "__vprof_enter", "  movq %rax, -8(%rbp)\n");
 ENTRY("__vprof_leave_frame", "  movq %r10, %rdi\n", "__vprof_leave", "");
+#endif
 
 #endif
