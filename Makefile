@@ -14,7 +14,7 @@ BIN := $(CURDIR)/$(VENV)/bin
 # Golden rewrites, transactions and their inputs are as odd as users' code.
 FORMATTED = $(filter-out tests/instrumenter/rewrites/% tests/reorder/transactions/%,$(shell git ls-files '*.cpp' '*.h' '*.c'))
 
-.PHONY: setup native warm wheel deb demo test test-quick test-browser corpus lint format sanitize fuzz fuzz-reader properties bench-runtime bench-analyzer clean
+.PHONY: setup native warm wheel deb demo test test-quick test-browser test-aarch64 corpus lint format sanitize fuzz fuzz-reader properties bench-runtime bench-analyzer clean
 
 # What is missing: Debian packages, the Python environment, the native parts below build/, all installed into .venv/.
 setup: native warm
@@ -91,17 +91,31 @@ corpus: setup
 # Of each folder targets/X, those in tests/X.
 OF_TARGETS := $(filter $(wildcard tests/*),$(patsubst targets/%/target.toml,tests/%,$(wildcard targets/*/target.toml)))
 OF_OTHERS := $(OF_TARGETS) tests/corpus tests/browser
+# Needs a build of its own.
+OF_AARCH64 := tests/aarch64
 
 # What needs no other program's source. Tests that need the CPUs to themselves (tests/shared/quiet_cpus.py) come last.
 test-quick: setup lint .stamps/postgresql
 	cmake --build $(BUILD)
 	ctest --test-dir $(BUILD) -j $(shell nproc) --output-on-failure
-	$(BIN)/python -m pytest -n $(shell nproc) -m "not quiet_cpus" $(addprefix --ignore=,$(OF_OTHERS))
-	$(BIN)/python -m pytest -m quiet_cpus $(addprefix --ignore=,$(OF_OTHERS))
+	$(BIN)/python -m pytest -n $(shell nproc) -m "not quiet_cpus" $(addprefix --ignore=,$(OF_OTHERS) $(OF_AARCH64))
+	$(BIN)/python -m pytest -m quiet_cpus $(addprefix --ignore=,$(OF_OTHERS) $(OF_AARCH64))
 
 # The pages of `vprof report` and `vprof diff` in a headless Chromium (2 minutes).
 test-browser: setup
 	$(BIN)/python -m pytest tests/browser
+
+# The runtime and the rewriter for aarch64, cross-built, run by qemu: docs/design/aarch64.md (4 minutes).
+CROSS_PACKAGES := gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
+CROSS := $(BUILD)/aarch64
+test-aarch64: setup
+	$(call install,$(CROSS_PACKAGES))
+	tests/aarch64/packages.sh $(CURDIR)/$(CROSS)/root
+	cmake -G Ninja -S . -B $(CROSS) -DCMAKE_TOOLCHAIN_FILE=tests/aarch64/toolchain.cmake \
+	  -DVPROF_AARCH64_ROOT=$(CURDIR)/$(CROSS)/root >/dev/null
+	cmake --build $(CROSS)
+	tests/aarch64/prefix.sh $(BUILD) $(CROSS) $(CURDIR)/$(CROSS)/prefix
+	VPROF_PREFIX=$(CURDIR)/$(CROSS)/prefix $(BIN)/python -m pytest -n $(shell nproc) tests/aarch64
 
 lint: .stamps/venv
 	clang-format-19 --dry-run --Werror $(FORMATTED)

@@ -6,9 +6,10 @@
 // The table is shared memory, which others may overwrite: what is taken from it is checked, and how long a process
 // waits for others is limited for its whole life, whatever they do.
 //
-// The bytes are mapped by duplicating the process's mapping of `switches` (mremap with old size 0), not from a
-// descriptor: a server that closes all its descriptors can still load instrumented libraries.
+// The bytes are mapped by duplicating the process's mapping of `switches` (mremap with old size 0), where that is
+// possible, not from a descriptor: a server that closes all its descriptors can still load instrumented libraries.
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <link.h>
 #include <stdlib.h>
@@ -163,6 +164,18 @@ Place find_or_append(Arena *arena, const Module &described) {
   return {&m, base};
 }
 
+// Emulators of system calls may not know how to duplicate a mapping (qemu-user does not): then from a descriptor. By
+// system calls, since mremap and mmap are ours and would tell how long the process has waited for us.
+void map_switches(uint32_t base, uint32_t bytes, unsigned char *start) {
+  if (syscall(SYS_mremap, g_session.switches + base, size_t{0}, size_t{bytes}, long{MREMAP_MAYMOVE | MREMAP_FIXED},
+              start) != -1)
+    return;
+  const long file = open_session_file("switches", O_RDWR);
+  if (file < 0) return;
+  syscall(SYS_mmap, start, size_t{bytes}, long{PROT_READ | PROT_WRITE}, long{MAP_SHARED | MAP_FIXED}, file, long{base});
+  syscall(SYS_close, file);
+}
+
 // Until the plan is on, and only while the collector is alive.
 void wait_for_ack(Arena *arena, const Module &m) {
   static uint64_t patience_ns = kAckPatience_ns;
@@ -190,9 +203,7 @@ extern "C" __attribute__((visibility("default"))) void __vprof_register(unsigned
   if (place.entry != nullptr && !found.is_ours)
     know_code(static_cast<uint32_t>(place.entry - arena->modules), found.code_low, found.code_high, found.bias);
   if (place.entry != nullptr && described.state == Module::kMapped) {
-    // Not by mremap, which is ours and would tell how long the process has waited for us.
-    syscall(SYS_mremap, g_session.switches + place.base, size_t{0}, size_t{described.count},
-            long{MREMAP_MAYMOVE | MREMAP_FIXED}, start);
+    map_switches(place.base, described.count, start);
     if (g_session.hold) wait_for_ack(arena, *place.entry);
   }
   errno = saved_errno;

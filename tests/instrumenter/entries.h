@@ -9,7 +9,12 @@
 void __vprof_register(unsigned char *start, unsigned char *stop);
 
 #ifdef __aarch64__
-unsigned short *__vprof_enter(uint32_t site, void *frame);
+/* Also the caller's stack pointer: in its frame an expanded function's variable may lie above the caller's own. What
+ * lies far below is another thread's. */
+#define CALLER_STACK_POINTER , void *stack_pointer
+#define IS_NEAR(open) ((uintptr_t)stack_pointer - (uintptr_t)(open) < 1 << 20)
+#define IS_DEAD(open, frame) (((open) < stack_pointer && IS_NEAR(open)) || (open) == (frame))
+unsigned short *__vprof_enter(uint32_t site, void *frame CALLER_STACK_POINTER);
 void __vprof_leave(void *frame);
 
 #define VECTOR_PAIRS(each)                                                                                   \
@@ -33,9 +38,11 @@ void __vprof_leave(void *frame);
           ".cfi_def_cfa sp, 0\n"                                                                             \
           "  ret\n"                                                                                          \
           ".cfi_endproc\n")
-ENTRY("__vprof_enter_site", "  mov w0, w9\n  mov x1, x10\n", "__vprof_enter", "  mov x9, x0\n");
+ENTRY("__vprof_enter_site", "  mov w0, w9\n  mov x1, x10\n  add x2, x29, #96\n", "__vprof_enter", "  mov x9, x0\n");
 ENTRY("__vprof_leave_frame", "  mov x0, x10\n", "__vprof_leave", "");
 #else
+#define CALLER_STACK_POINTER
+#define IS_DEAD(open, frame) ((open) <= (frame))
 #define KEEPS_REGISTERS __attribute__((preserve_most))
 KEEPS_REGISTERS unsigned short *__vprof_enter(uint32_t site, void *frame);
 KEEPS_REGISTERS void __vprof_leave(void *frame);

@@ -21,8 +21,8 @@ static void print(const char *what, unsigned long long value) {
 }
 
 /* As the real runtime: frames below the new one on the stack were abandoned (longjmp). */
-unsigned short *__vprof_enter(uint32_t site, void *frame) {
-  while (depth > 0 && frames[depth - 1] <= frame) --depth;
+unsigned short *__vprof_enter(uint32_t site, void *frame CALLER_STACK_POINTER) {
+  while (depth > 0 && IS_DEAD(frames[depth - 1], frame)) --depth;
   print("site", site);
   frames[depth] = frame;
   call_numbers[depth] = 0;
@@ -30,9 +30,10 @@ unsigned short *__vprof_enter(uint32_t site, void *frame) {
 }
 
 void __vprof_leave(void *frame) {
-  while (depth > 0 && frames[depth - 1] < frame) --depth;
-  if (depth > 0 && frames[depth - 1] == frame)
-    --depth;
+  int open = depth;
+  while (open > 0 && frames[open - 1] != frame) --open;
+  if (open > 0)
+    depth = open - 1;
   else
     fputs("unpaired leave\n", stderr);
 }
