@@ -200,12 +200,14 @@ static void change_to(Flow *wanted) {
 }
 
 // The flow whose stack it is; null as of running(). Nobody's stack: where fibers are that found no place, or the
-// program's own switches lead.
+// program's own switches lead. The pointer of an empty stack, with which contexts begin on aarch64, is behind its last
+// byte.
 static Flow *flow_at(uint64_t stack_pointer) {
-  if (Flow *fiber = fiber_at(stack_pointer)) return fiber;
+  const uint64_t below = stack_pointer - 1;
+  if (Flow *fiber = fiber_at(below)) return fiber;
   const Stack own = own_stack();
-  if (!own.is_known() || own.has(stack_pointer)) return t_own;
-  if (is_on_signal_stack(stack_pointer)) return running();
+  if (!own.is_known() || own.has(below)) return t_own;
+  if (is_on_signal_stack(below)) return running();
   if (t_thread.slot != nullptr && !g_some_are_unknown.load(std::memory_order_relaxed)) note_stray(t_thread.slot);
   return &g_elsewhere;
 }

@@ -1,5 +1,5 @@
-"""The runtime's own tests, built for aarch64, by ctest, whose emulator is qemu: unit tests on CPUs with vectors of three
-lengths, and system tests.
+"""The runtime's own tests, built for aarch64, by ctest, whose emulator is qemu: unit tests on CPUs with vectors of
+three lengths, and system tests.
 
 What is left out, tests/runtime/CMakeLists.txt names.
 """
