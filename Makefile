@@ -105,7 +105,7 @@ test-quick: setup lint .stamps/postgresql
 test-browser: setup
 	$(BIN)/python -m pytest tests/browser
 
-# The runtime and the rewriter for aarch64, cross-built, run by qemu: docs/design/aarch64.md (4 minutes).
+# The runtime and the rewriter for aarch64, cross-built, run by qemu: docs/design/aarch64.md (some minutes; not in CI).
 CROSS_PACKAGES := gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 CROSS := $(BUILD)/aarch64
 test-aarch64: setup
