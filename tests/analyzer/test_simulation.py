@@ -42,7 +42,8 @@ def test_where_nobody_competes_it_is_the_replay(first: int) -> None:
     for seed in range(first, first + LOT):
         with named(seed):
             trace = trace_from_dict(Schedule(seed).data)
-            part, built = Looks(Loaded(trace), [], MODEL).next(trace, WHOLE)
+            looks = Looks(Loaded(trace), [], MODEL)
+            part, built = looks.next(looks.read(trace, WHOLE), WHOLE)
             graph, rng = built.graph, np.random.default_rng(seed)
             executes = (np.r_[part.rows.state, -1][graph.segment] == EXEC) & (graph.wait == -1)
             for factor in (np.ones(len(graph.time)), rng.integers(0, 4, len(graph.time))):
@@ -60,7 +61,7 @@ def simulated(trace: Trace, cpus: int, *changes: str, told: Logged | None = None
     called = np.ones(len(trace.program.functions), np.bool_)
     totals = Totals(resolve([parse(change) for change in changes], trace, lambda: called))
     looks = Looks(Loaded(trace), [totals.changes], MODEL, told.moments)
-    part, built = looks.next(trace, WHOLE)
+    part, built = looks.next(looks.read(trace, WHOLE), WHOLE)
     one = prepare(part, built, totals.changes, looks.of_function[0], scales_cpu=True)
     totals.add(0, one)
     of = resources(built, part.rows, trace.segments, cpus, told)

@@ -63,9 +63,10 @@ def afterwards(trace: Trace, *changes: str) -> Trace:
     called = np.ones(len(trace.program.functions), np.bool_)
     totals = [Totals(resolve([parse(change) for change in changes], trace, lambda: called))]
     source = Loaded(trace)
-    look(0, Looks(source, [totals[0].changes]), totals, trace, WHOLE)
+    looks = Looks(source, [totals[0].changes])
+    look(0, looks, totals, looks.read(trace, WHOLE), WHOLE)
     run = Replay(0, source, totals, [False], USUAL)
-    built, times = run.add(trace, WHOLE)
+    built, times = run.add(looks.read(trace, WHOLE), WHOLE)
     totals[0].check(trace)
     begin, end = (np.floor(new[0] + 0.5).astype(np.int64) + run.origin for new in (run.begin, run.end))
     return retimed(trace, Clock(built.moments, times[0]), begin, np.maximum(end, begin))

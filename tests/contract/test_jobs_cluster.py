@@ -22,6 +22,7 @@ from build_cache import command
 from history import History
 from packing import LZ4, ZSTD, packed
 from patience import PATIENCE_SECONDS
+from test_whatif_jobs import foretold, ranked
 from test_windows import BY_TYPE, disturbed, in_small_chunks, said
 from verbs import printed, vprof
 
@@ -87,8 +88,19 @@ def whole(traces: list[Path]) -> Any:
     return analyzed(traces)
 
 
+CHANGES = ["site 3=constant", "site 5=0.5"]
+
+
+@pytest.fixture(scope="module")
+def predictions(traces: list[Path]) -> Any:
+    """Of all traces, which are a task each; and of the first, of which windows are read apart."""
+    found = [foretold(some, RECORDS, CHANGES) for some in (traces, traces[:1])]
+    assert not any(isinstance(one, str) for some in found for one in some[:2]), "they can be predicted"
+    return found
+
+
 def test_any_number_of_workers_gives_the_same_bits(
-    scheduler: subprocess.Popen[str], traces: list[Path], whole: Any, tmp_path: Path
+    scheduler: subprocess.Popen[str], traces: list[Path], whole: Any, predictions: Any, tmp_path: Path
 ) -> None:
     """Of a scheduler that was started apart; workers come and go, and may be the only ones."""
     address = scheduler.args[-1]  # type: ignore[index]
@@ -101,6 +113,8 @@ def test_any_number_of_workers_gives_the_same_bits(
                 assert isinstance(jobs, Cluster)
                 jobs._client.wait_for_workers(count, timeout=PATIENCE_SECONDS)
                 assert analyzed(relative, jobs=jobs) == whole
+                for some, expected in zip((relative, relative[:1]), predictions, strict=True):
+                    assert foretold(some, RECORDS, CHANGES, jobs=jobs) == expected
         outputs = [tmp_path / "apart.json", tmp_path / "here.json"]
         by_cluster = ("--scheduler", address, "-o", outputs[0])
         for how in (by_cluster, ("-o", outputs[1])):
@@ -124,9 +138,47 @@ def test_what_a_killed_worker_had_is_done_again(count: int, traces: list[Path], 
     assert not any(psutil.pid_exists(pid) for pid in killed)
 
 
+class _Deadly(Cluster):
+    """A worker is killed at the first result of each kind of work that has several tasks."""
+
+    def __init__(self, jobs: Cluster) -> None:
+        super().__init__(jobs._distributed, jobs._client)
+        self.killed_at: list[str] = []
+
+    def each(self, task: Any, shared: Any, items: Any, progress: Any = lambda done: None) -> list[Any]:
+        kind = shared[1] if task.__name__ == "_of_file" else task
+        return super().each(task, shared, items, lambda done: self._kill(kind.__name__, len(items)))
+
+    def stream(self, task: Any, shared: Any, items: Any) -> Iterator[Any]:
+        for result in super().stream(task, shared, items):
+            self._kill(task.__name__, len(items))
+            yield result
+
+    def _kill(self, kind: str, items: int) -> None:
+        if items > 1 and kind != "_scan_some" and kind not in self.killed_at:
+            self.killed_at.append(kind)
+            os.kill(_worker(), signal.SIGKILL)
+
+
+def test_predictions_are_the_same_though_workers_are_killed(traces: list[Path], predictions: Any) -> None:
+    with open_jobs(2, None) as jobs:
+        assert isinstance(jobs, Cluster)
+        for some, expected, kinds in zip(
+            (traces, traces[:1]), predictions, (["_totals", "_replay", "_replay_bare"], ["_read_apart"]), strict=True
+        ):
+            deadly = _Deadly(jobs)
+            assert foretold(some, RECORDS, CHANGES, jobs=deadly) == expected
+            assert deadly.killed_at == kinds
+
+
+def test_a_ranking_of_workers_is_the_same(traces: list[Path]) -> None:
+    with open_jobs(2, None) as jobs:
+        assert ranked(traces, RECORDS, jobs) == ranked(traces, RECORDS)
+
+
 def _worker() -> int:
     """A process that works for this one."""
-    children = psutil.Process().children(recursive=True)
+    children = [one for one in psutil.Process().children(recursive=True) if one.status() != psutil.STATUS_ZOMBIE]
     return next(child.pid for child in children if "spawn_main" in " ".join(child.cmdline()))
 
 
@@ -180,6 +232,8 @@ def test_verbs_write_the_same_with_jobs(traces: list[Path], tmp_path: Path) -> N
     verbs = [
         ("analyze", path, "--explain", "|".join(factor["functions"])),
         ("report", path, "-o", "page.html"),
+        ("whatif", path, path.with_name("b.trace"), "--change", "site 3=0.5", "--format", "json", "--intervals"),
+        ("whatif", path, "--rank"),
         ("diff", path, path.with_name("a.trace"), "--", path.with_name("b.trace"), "--format", "json"),
     ]
     for name in ("a", "b"):

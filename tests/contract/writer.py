@@ -141,6 +141,7 @@ class Writer:
     units: list[bytes] = field(default_factory=list)
     header: bytes = field(default_factory=header)
     probe_ps: int | None = None
+    cpus: int | None = None
 
     def thread(self, uid: int, name: str = "worker", ticks: int | None = None) -> Thread:
         thread = Thread(uid)
@@ -166,8 +167,9 @@ class Writer:
         def event(name: str, **keys: Any) -> None:
             parts.append((2, 0, 0, json.dumps({"event": name, **keys}).encode()))
 
-        cost = {} if self.probe_ps is None else {"probe_ps": self.probe_ps}
-        event("session", clock=self.clock, command=["prog"], host=self.host, page=4096, collector_version="0", **cost)
+        known = {"probe_ps": self.probe_ps, "cpus": self.cpus}
+        more = {key: value for key, value in known.items() if value is not None}
+        event("session", clock=self.clock, command=["prog"], host=self.host, page=4096, collector_version="0", **more)
         for ticks, ns in self.anchors[:1]:
             event("anchor", ticks=ticks, monotonic_ns=ns, realtime_ns=ns)
         if self.units:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pickle
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -54,6 +54,9 @@ class Apart:
             pairs = zip(level[::2], level[1::2], strict=False)
             level = [_sent(merge(a, b)) for a, b in pairs] + level[len(level) // 2 * 2 :]
         return level[0]
+
+    def stream(self, task: Callable[..., T], shared: Sequence[Any], items: Sequence[Any]) -> Iterator[T]:
+        return iter(self.each(task, shared, items))
 
 
 def _loaded(value: Any) -> Any:

@@ -9,13 +9,14 @@ import click
 
 from vprof.errors import UsageError, VprofError
 from vprof.lock_options import LockWishes, lock_options
-from vprof.options import root_option
+from vprof.options import jobs_options, root_option
 from vprof.terminal import write_report
 from vprof.trace.arguments import TracePath, all_matching
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from vprof.jobs.tasks import Jobs
     from vprof.trace.sources import Source
     from vprof.variance.analysis import AnalysisOptions
     from vprof.whatif.changes import Change
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", metavar="OUT", type=click.Path(path_type=Path), help="Write the report to a file.")
 @click.option("--force", is_flag=True, help="Predict even if more than 10 % of the intervals were lost.")
 @lock_options
+@jobs_options
 def command(
     traces: tuple[Path, ...],
     texts: tuple[str, ...],
@@ -79,6 +81,8 @@ def command(
     output: Path | None,
     force: bool,
     wishes: LockWishes,
+    jobs: int | None,
+    scheduler: str | None,
 ) -> None:
     """Predict what a change would gain, before anybody makes it.
 
@@ -113,6 +117,7 @@ def command(
       vprof whatif --locks fcfs,vats,bldsf --script transactions.json --clients 32
       vprof whatif --locks fifo,ldsf --generate zipf --theta 0.9 --writes 0.6 --rate 5000
     """
+    from vprof.jobs.cluster import open_jobs
     from vprof.report import whatif as report
     from vprof.trace.sources import open_sources
     from vprof.variance.analysis import AnalysisOptions
@@ -121,6 +126,8 @@ def command(
     from vprof.whatif.prediction import rank
 
     if wishes.given():
+        if jobs is not None or scheduler is not None:
+            raise UsageError("--locks replays one trace, in one process: leave out --jobs and --scheduler")
         _locks(traces, root, wishes, is_open, fmt, output)
         return
     if not traces:
@@ -128,17 +135,20 @@ def command(
     _check(texts, ranks, intervals, fmt)
     changes = parse_all(texts)
     options = AnalysisOptions(k=k, min_share=min_share, force=force)
-    sources = open_sources(traces, root)
-    model = Model(is_open, way)
-    ranking = rank(sources, options, model) if ranks else None
-    if ranking and fmt == "text":
+    model, prediction = Model(is_open, way), None
+    with open_jobs(jobs, scheduler) as workers:
+        sources = open_sources(traces, root, jobs=workers)
+        ranking = rank(sources, options, model, workers) if ranks else None
+        if not ranking or fmt != "text":
+            factors = not no_factors and not ranks
+            prediction = _predicted(sources, options, changes, model, workers, factors=factors, few=intervals)
+    if not prediction:
+        assert ranking
         if output is None:
             report.print_ranking(ranking)
         else:
             write_report(report.render_ranking(ranking), output)
-        return
-    prediction = _predicted(sources, options, changes, model, factors=not no_factors and not ranks, few=intervals)
-    if fmt == "json":
+    elif fmt == "json":
         write_report(report.render_json(prediction, intervals, ranking), output)
     elif output is None:
         report.print_prediction(prediction)
@@ -183,6 +193,7 @@ def _predicted(
     options: AnalysisOptions,
     changes: Sequence[Change],
     model: Model,
+    jobs: Jobs | None,
     factors: bool,
     few: bool,
 ) -> Prediction:
@@ -192,4 +203,4 @@ def _predicted(
     loads = load(sources, options)
     if len(loads.rows) == 1 and not few:
         raise VprofError("nothing to predict from one interval: record longer, or see it by --format json --intervals")
-    return Replays(loads, model).predict(changes, factors)
+    return Replays(loads, model, jobs).predict(changes, factors)

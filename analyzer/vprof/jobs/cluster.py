@@ -9,16 +9,14 @@ left, by an interrupt, too, its processes end; should this process be killed, th
 
 from __future__ import annotations
 
-import logging
 import re
 import signal
-import tempfile
 import threading
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, chdir, contextmanager, nullcontext
 from dataclasses import dataclass
-from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -44,7 +42,8 @@ _SETTINGS = {
     "distributed.scheduler.allowed-failures": _DEATHS,
     "distributed.worker.multiprocessing-method": "spawn",
 }
-_SILENT = logging.CRITICAL + 1
+_SILENT = 51
+"""A level of logging above all others."""
 _ONE_AT_A_TIME = threading.Lock()
 
 
@@ -56,6 +55,8 @@ def open_jobs(count: int | None, scheduler: str | None) -> Iterator[Jobs | None]
     if count is None and scheduler is None:
         yield None
         return
+    import logging  # what only workers need is no part of the start of a small command
+
     distributed = _library("--jobs" if count else "--scheduler")
     with ExitStack() as stack, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -80,6 +81,8 @@ def _library(option: str) -> Any:
 
 def _started(distributed: Any, count: int, stack: ExitStack) -> Any:
     """A client of a cluster of processes that end with it."""
+    import tempfile
+
     import dask
 
     memory = distributed.system.MEMORY_LIMIT // (count + 1)
@@ -108,6 +111,8 @@ def _started(distributed: Any, count: int, stack: ExitStack) -> Any:
 def _interrupts_later() -> Iterator[None]:
     """An interrupt raises KeyboardInterrupt at the end: what is half begun, nobody could end. Threads that begin here,
     and the processes that these start, now or later, get none."""
+    from multiprocessing import resource_tracker
+
     is_main = threading.current_thread() is threading.main_thread()
     came: list[int] = []
     resource_tracker.ensure_running()  # the thread that starts it lets interrupts in again
@@ -206,6 +211,15 @@ class Cluster:
                 self._result(leaf)
         found: T = self._result(level[0])
         return found
+
+    def stream(self, task: Callable[..., T], shared: Sequence[Any], items: Sequence[Any]) -> Iterator[T]:
+        waiting: deque[Any] = deque()
+        for item in items:
+            if len(waiting) >= self.parts:
+                yield self._result(waiting.popleft())
+            waiting.append(self._task(task, *shared, item))
+        while waiting:
+            yield self._result(waiting.popleft())
 
     def _task(self, task: Callable[..., Any], *args: Any) -> Any:
         given = [arg if isinstance(arg, self._distributed.Future) else _Closed(arg) for arg in args]

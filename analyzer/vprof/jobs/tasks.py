@@ -6,7 +6,7 @@ that is repeated comes to the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
@@ -51,6 +51,9 @@ class Jobs(Protocol):
     ) -> T:
         """The results merged as a tree, neighbours first; `merge` makes a new one of two, and is a task itself.
         REQUIRES: there is an item."""
+
+    def stream(self, task: Callable[..., T], shared: Sequence[Any], items: Sequence[Any]) -> Iterator[T]:
+        """The result of each item, in their order; no more than `parts` of them wait for the one who takes them."""
 
 
 def spans(count: int, parts: int) -> list[tuple[int, int]]:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
+from vprof.jobs.tasks import Jobs
 from vprof.path.parts import Part, Parts
 from vprof.path.places import sum_upwards
 from vprof.path.stacks import Forest
@@ -89,6 +90,11 @@ class SingleTimes:
     @property
     def parts(self) -> Parts:
         return self._parts
+
+    @property
+    def jobs(self) -> Jobs | None:
+        """Who can be given tasks now, None: nobody."""
+        return self._looks.jobs if self._looks.is_shared else None
 
     def __iter__(self) -> Iterator[tuple[Part, Int64]]:
         """Of each part rows (analyzed interval, node of the tree, ns with all below it), by interval."""

@@ -4,8 +4,8 @@
     [border.py] until when that is decided -> [scales.py] longer or shorter -> [replay.py] new times
     -> [outcome.py] latencies now and then; [retimed.py] a trace again, for an analysis
 
-windows.py goes through the windows. In: traces, whole or as windows; changes (changes.py). Out: `Prediction`: figures
-now and then, factors afterwards; a ranking of changes that were tried.
+passes.py goes through files, here or by workers, windows.py through windows. In: traces, whole or as windows; changes
+(changes.py). Out: `Prediction`: figures now and then, factors afterwards; a ranking of changes that were tried.
 
-Imports: path, scheduling, tables, trace, variance.
+Imports: jobs, path, scheduling, tables, trace, variance.
 """

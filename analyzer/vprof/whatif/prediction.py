@@ -1,8 +1,8 @@
 """What some traces' latencies would be under changes, from files to everything a report shows.
 
-    sources -> [windows.py, one window after the other] -> new begins and ends -> Outcome (outcome.py)
+    sources -> [passes.py, one window after the other] -> new begins and ends -> Outcome (outcome.py)
     where that says more: traces as a whole -> [simulated.py] -> new begins and ends -> Outcome
-    for factors: traces as a whole -> [windows.py] -> new times -> trace again -> Analysis: factors afterwards
+    for factors: traces as a whole -> [passes.py] -> new times -> trace again -> Analysis: factors afterwards
 
 The replay without a change is made on every run, and has to give the recorded moments to the nanosecond. The traces are
 read once; twice where a change makes calls alike, or takes a time from each (`needs_totals`). For factors and for a
@@ -18,25 +18,23 @@ from functools import cached_property
 import numpy as np
 
 from vprof.errors import UsageError, VprofError
+from vprof.jobs.tasks import Jobs
 from vprof.tables.columns import floats, i64
 from vprof.tables.model import Bool, Float, Int64, Trace
 from vprof.trace.merge import function_numbers, merge
 from vprof.trace.origins import host_of_intervals, in_order, since_first_begin
-from vprof.trace.sources import Loaded, Source
+from vprof.trace.sources import Source
 from vprof.trace.usable import rows_of
-from vprof.trace.window import WHOLE
 from vprof.variance import statistics
 from vprof.variance.analysis import Analysis, AnalysisOptions, analyze_sources, why_refused
 from vprof.variance.factors import Factor
 from vprof.whatif.changes import Change, parse, resolve
-from vprof.whatif.graph import Built
 from vprof.whatif.model import REPLAY, SIMULATION, USUAL, Model
 from vprof.whatif.outcome import Latencies, Outcome, as_measured, outcome
-from vprof.whatif.replay import Times
-from vprof.whatif.retimed import Clock, retimed
+from vprof.whatif.passes import Passes
 from vprof.whatif.scales import Totals
-from vprof.whatif.simulated import Simulated, by_rank, changes_waits, refused, simulated
-from vprof.whatif.windows import Looks, Replay, look, needs_totals
+from vprof.whatif.simulated import Simulated, by_rank, changes_waits, refused
+from vprof.whatif.windows import Replayed
 
 TRIED = ("constant", "0.5")
 """What `rank` tries of each factor."""
@@ -72,17 +70,6 @@ class Loads:
     @property
     def ids(self) -> list[str]:
         return [self.known.interval_ids[row] for row in self.rows]
-
-    @cached_property
-    def called(self) -> Bool:
-        """By function of `known`; reads all windows."""
-        found = np.zeros(len(self.known.program.functions), np.bool_)
-        programs = [source.bare().program for source in self.sources]
-        numbers = function_numbers(programs)[1] if len(programs) > 1 else [np.arange(len(found))]
-        for source, number in zip(self.sources, numbers, strict=True):
-            for window in source.windows():
-                found[number[source.trace(window).invocations.function]] = True
-        return found
 
     def concluded(self) -> Trace:
         """With all that is known once the windows were read."""
@@ -171,28 +158,27 @@ def load(sources: Sequence[Source], options: AnalysisOptions) -> Loads:
 class Replays:
     """Some traces, to be replayed under changes."""
 
-    def __init__(self, loads: Loads, model: Model = USUAL) -> None:
-        self.loads, self.model = loads, model
+    def __init__(self, loads: Loads, model: Model = USUAL, jobs: Jobs | None = None) -> None:
+        """`jobs`: who does it, None: this process."""
+        self.loads, self.model, self._jobs = loads, model, jobs
+        self._passes = Passes(loads.sources, model, jobs)
 
     def predict(self, changes: Sequence[Change], factors: bool = True) -> Prediction:
         """With `factors`, the traces are loaded whole, and analyzed before and after. Raises UsageError if a change
         makes no sense here."""
         loads = self.loads
-        totals = Totals(resolve(changes, loads.known, lambda: loads.called))
-        whole = [source.conclude(source.trace(WHOLE)) for source in loads.sources] if factors else []
-        sources = [Loaded(trace) for trace in whole] if factors else loads.sources
-        self._add_totals(sources, [totals])
-        runs = self._runs(sources, [totals])
-        changed = []
-        for run, source in zip(runs, sources, strict=True):
-            for window in source.windows():
-                built, times = run.add(source.trace(window), window)
-                if factors:
-                    changed.append(Loaded(_afterwards(source.trace(window), run, built, times[0])))
+        now: list[Source] = []
+        then: list[Source] = []
+        totals = Totals(resolve(changes, loads.known, lambda: self._called))
+        if factors:
+            runs, now, then = self._passes.replayed_whole(totals)
+        else:
+            self._passes.totals([totals])
+            runs = self._passes.replayed([totals])
         totals.check(loads.concluded())
         if changes:
             self._check(runs)
-        found, ids = self._found(runs, [totals], whole)[0], loads.ids
+        found, ids = self._found(runs, [totals], now)[0], loads.ids
         return Prediction(
             changes=list(changes),
             model=self.model,
@@ -200,8 +186,8 @@ class Replays:
             ids=[ids[row] for row in found.rows],
             latency_ns=loads.now.ns[found.rows],
             warnings=[*filter(None, [found.doubt]), *_warnings(loads.known, sum(run.unknown_ns for run in runs))],
-            now=analyze_sources(sources, loads.options) if factors else None,
-            then=analyze_sources(changed, loads.options) if factors else None,
+            now=analyze_sources(now, loads.options, jobs=self._jobs) if factors else None,
+            then=analyze_sources(then, loads.options, jobs=self._jobs) if factors else None,
         )
 
     def outcomes(self, variants: Sequence[Sequence[Change]]) -> list[Found | str]:
@@ -212,14 +198,11 @@ class Replays:
         totals: dict[int, Totals] = {}
         for k, changes in enumerate(variants):
             try:
-                totals[k] = Totals(resolve(changes, loads.known, lambda: loads.called))
+                totals[k] = Totals(resolve(changes, loads.known, lambda: self._called))
             except UsageError as error:
                 reasons[k] = str(error)
-        self._add_totals(loads.sources, list(totals.values()))
-        runs = self._runs(loads.sources, list(totals.values()))
-        for run, source in zip(runs, loads.sources, strict=True):
-            for window in source.windows():
-                run.add(source.trace(window), window)
+        self._passes.totals(list(totals.values()))
+        runs = self._passes.replayed(list(totals.values()))
         self._check(runs)
         trace = loads.concluded()
         for k, one in totals.items():
@@ -231,18 +214,30 @@ class Replays:
         found = dict(zip(totals, self._found(runs, list(totals.values())), strict=True)) if totals else {}
         return [reasons.get(k) or found[k] for k in range(len(variants))]
 
-    def _found(self, runs: Sequence[Replay], variants: Sequence[Totals], whole: Sequence[Trace] = ()) -> list[Found]:
-        """What becomes of the intervals under each set of changes. `whole`: the traces, if they are loaded."""
+    @cached_property
+    def _called(self) -> Bool:
+        """By function of the merged traces; reads all windows."""
+        found = np.zeros(len(self.loads.known.program.functions), np.bool_)
+        programs = [source.bare().program for source in self.loads.sources]
+        numbers = function_numbers(programs)[1] if len(programs) > 1 else [np.arange(len(found))]
+        for number, is_called in zip(numbers, self._passes.called(), strict=True):
+            found[number[is_called]] = True
+        return found
+
+    def _found(
+        self, runs: Sequence[Replayed], variants: Sequence[Totals], wholes: Sequence[Source] = ()
+    ) -> list[Found]:
+        """What becomes of the intervals under each set of changes. `wholes`: the traces as one window each."""
         reasons = [self._why_replay(one) for one in variants]
         those = [k for k, reason in enumerate(reasons) if reason == ""]
-        why_not, simulations = self._simulations(runs, [variants[k] for k in those], whole) if those else ("", [])
+        why_not, simulations = self._simulations(runs, [variants[k] for k in those], wholes) if those else ("", [])
         by_simulation = dict(zip(those, simulations, strict=False))
         return [
             by_simulation[k] if k in by_simulation else self._of_replay(runs, k, reason or why_not)
             for k, reason in enumerate(reasons)
         ]
 
-    def _of_replay(self, runs: Sequence[Replay], k: int, why: str) -> Found:
+    def _of_replay(self, runs: Sequence[Replayed], k: int, why: str) -> Found:
         now, then = self.loads.now, self._latencies(runs, k)
         figures = outcome(now, then, self._blocks)
         return Found(np.arange(len(self.loads.rows)), then.ns, figures, why_replay=why)
@@ -266,12 +261,11 @@ class Replays:
         return refused(self.loads.known, sum(source.size for source in self.loads.sources))
 
     def _simulations(
-        self, runs: Sequence[Replay], variants: Sequence[Totals], whole: Sequence[Trace]
+        self, runs: Sequence[Replayed], variants: Sequence[Totals], wholes: Sequence[Source]
     ) -> tuple[str, list[Found]]:
         """Of each set of changes; or why the replay says more, and none. Raises VprofError if no interval counts, and a
         simulation was asked for."""
-        traces = whole or [one.conclude(one.trace(WHOLE)) for one in self.loads.sources]
-        sim = simulated(traces, [source.lock_steps() for source in self.loads.sources], variants, self.model)
+        sim = self._passes.simulated(variants, wholes)
         why_not, unknown = sim.why_not(self._recorded_ns()), sim.unknown(self._recorded_ns())
         if why_not and self.model.way != SIMULATION:
             return "; ".join(filter(None, (why_not, unknown))), []
@@ -280,7 +274,7 @@ class Replays:
         said = why_not and f"this says little: {why_not}"
         return "", self._of_simulation(sim, runs, "; ".join(filter(None, (said, unknown))))
 
-    def _of_simulation(self, sim: Simulated, runs: Sequence[Replay], doubt: str) -> list[Found]:
+    def _of_simulation(self, sim: Simulated, runs: Sequence[Replayed], doubt: str) -> list[Found]:
         order, recorded = self._order(), self._recorded_ns()
         rows = np.flatnonzero(sim.used[order])
         mine = order[rows]
@@ -299,7 +293,7 @@ class Replays:
         """The analyzed intervals, in the order of the merged ones, among those of one trace after the other."""
         return i64(in_order([source.bare() for source in self.loads.sources])[self.loads.rows])
 
-    def _shifts(self, runs: Sequence[Replay]) -> list[int]:
+    def _shifts(self, runs: Sequence[Replayed]) -> list[int]:
         """How long after the first trace of the same host each begins."""
         host = [source.bare().hosts[0] for source in self.loads.sources]
         first: dict[str, int] = {}
@@ -312,21 +306,7 @@ class Replays:
         all_ = [source.bare().intervals for source in self.loads.sources]
         return floats(np.concatenate([iv.end - iv.begin for iv in all_]))
 
-    def _add_totals(self, sources: Sequence[Source], variants: Sequence[Totals]) -> None:
-        """What has to be known of all windows before the first one is replayed."""
-        unknown = [one for one in variants if needs_totals(one.changes)]
-        if not unknown:
-            return
-        for number, source in enumerate(sources):
-            looks = Looks(source, [one.changes for one in unknown], self.model)
-            for window in source.windows():
-                look(number, looks, unknown, source.trace(window), window)
-
-    def _runs(self, sources: Sequence[Source], variants: Sequence[Totals]) -> list[Replay]:
-        counts = [not needs_totals(one.changes) for one in variants]
-        return [Replay(number, source, variants, counts, self.model) for number, source in enumerate(sources)]
-
-    def _latencies(self, runs: Sequence[Replay], k: int) -> Latencies:
+    def _latencies(self, runs: Sequence[Replayed], k: int) -> Latencies:
         """Under a set of changes, in the order of the merged intervals."""
         begin = np.concatenate([run.begin[k] + shift for run, shift in zip(runs, self._shifts(runs), strict=True)])
         ns = np.concatenate([run.end[k] - run.begin[k] for run in runs])
@@ -334,7 +314,7 @@ class Replays:
         order = self._order()
         return Latencies(floats(begin[order]), floats(ns[order]), self.loads.host)
 
-    def _check(self, runs: Sequence[Replay]) -> None:
+    def _check(self, runs: Sequence[Replayed]) -> None:
         """Raises VprofError where the traces cannot tell what a change does to their intervals."""
         for run, source in zip(runs, self.loads.sources, strict=True):
             iv = source.bare().intervals
@@ -345,12 +325,14 @@ class Replays:
                 )
 
 
-def rank(sources: Sequence[Source], options: AnalysisOptions, model: Model = USUAL) -> Ranking:
+def rank(
+    sources: Sequence[Source], options: AnalysisOptions, model: Model = USUAL, jobs: Jobs | None = None
+) -> Ranking:
     """Tries some changes of each cause that holds enough of the variance: as `analyze -k 10` prints them."""
-    analysis = analyze_sources(sources, replace(options, k=max(options.k, RANKED)))
+    analysis = analyze_sources(sources, replace(options, k=max(options.k, RANKED)), jobs=jobs)
     if analysis.no_ranking:
         raise VprofError(analysis.no_ranking)
-    tried = try_all(sources, options, [ranked.factor for ranked in analysis.factors], TRIED, model)
+    tried = try_all(sources, options, [ranked.factor for ranked in analysis.factors], TRIED, model, jobs)
     tried.sort(key=lambda one: -one.gain)
     return Ranking(analysis, tried, model)
 
@@ -362,7 +344,7 @@ def gains(analysis: Analysis, factors: Sequence[Factor], values: Sequence[str] =
     why_not = f"{LARGE}: vprof whatif --rank replays them" if sum(one.size for one in sources) > MOST_WINDOWS else ""
     if not why_not:
         try:
-            return try_all(sources, analysis.options, factors, values)
+            return try_all(sources, analysis.options, factors, values, jobs=analysis.times.jobs)
         except VprofError as error:
             why_not = str(error)
     return [Tried(factor, [], why_not=why_not) for factor in factors for _ in values]
@@ -374,10 +356,11 @@ def try_all(
     factors: Sequence[Factor],
     values: Sequence[str],
     model: Model = USUAL,
+    jobs: Jobs | None = None,
 ) -> list[Tried]:
     """Each value of each factor, in this order; the traces are read twice for all."""
     tried = [(factor, _changes(factor, value)) for factor in factors for value in values]
-    found = Replays(load(sources, options), model).outcomes([changes for _, changes in tried])
+    found = Replays(load(sources, options), model, jobs).outcomes([changes for _, changes in tried])
     return [
         Tried(factor, changes, why_not=one) if isinstance(one, str) else Tried(factor, changes, one)
         for (factor, changes), one in zip(tried, found, strict=True)
@@ -390,13 +373,6 @@ def _blocks(now: Latencies) -> statistics.Blocks | statistics.NoBlocks | None:
 
 def _changes(factor: Factor, value: str) -> list[Change]:
     return [parse(f"{name}={value}") for name in dict.fromkeys(factor.functions)]
-
-
-def _afterwards(trace: Trace, run: Replay, built: Built, times: Times) -> Trace:
-    """What a whole trace would have been under the first set of changes."""
-    begin = i64(np.floor(run.begin[0] + 0.5)) + run.origin
-    end = i64(np.floor(run.end[0] + 0.5)) + run.origin
-    return retimed(trace, Clock(built.moments, times), begin, np.maximum(end, begin))
 
 
 def _warnings(known: Trace, unknown_ns: int) -> list[str]:

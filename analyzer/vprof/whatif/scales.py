@@ -187,6 +187,14 @@ class Totals:
         self.crossing: dict[tuple[int, Key], float] = {}
         """By number of the trace and call: how long it took in all windows."""
 
+    def merge(self, other: Totals) -> None:
+        """Adds what others found in other traces."""
+        for mine, theirs in zip(self._of, other._of, strict=True):
+            for inside, took in mine.items():
+                took.merge(theirs[inside])
+        self._open |= other._open
+        self.crossing |= other.crossing
+
     def add(self, trace: int, one: Prepared) -> None:
         """`trace`: its number."""
         items = one.items
@@ -259,6 +267,10 @@ class _Took:
         self.ns += float(ns.sum())
         if self.keeps:
             self.every.append(ns)
+
+    def merge(self, other: _Took) -> None:
+        self.count, self.ns, self.span = self.count + other.count, self.ns + other.ns, self.span + other.span
+        self.every += other.every
 
 
 def lengths(trace: int, one: Prepared, totals: Totals, is_open: bool) -> Lengths:

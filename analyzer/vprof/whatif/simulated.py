@@ -22,12 +22,11 @@ import numpy as np
 from vprof.tables.columns import floats, i64
 from vprof.tables.kinds import PREEMPTED
 from vprof.tables.model import Bool, Float, Int64, Trace
-from vprof.trace.locks import LockSteps
 from vprof.trace.sources import Loaded
 from vprof.trace.window import WHOLE
 from vprof.whatif.changes import SCHED, STATES, Resolved
 from vprof.whatif.graph import Built
-from vprof.whatif.logged import Logged, logged
+from vprof.whatif.logged import Logged
 from vprof.whatif.model import Model
 from vprof.whatif.replay import Times, as_recorded
 from vprof.whatif.resources import plan, resources
@@ -114,13 +113,8 @@ def changes_waits(changes: Sequence[Resolved]) -> str:
     return ""
 
 
-def simulated(
-    traces: Sequence[Trace], steps: Sequence[LockSteps | None], variants: Sequence[Totals], model: Model
-) -> Simulated:
-    """`steps`: of logical locks, of each trace, None if it has none. `variants`: sets of changes of which all totals
-    are known. REQUIRES: not `refused`."""
-    pairs = enumerate(zip(traces, steps, strict=True))
-    parts = [_simulated(number, trace, logged(own), variants, model) for number, (trace, own) in pairs]
+def joined(parts: Sequence[Simulated]) -> Simulated:
+    """Traces as one, one after the other."""
     return Simulated(
         used=np.concatenate([part.used for part in parts]),
         base_begin=np.concatenate([part.base_begin for part in parts]),
@@ -132,10 +126,11 @@ def simulated(
     )
 
 
-def _simulated(number: int, trace: Trace, told: Logged, variants: Sequence[Totals], model: Model) -> Simulated:
-    """One trace; its times count from its own origin."""
+def simulated(number: int, trace: Trace, told: Logged, variants: Sequence[Totals], model: Model) -> Simulated:
+    """One trace; its times count from its own origin. `told`: who had which logical lock. `variants`: sets of changes
+    of which all totals are known. REQUIRES: not `refused`."""
     looks = Looks(Loaded(trace), [one.changes for one in variants], model, told.moments)
-    part, built = looks.next(trace, WHOLE)
+    part, built = looks.next(looks.read(trace, WHOLE), WHOLE)
     graph, cpus = built.graph, min(one.cpus or 1 for one in trace.recorded)
     of = resources(built, part.rows, trace.segments, cpus, told)
     unchanged = as_recorded(graph)

@@ -1,7 +1,9 @@
 """What a replay needs of a trace, window by window, and no more; and what is carried across their borders.
 
-    trace of a window + what was carried  ->  Stretch: all that is known until the window's end  ->  [graph.py] decides
-    until when it is replayed  ->  carried: what is not over then
+    trace of a window  ->  Read: what counts of it  + what was carried  ->  Stretch: all that is known until the
+    window's end  ->  [graph.py] decides until when it is replayed  ->  carried: what is not over then
+
+Windows may be read in any order, by any process: what is read of one is all that the others need.
 
 A window's trace holds all that overlaps it: waits that go on after its end are told with who ends them. So everything
 before the border is known, with two exceptions, for which the replay stays behind the border (graph.py): whether a task
@@ -86,16 +88,24 @@ class Stretch(NamedTuple):
     marked: tuple[Int64, Int64]
 
 
+class Read(NamedTuple):
+    """What counts of a window: `rows` that begin before its end, and end after its begin; the `calls` that begin in it
+    of functions that may be changed."""
+
+    rows: Rows
+    calls: Calls
+
+
 NOTHING_MARKED: tuple[Int64, Int64] = (np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 class Stretches:
     """Of one trace, in order."""
 
-    def __init__(self, source: Source, wanted: Bool, marked: tuple[Int64, Int64] = NOTHING_MARKED) -> None:
-        """`wanted`: the functions of the source whose calls may be changed. `marked`: of a trace that is one window."""
+    def __init__(self, source: Source, marked: tuple[Int64, Int64] = NOTHING_MARKED) -> None:
+        """`marked`: of a trace that is one window."""
         bare, made = source.bare(), source.created()
-        self.intervals, self.threads, self._wanted = bare.intervals, len(bare.threads), wanted
+        self.intervals, self.threads = bare.intervals, len(bare.threads)
         self._marked = marked
         self._outside = made_outside(made, bare.intervals)
         self._tasks = Tasks(*(i64(column) for column in (made.creator, made.ts, made.thread, made.ts2)))
@@ -113,9 +123,9 @@ class Stretches:
         self._begin, self._end = NEVER, NEVER
         self.origin: int | None = None
 
-    def read(self, trace: Trace, window: Window) -> Stretch:
+    def next(self, read: Read, window: Window) -> Stretch:
         """The next window: what is known with it."""
-        rows = self._joined(_owned(trace, window), window)
+        rows = self._joined(read.rows, window)
         begin, end = self._begin, window.end
         made = self._by_made[slice(*np.searchsorted(self._made, [begin, end]))]
         taken = self._by_taken[slice(*np.searchsorted(self._taken, [begin, end]))]
@@ -127,7 +137,7 @@ class Stretches:
             begin=begin,
             end=end,
             rows=rows,
-            calls=self._called(trace, window),
+            calls=self._called(read.calls),
             tasks=_of(self._tasks, np.union1d(made, taken)),
             waiting=waiting,
             intervals=self.intervals,
@@ -151,6 +161,7 @@ class Stretches:
 
     def _joined(self, new: Rows, window: Window) -> Rows:
         """What was carried, and the rows of a window."""
+        new = new._replace(ts=new.ts.copy(), waker=new.waker.copy(), woken=new.woken.copy())
         crosses = np.flatnonzero((new.ts < window.begin) | ((new.ts == window.begin) & (new.state == EXEC)))
         of = new.thread[crosses]
         opened, place = self._open, np.full(self.threads, NONE)
@@ -177,18 +188,22 @@ class Stretches:
         rows = _concatenated(_of(old, stays), new)
         return _of(rows, np.lexsort((rows.ts, rows.thread)))
 
-    def _called(self, trace: Trace, window: Window) -> Calls:
+    def _called(self, new: Calls) -> Calls:
         """What was carried, and the calls that begin in the window."""
-        inv = trace.invocations
-        mine = np.flatnonzero(self._wanted[inv.function] & (inv.fs >= window.begin) & (inv.fs < window.end))
-        label = np.where(inv.interval == NONE, NONE, 0)
-        columns = (inv.thread, label, inv.function, inv.fs, inv.fe, inv.depth)
-        calls = _concatenated(self._calls, Calls(*(i64(column[mine]) for column in columns)))
+        calls = _concatenated(self._calls, new)
         return _of(calls, np.lexsort((calls.depth, calls.fs, calls.thread)))
 
 
+def read_of(trace: Trace, window: Window, wanted: Bool) -> Read:
+    """`wanted`: the functions of the trace whose calls may be changed."""
+    inv = trace.invocations
+    mine = np.flatnonzero(wanted[inv.function] & (inv.fs >= window.begin) & (inv.fs < window.end))
+    label = np.where(inv.interval == NONE, NONE, 0)
+    columns = (inv.thread, label, inv.function, inv.fs, inv.fe, inv.depth)
+    return Read(_owned(trace, window), Calls(*(i64(column[mine]) for column in columns)))
+
+
 def _owned(trace: Trace, window: Window) -> Rows:
-    """Those that begin before the window's end, and end after its begin."""
     seg = trace.segments
     deciding = _deciding(trace.wakeups, seg)
     waker, woken = np.full(len(seg.ts), NONE, np.int64), np.full(len(seg.ts), NEVER)

@@ -1,6 +1,6 @@
 """One trace, replayed window by window, under several sets of changes at once: exactly as if it were one.
 
-    traces of windows, in order  ->  [stretch.py] what is known  ->  [graph.py] graph, until when it is decided
+    what was read of windows, in order  ->  [stretch.py] what is known  ->  [graph.py] graph, until when it is decided
     -> [replay.py] new times until then  ->  begins and ends of all intervals
 
 All edges go forward in time, so what comes before a time needs nothing of what comes after it. Carried over it are the
@@ -13,11 +13,12 @@ Memory: one graph, of a window and what is not decided before it; a few numbers 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from vprof.tables.kinds import BLOCKED
-from vprof.tables.model import NONE, Int64, Trace
+from vprof.tables.model import NONE, Bool, Float, Int64, Trace
 from vprof.trace.sources import Source
 from vprof.trace.window import Window
 from vprof.whatif.changes import Resolved
@@ -25,7 +26,7 @@ from vprof.whatif.graph import Built, build
 from vprof.whatif.model import USUAL, Model
 from vprof.whatif.replay import Known, Times, check_identity, known, replay
 from vprof.whatif.scales import Totals, lengths, numbers_of, prepare
-from vprof.whatif.stretch import NOTHING_MARKED, Stretch, Stretches
+from vprof.whatif.stretch import NOTHING_MARKED, Read, Stretch, Stretches, read_of
 
 
 class Looks:
@@ -41,19 +42,24 @@ class Looks:
         """`changes`: all sets of them that are asked about. `marked`: as of `Stretches`."""
         bare = source.bare()
         self.of_function = [numbers_of(one, bare) for one in changes]
-        wanted = np.zeros(len(bare.program.functions), np.bool_)
+        self.wanted: Bool = np.zeros(len(bare.program.functions), np.bool_)
+        """The functions whose calls are changed."""
         for numbers in self.of_function:
-            wanted |= numbers != NONE
+            self.wanted |= numbers != NONE
         self.intervals = bare.intervals
-        self._stretches, self._is_open = Stretches(source, wanted, marked), model.is_open
+        self._stretches, self._is_open = Stretches(source, marked), model.is_open
         self._strict = any(resolved.key is None for one in changes for resolved in one)
 
     @property
     def origin(self) -> int:
         return self._stretches.origin or 0
 
-    def next(self, trace: Trace, window: Window) -> tuple[Stretch, Built]:
-        part = self._stretches.read(trace, window)
+    def read(self, trace: Trace, window: Window) -> Read:
+        """What counts of a window, whichever it is."""
+        return read_of(trace, window, self.wanted)
+
+    def next(self, read: Read, window: Window) -> tuple[Stretch, Built]:
+        part = self._stretches.next(read, window)
         built = build(part, self._is_open, self._strict)
         graph, origin = built.graph, built.moments.origin
         kept = graph.thread[built.kept], graph.time[built.kept] + origin
@@ -61,8 +67,20 @@ class Looks:
         return part, built
 
 
+@dataclass(frozen=True)
+class Replayed:
+    """A trace under several sets of changes: `begin` and `end` of each interval in each, in ns since `origin`.
+    `has_edges`: something links its threads; `unknown_ns`: how long intervals were blocked, ended by nobody."""
+
+    begin: Float
+    end: Float
+    origin: int
+    has_edges: bool
+    unknown_ns: int
+
+
 class Replay:
-    """A trace under several sets of changes: `begin` and `end` of each interval in each, in ns since `origin`."""
+    """Goes through the windows of a trace: `Replayed` grows."""
 
     def __init__(
         self, number: int, source: Source, variants: Sequence[Totals], counts: Sequence[bool], model: Model
@@ -81,9 +99,17 @@ class Replay:
     def origin(self) -> int:
         return self._looks.origin
 
-    def add(self, trace: Trace, window: Window) -> tuple[Built, list[Times]]:
+    @property
+    def wanted(self) -> Bool:
+        return self._looks.wanted
+
+    def done(self) -> Replayed:
+        """What is left when all windows were added."""
+        return Replayed(self.begin, self.end, self.origin, self.has_edges, self.unknown_ns)
+
+    def add(self, read: Read, window: Window) -> tuple[Built, list[Times]]:
         """The next window. Returns its graph, and the new times under each set."""
-        part, built = self._looks.next(trace, window)
+        part, built = self._looks.next(read, window)
         graph, found = built.graph, []
         check_identity(graph, built.arrives)
         self.has_edges |= bool(len(graph.waits.end) or len(graph.made))
@@ -110,9 +136,9 @@ class Replay:
         return before
 
 
-def look(number: int, looks: Looks, variants: Sequence[Totals], trace: Trace, window: Window) -> None:
+def look(number: int, looks: Looks, variants: Sequence[Totals], read: Read, window: Window) -> None:
     """Adds the next window to what is known of the changes."""
-    part, built = looks.next(trace, window)
+    part, built = looks.next(read, window)
     for totals, numbers in zip(variants, looks.of_function, strict=True):
         totals.add(number, prepare(part, built, totals.changes, numbers))
 
