@@ -13,21 +13,17 @@ Tables are made when they are first asked for and kept. Times are ns, shares are
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from vprof.errors import VprofError
 from vprof.jobs.cluster import open_jobs
-from vprof.path.parts import Part
-from vprof.tables.columns import i32
-from vprof.tables.kinds import PIECE_NAMES
-from vprof.tables.model import NONE, Int8, Int32, Trace
+from vprof.piece_table import PieceTable, names
+from vprof.tables.model import Trace
 from vprof.terminal import Printed
 from vprof.trace.remote import matching, path_of
 from vprof.trace.usable import rows_of
@@ -70,12 +66,12 @@ class Run:
         rows = rows_of(trace)
         return pd.DataFrame(
             {
-                "type": _names(iv.type[rows], trace.types),
+                "type": names(iv.type[rows], trace.types),
                 "begin_ns": iv.begin[rows],
                 "end_ns": iv.end[rows],
                 "latency_ns": iv.end[rows] - iv.begin[rows],
-                "begin_thread": _names(iv.begin_thread[rows], trace.threads),
-                "end_thread": _names(iv.end_thread[rows], trace.threads),
+                "begin_thread": names(iv.begin_thread[rows], trace.threads),
+                "end_thread": names(iv.end_thread[rows], trace.threads),
             },
             index=pd.Index([trace.interval_ids[row] for row in rows], name="interval"),
         )
@@ -87,23 +83,11 @@ class Run:
         Columns: interval, kind (exec, queue, sched, ...: analyzer/SCHEMA.md), thread, start_ns, stop_ns, duration_ns,
         home (False: another thread's time, while a thread of the interval waited for it).
         """
-        trace, rows = self._trace, rows_of(self._trace)
-        found = [_pieces(part) for part in self.analysis.times.parts]
-        position, kind, thread, start, stop, home = (np.concatenate(column) for column in zip(*found, strict=True))
-        del found
-        order = np.argsort(position, kind="stable")
-        start, stop = start[order], stop[order]
-        return pd.DataFrame(
-            {
-                "interval": _names(i32(rows)[position[order]], trace.interval_ids),
-                "kind": _names(kind[order], PIECE_NAMES),
-                "thread": _names(thread[order], trace.threads),
-                "start_ns": start,
-                "stop_ns": stop,
-                "duration_ns": stop - start,
-                "home": home[order],
-            }
-        )
+        return PieceTable(self.analysis).whole()
+
+    def pieces_in_parts(self) -> Iterator[pd.DataFrame]:
+        """`pieces`, some rows at a time, for runs whose critical paths do not fit in memory: nothing is kept."""
+        return PieceTable(self.analysis).parts()
 
     @cached_property
     def factors(self) -> pd.DataFrame:
@@ -176,21 +160,28 @@ class Run:
             import pyarrow  # type: ignore[import-untyped]  # noqa: F401
         except ImportError:
             raise VprofError("Parquet needs pyarrow: pip install 'vprof[parquet]'") from None
-        return self._written(folder, "parquet", lambda table, file: table.to_parquet(file))
+        return self._written(folder, "parquet", lambda table, file: table.to_parquet(file), PieceTable.to_parquet)
 
     def to_csv(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Writes intervals.csv, pieces.csv, factors.csv and nodes.csv; makes the folder."""
-        return self._written(folder, "csv", _to_csv)
+        return self._written(folder, "csv", lambda table, file: _to_csv([table], file), _pieces_to_csv)
 
     def _written(
-        self, folder: str | os.PathLike[str], ending: str, write: Callable[[pd.DataFrame, Path], None]
+        self,
+        folder: str | os.PathLike[str],
+        ending: str,
+        write: Callable[[pd.DataFrame, Path], None],
+        write_pieces: Callable[[PieceTable, Path], None],
     ) -> list[Path]:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         written = []
         for name in ("intervals", "pieces", "factors", "nodes"):
             written.append(folder / f"{name}.{ending}")
-            write(getattr(self, name), written[-1])
+            if name == "pieces":
+                write_pieces(PieceTable(self.analysis), written[-1])
+            else:
+                write(getattr(self, name), written[-1])
         return written
 
 
@@ -210,29 +201,12 @@ _FACTOR_COLUMNS = [
 ]
 
 
-def _to_csv(table: pd.DataFrame, file: Path) -> None:
+def _to_csv(tables: Iterable[pd.DataFrame], file: Path) -> None:
+    """One after the other."""
     with Printed(file.open("wb"), "utf-8", newline="") as out:
-        table.to_csv(out)
+        for number, table in enumerate(tables):
+            table.to_csv(out, header=number == 0)
 
 
-def _pieces(part: Part) -> tuple[NDArray[Any], ...]:
-    """Columns: analyzed interval, kind, thread, start, stop, home."""
-    p, opened = part.paths.pieces, part.opened
-    return (
-        i32(opened.positions[p.interval]),
-        p.kind,
-        i32(p.thread + opened.first_thread),
-        p.start,
-        p.stop,
-        p.wait == NONE,
-    )
-
-
-def _names(numbers: Int8 | Int32, names: Sequence[str]) -> pd.Categorical[str]:
-    """A column of names; only those that occur, each stored once."""
-    used = np.unique(numbers)
-    labels = [names[number] for number in used]
-    distinct = list(dict.fromkeys(labels))
-    place = {label: i for i, label in enumerate(distinct)}
-    code = np.array([place[label] for label in labels], np.int32)
-    return pd.Categorical.from_codes(code[np.searchsorted(used, numbers)], pd.Index(distinct, dtype=str))
+def _pieces_to_csv(pieces: PieceTable, file: Path) -> None:
+    _to_csv(pieces.parts(), file)

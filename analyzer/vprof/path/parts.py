@@ -91,6 +91,14 @@ class Parts:
         """How many windows there are."""
         return sum(source.size for source in self.sources)
 
+    def ending(self) -> Iterator[Int64]:
+        """Of each part the positions of the analyzed intervals that end in it; nothing is read."""
+        for number, source in enumerate(self.sources):
+            for window in source.windows():
+                mine = self._positions[number][source.rows(window)]
+                if (mine != NONE).any():
+                    yield mine[mine != NONE]
+
     def open(
         self,
         progress: Progress = lambda done: None,
