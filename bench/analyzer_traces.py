@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+from chunk_packing import ZSTD, compress_zstd, turned
 from numpy.typing import NDArray
 
 THREADS = 8
@@ -128,15 +129,22 @@ class _Server:
 
 
 class _File:
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
+    def __init__(self, file: BinaryIO, compress: bool) -> None:
+        self._file, self._compress = file, compress
         self._chunks = 0
-        head = struct.pack("<8sIIQ16s20x", b"VPROFTRC", 3, 64, 0, bytes(range(16)))
+        head = struct.pack("<8sIIQ16s20x", b"VPROFTRC", 6 if compress else 3, 64, 0, bytes(range(16)))
         file.write(head + struct.pack("<I", zlib.crc32(head)))
 
-    def chunk(self, kind: int, payload: bytes, uid: int = 0, base: int = 0) -> None:
+    def records(self, payload: bytes, uid: int, base: int) -> None:
+        if not self._compress:
+            self.chunk(1, payload, uid, base)
+            return
+        smaller = compress_zstd(turned(np.frombuffer(payload, np.uint64).reshape(-1, 2)))
+        self.chunk(1, smaller, uid, base, ZSTD, len(payload))
+
+    def chunk(self, kind: int, payload: bytes, uid: int = 0, base: int = 0, how: int = 0, before: int = 0) -> None:
         crc = zlib.crc32(payload)
-        head = struct.pack("<4sIQIIQQI", b"VPCK", kind, len(payload), uid, self._chunks, base, 0, crc)
+        head = struct.pack("<4sIQIIQIII", b"VPCK", kind, len(payload), uid, self._chunks, base, how, before, crc)
         self._file.write(head + struct.pack("<I", zlib.crc32(head)) + payload + bytes(-len(payload) % 16))
         self._chunks += 1
 
@@ -148,14 +156,14 @@ class _File:
         self.event("anchor", ticks=ticks, monotonic_ns=ns, realtime_ns=ns)
 
 
-def write(path: Path, records: int, locking: bool) -> int:
+def write(path: Path, records: int, locking: bool, compress: bool = False) -> int:
     """Writes about as many records; returns how many."""
     server = _Server(WAITS if locking else 0)
     requests = min(_REQUESTS, max(1, records // THREADS // server.records_per_request))
     per_chunk = requests * server.records_per_request
     rounds = max(1, round(records / per_chunk / THREADS))
     with path.open("wb") as file:
-        trace = _File(file)
+        trace = _File(file, compress)
         trace.event("session", clock="tsc", command=["server"], host="host", page=4096, cpus=4, collector_version="0")
         trace.anchor(_ORIGIN)
         trace.event("plan", on=[[0, FUNCTIONS]])
@@ -164,7 +172,7 @@ def write(path: Path, records: int, locking: bool) -> int:
         for _ in range(rounds):
             for thread in range(THREADS):
                 base, payload = server.chunk(thread, requests)
-                trace.chunk(1, payload, thread + 1, base)
+                trace.records(payload, thread + 1, base)
         trace.anchor(server.now)
         written = rounds * THREADS * per_chunk
         trace.event("end", ticks=server.now, records=written, dropped=0, threads=THREADS, unslotted=0)

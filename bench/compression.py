@@ -21,17 +21,13 @@ from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
-import lz4.block
-import numpy as np
-import zstandard
+from chunk_packing import compress_lz4, compress_zstd, turned
 from collector import RATES, Cost, measure, spread
-from numpy.typing import NDArray
 
 from runtime import build
 from vprof.trace.chunks import read_chunks
 
 WAYS = ["none", "zstd", "lz4"]
-ZSTD_LEVEL = 1
 
 
 def table(found: dict[tuple[str, str], list[Cost]]) -> str:
@@ -43,21 +39,6 @@ def table(found: dict[tuple[str, str], list[Cost]]) -> str:
         cpu = spread([cost.collector for cost in costs])
         lines.append(f"{rate:>4} {way:>5} {cpu} {size:6.1f} {before / size:6.2f}  {lost}")
     return "\n".join(lines)
-
-
-def compress_zstd(content: bytes) -> bytes:
-    return zstandard.ZstdCompressor(level=ZSTD_LEVEL).compress(content)
-
-
-def compress_lz4(content: bytes) -> bytes:
-    return bytes(lz4.block.compress(content, store_size=False))
-
-
-def turned(words: NDArray[np.uint64]) -> bytes:
-    """TRACE_FORMAT.md section 1.3."""
-    rows = words.copy()
-    rows[1:, 0] -= words[:-1, 0]
-    return rows.view(np.uint8).reshape(-1, 16).T.tobytes()
 
 
 def ratios(trace: Path) -> str:
