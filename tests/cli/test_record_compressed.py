@@ -6,7 +6,10 @@ The trace without is made by the tests' own reading of the format (packing.py), 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,7 +22,7 @@ from patience import PATIENCE_SECONDS, wait_for
 
 from vprof.cli import root
 from vprof.installed import native
-from vprof.session.owned import Session
+from vprof.session.owned import Limit, Session
 from vprof.session.plan import Plan
 from vprof.trace.chunks import read_chunks
 
@@ -29,7 +32,10 @@ VERBS = [
     ("analyze", "--explain", "leaf"),
     ("analyze", "--path", "slowest", "--root", "request"),
     ("whatif", "--change", "leaf=0.5"),
+    ("report", "-o", "written"),
+    ("export", "--to", "folded", "-o", "written"),
     ("sites",),
+    ("diff", "copy.trace", "--"),
 ]
 """The trace goes last."""
 
@@ -39,18 +45,31 @@ def vprof(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
 
 
-def said(folder: Path, *arguments: str) -> str:
-    """What a verb prints there, in this process: what it compiles is compiled once."""
+def said(folder: Path, *arguments: str) -> tuple[str, str]:
+    """What a verb prints and writes there, but for the size of the traces; in this process: what it compiles is
+    compiled once."""
     with contextlib.chdir(folder):
         done = CliRunner().invoke(root, arguments)
     assert done.exit_code == 0, (arguments, done.output, done.exception)
-    return done.output
+    written = folder / "written"
+    text = written.read_text("utf-8") if "written" in arguments else ""
+    return done.output, re.sub(r'"size of the traces","[^"]*"', "", text)
 
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("paced") / "paced"
-    source = Path(__file__).parent / "programs" / "paced.c"
+    return build(tmp_path_factory.mktemp("paced"), Path(__file__).parent / "programs" / "paced.c")
+
+
+@pytest.fixture(scope="module")
+def steady(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Short intervals for as long as the file named on the command line exists."""
+    source = Path(__file__).parents[1] / "contract" / "programs" / "steady.c"
+    return build(tmp_path_factory.mktemp("steady"), source)
+
+
+def build(folder: Path, source: Path) -> Path:
+    path = folder / source.stem
     environment = {**os.environ, "VPROF_DESCRIPTOR": str(Path(__file__).parents[1] / "all_sites.json")}
     command = [native("bin/vprof-cc"), "-O1", "-pthread", "-o", path, source]
     subprocess.run(list(map(str, command)), check=True, env=environment)
@@ -69,6 +88,8 @@ def folders(
     content = (packed_folder / "run.trace").read_bytes()
     assert {part.how for part in parts_of(content)} == {PLAIN, WAYS[request.param]}
     (plain_folder / "run.trace").write_bytes(plain(content))
+    for folder in (packed_folder, plain_folder):
+        shutil.copyfile(folder / "run.trace", folder / "copy.trace")
     return packed_folder, plain_folder
 
 
@@ -90,7 +111,42 @@ def test_every_verb_says_the_same_of_both(folders: tuple[Path, Path]) -> None:
     for verb in VERBS:
         one, other = (said(folder, *verb, "run.trace") for folder in folders)
         assert one == other, verb
-        assert one
+        assert any(one)
+
+
+def test_the_newest_files_are_read_as_those_without(steady: Path, tmp_path: Path) -> None:
+    """Rotated ones (`--keep newest`), which together are one recording, and together no larger than allowed."""
+    go_on, limit = tmp_path / "go-on", 1 << 20
+    go_on.touch()
+    with Session.start(tmp_path / "run.trace", limit=Limit(limit, newest=True), compress="zstd") as session:
+        process = subprocess.Popen([steady, go_on], env=session.environment())
+
+        def are_ten() -> bool:
+            session.follow(Plan.of(["work", "inner"]))
+            return int(Path(session.stats()["file"]).suffix[1:]) >= 10
+
+        wait_for(are_ten, "ten files", every_seconds=0.01)
+        go_on.unlink()
+        process.wait(PATIENCE_SECONDS)
+        told = session.stop()
+    files = sorted(tmp_path.glob("run.trace.*"))
+    assert len(files) == 8
+    assert sum(file.stat().st_size for file in files) <= limit
+    without = tmp_path / "plain"
+    without.mkdir()
+    for file in files:
+        content = file.read_bytes()
+        assert ZSTD in {part.how for part in parts_of(content)}
+        (without / file.name).write_bytes(plain(content))
+    names = [file.name for file in files]
+    report, page = (
+        [said(folder, *verb, *names) for folder in (tmp_path, without)]
+        for verb in (("analyze", "--format", "json"), ("report", "-o", "written"))
+    )
+    assert report[0] == report[1]
+    assert page[0] == page[1]
+    found = json.loads(report[0][0])["intervals"]
+    assert found["count"] + sum(found["excluded"].values()) >= told["intervals"]
 
 
 def test_a_collector_that_is_killed_leaves_whole_chunks(program: Path, tmp_path: Path) -> None:
