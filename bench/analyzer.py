@@ -174,7 +174,8 @@ class Kept:
             for line in self._file.read_text("utf-8").splitlines():
                 kept = json.loads(line)
                 if kept.pop("commit") == self._commit:
-                    self.rows[tuple(kept.pop("asked"))] = Row(**kept)
+                    asked = tuple(kept.pop("asked"))
+                    self.rows[asked] = Row(**kept)
 
     def keep(self, asked: tuple[Any, ...], row: Row) -> None:
         self.rows[asked] = row
