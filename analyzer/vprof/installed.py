@@ -48,7 +48,10 @@ def native(relative: str) -> Path:
 
 def compiling_tools() -> str:
     """What `vprof-cc` compiles and links with, but for the shared libvprof: a build by others is another build."""
-    files = ["bin/vprof-cc", *(f"lib/vprof/{name}" for name in ("vprof-rewrite", "__vprof_prelude.h", "vprof_begin.o"))]
+    files = [
+        "bin/vprof-cc",
+        *(f"lib/vprof/{name}" for name in ("vprof-rewrite", "__vprof_prelude.h", "vprof_begin.o", "vprof_start.o")),
+    ]
     digest = hashlib.sha256()
     for file in files:
         digest.update(native(file).read_bytes())

@@ -6,8 +6,8 @@
 
 namespace vprof {
 
-/// `arguments` with vprof_begin.o before all inputs and with the runtime library (runtime/abi/PROBE_ABI.md). Unchanged
-/// for what is linked again (-r), and for programs without libraries but what they need to find a runtime they name.
+/// `arguments` with vprof_begin.o before all inputs (runtime/abi/PROBE_ABI.md), and with what the result gets of the
+/// runtime (Tools::runtime). Unchanged for what is linked again (-r), and without libraries where nothing of ours is.
 Arguments linkArguments(const CommandLine &line, Arguments arguments, const Tools &tools);
 
 }  // namespace vprof

@@ -11,17 +11,24 @@ inline constexpr char kPreludeName[] = "__vprof_prelude.h";
 
 enum class Family { kClang, kGcc, kOther };
 
+/// VPROF_RUNTIME: how programs get libvprof.
+enum class Runtime {
+  kFound,      ///< they start without, and look for it where there is a session (runtime/src/vprof_start.c)
+  kLinked,     ///< they need it to start
+  kPreloaded,  ///< they start without; whoever wants to record brings it
+};
+
 struct Tools {
   std::vector<std::string>
       compiler;  ///< the real compiler, perhaps behind a launcher: "ccache clang"; none if there is none
   Family family = Family::kClang;   ///< the real compiler's
   bool is_rewriters_clang = false;  ///< the clang whose parser vprof-rewrite has: it prints the same
   bool before_body = false;         ///< VPROF_PROBES=entry: probes stand before bodies where they may
-  bool preloaded = false;           ///< VPROF_RUNTIME=preloaded: programs start without libvprof, dormant
-  std::string library;              ///< PREFIX/lib/vprof
-  std::string include;              ///< PREFIX/include
-  std::string emit_tree;            ///< VPROF_EMIT_TREE or --emit-tree, absolute; "" for none
-  std::string descriptor;           ///< VPROF_DESCRIPTOR, "" for none
+  Runtime runtime = Runtime::kFound;
+  std::string library;     ///< PREFIX/lib/vprof
+  std::string include;     ///< PREFIX/include
+  std::string emit_tree;   ///< VPROF_EMIT_TREE or --emit-tree, absolute; "" for none
+  std::string descriptor;  ///< VPROF_DESCRIPTOR, "" for none
 
   /// `compiler` without launchers.
   std::vector<std::string> bareCompiler() const;

@@ -8,12 +8,14 @@
 //   VPROF_EMIT_TREE                as --emit-tree
 //   VPROF_DISABLE=1                only the real compiler
 //   VPROF_PROBES=entry|body        where probes stand (body): entry is an experiment (../README.md)
-//   VPROF_RUNTIME=linked|preloaded whether programs need libvprof to start (linked): docs/containers.md
+//   VPROF_RUNTIME=found|linked|preloaded
+//                                  how programs get libvprof (found): docs/containers.md
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <optional>
 
 #include "CommandLine.h"
 #include "Compile.h"
@@ -44,14 +46,27 @@ void takeEmitTree(Arguments &arguments, Tools &tools) {
   if (!tools.emit_tree.empty()) tools.emit_tree = std::filesystem::absolute(tools.emit_tree);
 }
 
-/// Whether a variable of the environment asks for `other` and not for `usual`. False, and told, if for neither.
-bool takeChoice(const char *variable, const char *usual, const char *other, bool &is_other) {
+/// The place among `choices` of what a variable of the environment says: the first one without. None, and told, for
+/// another word.
+std::optional<size_t> takeChoice(const char *variable, const std::vector<std::string> &choices) {
   const char *value = std::getenv(variable);
-  const std::string choice = value && *value ? value : usual;
-  is_other = choice == other;
-  if (is_other || choice == usual) return true;
-  std::fprintf(stderr, "vprof-cc: %s is neither %s nor %s: %s\n", variable, usual, other, choice.c_str());
-  return false;
+  const std::string choice = value && *value ? value : choices.front();
+  const auto found = std::find(choices.begin(), choices.end(), choice);
+  if (found != choices.end()) return found - choices.begin();
+  std::string known;
+  for (const std::string &other : choices) known += (known.empty() ? "" : " nor ") + other;
+  std::fprintf(stderr, "vprof-cc: %s is neither %s: %s\n", variable, known.c_str(), choice.c_str());
+  return std::nullopt;
+}
+
+/// False, and told, if the environment asks for what there is not.
+bool takeChoices(Tools &tools) {
+  const auto place = takeChoice("VPROF_PROBES", {"body", "entry"});
+  const auto runtime = takeChoice("VPROF_RUNTIME", {"found", "linked", "preloaded"});
+  if (!place || !runtime) return false;
+  tools.before_body = *place == 1;
+  tools.runtime = static_cast<Runtime>(*runtime);
+  return true;
 }
 
 Arguments command(const Tools &tools, const Arguments &arguments) {
@@ -137,7 +152,9 @@ void printHelp(const Tools &tools) {
       "  VPROF_DESCRIPTOR               JSON file of the target's descriptor (`vprof instrument` sets it)\n"
       "  VPROF_EMIT_TREE                as --emit-tree\n"
       "  VPROF_PROBES=entry|body        where probes stand (body; entry is an experiment)\n"
-      "  VPROF_RUNTIME=linked|preloaded how programs get libvprof (linked; preloaded: by `vprof record`, or dormant)\n"
+      "  VPROF_RUNTIME=found|linked|preloaded\n"
+      "                                 how programs get libvprof (found: they look for it where they are recorded;\n"
+      "                                 linked: they need it to start; preloaded: `vprof record` brings it)\n"
       "  VPROF_DISABLE=1                compile without vprof\n\n",
       kCxx ? "c++" : "cc", compiler.c_str());
   std::fflush(stdout);
@@ -156,8 +173,7 @@ int main(int argc, char **argv) {
   takeEmitTree(arguments, tools);
   const char *disable = std::getenv("VPROF_DISABLE");
   if (disable && std::string(disable) == "1") return replaceProcess(command(tools, arguments));
-  if (!takeChoice("VPROF_PROBES", "body", "entry", tools.before_body)) return 1;
-  if (!takeChoice("VPROF_RUNTIME", "linked", "preloaded", tools.preloaded)) return 1;
+  if (!takeChoices(tools)) return 1;
   if (arguments == Arguments{"--help"}) printHelp(tools);
   const CommandLine line = parseCommandLine(arguments, kCxx);
   if (line.mode == Mode::kPassThrough || isInputMissing(line)) return replaceProcess(command(tools, arguments));

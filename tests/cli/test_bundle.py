@@ -134,9 +134,10 @@ def test_it_compresses_its_trace_there(chroot: list[str], bare: Path) -> None:
     assert "50 intervals" in shown.stdout, shown.stderr
 
 
-def test_a_linked_program_without_libvprof_does_not_start(chroot: list[str], program: Path, bare: Path) -> None:
-    """So the copy's missing entry is what lets it start."""
-    shutil.copy2(program, bare / "linked")
+def test_a_program_that_needs_libvprof_does_not_start_without(
+    chroot: list[str], bare: Path, tmp_path: Path
+) -> None:
+    shutil.copy2(compile_with(tmp_path, PROGRAM, VPROF_RUNTIME="linked"), bare / "linked")
     done = subprocess.run([*chroot, "/linked"], capture_output=True, text=True, check=False)
     assert done.returncode == 127 and "libvprof.so" in done.stderr
 
@@ -261,11 +262,11 @@ def test_libraries_linked_so_are_recorded_too(tmp_path: Path) -> None:
     assert "1 intervals" in shown.stdout or "1 interval" in shown.stdout + shown.stderr
 
 
-def test_a_program_that_calls_vprof_itself_keeps_its_need(tmp_path: Path) -> None:
+def test_a_program_that_calls_vprof_itself_keeps_its_need_if_linked(tmp_path: Path) -> None:
     text = (
         '#include <vprof/vprof.h>\nint main(void) { vprof_interval_begin(1, "x"); vprof_interval_end(1); return 0; }\n'
     )
-    program = compile_with(tmp_path, text)
+    program = compile_with(tmp_path, text, VPROF_RUNTIME="linked")
     assert strong_references(program) == ["vprof_interval_begin", "vprof_interval_end"]
     done = vprof("bundle", program, folder=tmp_path)
     assert done.returncode == 0, done.stderr

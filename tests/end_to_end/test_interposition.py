@@ -32,10 +32,11 @@ def vprof(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=folder)
 
 
-def instrumented(folder: Path, output: str, *sources: str, include: Sequence[str] = ()) -> Path:
-    """A shared library built by vprof-cc."""
+def instrumented(folder: Path, output: str, *sources: str, include: Sequence[str] = (), runtime: str = "") -> Path:
+    """A shared library built by vprof-cc. `runtime`: VPROF_RUNTIME, "" for the default."""
     command = [str(native("bin/vprof-cc")), "-O1", "-g", "-shared", "-fPIC", *(f"-I{path}" for path in include)]
-    subprocess.run([*command, *(str(PROGRAMS / name) for name in sources), "-o", folder / output], check=True)
+    command += [*(str(PROGRAMS / name) for name in sources), "-o", str(folder / output)]
+    subprocess.run(command, check=True, env=os.environ | {"VPROF_RUNTIME": runtime})
     return folder / output
 
 
@@ -104,10 +105,20 @@ def test_every_report_begins_with_it(folder: Path) -> None:
     assert f'<p class="warning">{NOT_SEEN}' in page
 
 
-def test_a_library_that_a_plain_program_is_linked_with(folder: Path) -> None:
-    """The library brings libvprof along, behind the C library that the program itself needs."""
-    plain(folder, "linked.c", folder / "libplanted.so", "-L", native("lib/vprof"))
-    check_both(folder, "./linked", REQUESTS, named="linked")
+def test_a_library_that_a_plain_program_is_linked_with(tmp_path: Path) -> None:
+    """A library that needs libvprof brings it along behind the C library, which the program itself needs."""
+    instrumented(tmp_path, "libplanted.so", "planted.c", runtime="linked")
+    plain(tmp_path, "linked.c", tmp_path / "libplanted.so", "-L", native("lib/vprof"))
+    assert "behind the C library" in look(tmp_path / "linked")[1]
+    check_both(tmp_path, "./linked", REQUESTS, named="linked")
+
+
+def test_a_library_that_looks_for_libvprof_puts_it_before_the_c_library(folder: Path) -> None:
+    program = plain(folder, "linked.c", folder / "libplanted.so")
+    assert look(program) == (True, "libvprof comes before the C library: waits are seen")
+    said, analysis = recorded(folder, "./linked", REQUESTS, preload=False)
+    assert NOT_SEEN not in said
+    assert share_of(analysis["tree"], CAUSE) > 0.5
 
 
 def test_a_plain_program_whose_libraries_begin_with_libvprof_needs_nothing(folder: Path, tmp_path: Path) -> None:
@@ -178,9 +189,5 @@ def test_several_processes_are_said_in_one_line() -> None:
 def test_what_doctor_says_of_a_program_that_was_not_started(folder: Path) -> None:
     assert look(folder / "host")[0] is None
     assert "built without vprof" in look(folder / "host")[1]
-    assert (
-        "behind the C library"
-        in look(plain(folder, "linked.c", folder / "libplanted.so", "-L", native("lib/vprof")))[1]
-    )
     with pytest.raises(UsageError, match="is no ELF program"):
         look(PROGRAMS / "host.c")

@@ -1,8 +1,9 @@
-"""How a program gets libvprof: whether it asks for it by itself, and a copy of it that does not.
+"""How a program gets libvprof: whether it looks for it by itself, and a copy of it that starts without.
 
-A program needs libvprof to start if its dynamic section says so (DT_NEEDED). All that vprof-cc puts into a program
-refers to libvprof weakly, so without that entry it starts anywhere, and stays dormant unless LD_PRELOAD brings
-libvprof. Only where the program's own text calls vprof.h, the reference is strong.
+All that vprof-cc puts into a program refers to libvprof weakly, so it starts anywhere. Where there is a session it
+looks for libvprof (runtime/src/vprof_start.c, which leaves a mark in it). Programs without the mark stay dormant unless
+LD_PRELOAD brings libvprof (`VPROF_RUNTIME=preloaded`), or need it to start, which their dynamic section says
+(DT_NEEDED): those of `VPROF_RUNTIME=linked`, of which those whose own text calls vprof.h cannot do without.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from elftools.elf.sections import SymbolTableSection
 from vprof.program.metadata import SECTION
 
 RUNTIME = "libvprof.so"
+_LOOKS = "vprof_start"
 _ENTRY = struct.Struct("<qQ")
 
 
@@ -35,9 +37,20 @@ def waits_for_preload(program: Path) -> bool:
     try:
         with program.open("rb") as file:
             elf = ELFFile(file)
-            return elf.get_section_by_name(SECTION) is not None and _dynamic(elf) is not None and not _needs(elf)
+            return (
+                elf.get_section_by_name(SECTION) is not None
+                and elf.get_section_by_name(_LOOKS) is None
+                and _dynamic(elf) is not None
+                and not _needs(elf)
+            )
     except Exception:  # damaged files raise anything; whoever runs it says what is wrong with it
         return False
+
+
+def looks_itself(program: Path) -> bool:
+    """Whether a program looks for libvprof when it starts in a session."""
+    with program.open("rb") as file:
+        return ELFFile(file).get_section_by_name(_LOOKS) is not None
 
 
 def strong_references(program: Path) -> list[str]:

@@ -1,8 +1,8 @@
 """Whether waits are seen at all: calls of the C library reach libvprof only where it comes before libc in lookup order.
 
-It does in a program that was linked by vprof-cc. It does not where a program without vprof loads an instrumented
-library later (a plugin, a JNI library, an extension of Python): then waits have no edges. `vprof record --preload`
-mends that.
+It does in a program that was linked by vprof-cc: that one finds libvprof itself, and puts it there. It does not where a
+program without vprof loads an instrumented library later (a plugin, a JNI library, an extension of Python): then waits
+have no edges. `vprof record --preload` mends that.
 """
 
 from __future__ import annotations
@@ -37,8 +37,13 @@ def preloaded(environment: dict[str, str]) -> dict[str, str]:
     return {**environment, _VARIABLE: f"{before}:{library}" if before else library}
 
 
+def where_runtime_lies() -> dict[str, str]:
+    """The environment by which programs find libvprof where they were not linked to look for it."""
+    return {"VPROF_LIBRARY": str(native("lib/vprof/libvprof.so").parent.resolve())}
+
+
 def comes_without(program: str) -> bool:
-    """Whether a program, by its path or as PATH has it, was built by vprof-cc to start without libvprof."""
+    """Whether a program, by its path or as PATH has it, was built by vprof-cc, and does not look for libvprof."""
     from vprof.program.runtime_link import waits_for_preload
 
     found = shutil.which(program)
@@ -50,6 +55,8 @@ def look(program: Path) -> tuple[bool | None, str]:
 
     Raises UsageError if the file is no program of this machine.
     """
+    from vprof.program.runtime_link import looks_itself
+
     try:
         with program.open("rb") as file:
             interpreter = [s.get_interp_name() for s in ELFFile(file).iter_segments() if isinstance(s, InterpSegment)]
@@ -64,6 +71,8 @@ def look(program: Path) -> tuple[bool | None, str]:
     listed = subprocess.run([interpreter[0], "--list", program.resolve()], capture_output=True, text=True).stdout
     names = [line.split()[0] for line in listed.splitlines() if line.strip()]
     ours, libc = (next((i for i, name in enumerate(names) if name.startswith(known)), None) for known in _LIBRARIES)
+    if ours is None and looks_itself(program):
+        return True, "looks for libvprof where it is recorded, and puts it before the C library: waits are seen"
     if ours is None and instrumented:
         return True, "starts without libvprof (VPROF_RUNTIME=preloaded): vprof puts it before the C library"
     if ours is None:

@@ -29,7 +29,7 @@ from typing import Any
 from vprof.errors import VprofError
 from vprof.installed import native
 from vprof.session.control import Control, Note
-from vprof.session.interposition import comes_without, preloaded
+from vprof.session.interposition import comes_without, preloaded, where_runtime_lies
 from vprof.session.plan import Plan, Switched
 from vprof.session.running import PREFIX, SHARED_MEMORY
 from vprof.trace.marks import Retry, retry_text
@@ -164,9 +164,9 @@ class Session(Control):
         self.close()
 
     def environment(self, program: str = "") -> dict[str, str]:
-        """The environment of a program that is to join. `program`: its name, "" if it is not known. One that starts
-        without libvprof (`VPROF_RUNTIME=preloaded`) gets it by LD_PRELOAD in any case."""
-        joined = {**os.environ, "VPROF_SESSION": str(self.directory)}
+        """The environment of a program that is to join. `program`: its name, "" if it is not known. One that does not
+        look for libvprof (`VPROF_RUNTIME=preloaded`) gets it by LD_PRELOAD in any case."""
+        joined = {**os.environ, "VPROF_SESSION": str(self.directory), **where_runtime_lies()}
         return preloaded(joined) if self._preload or (program and comes_without(program)) else joined
 
     def follow(self, plan: Plan) -> None:

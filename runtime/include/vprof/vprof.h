@@ -3,7 +3,7 @@
  * Most programs need none of this: a target descriptor (annotations/README.md) makes vprof-cc insert these calls.
  * Every function is safe to call from any thread and from signal handlers, never blocks, never allocates after a
  * thread's first call, keeps errno, and does nothing but test one flag when no session is attached (VPROF_SESSION
- * unset). Link with vprof-cc, or with -lvprof.
+ * unset). Link with vprof-cc, whose programs start where there is no libvprof, or with -lvprof.
  */
 #ifndef VPROF_VPROF_H
 #define VPROF_VPROF_H
