@@ -8,6 +8,8 @@
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/RecursiveASTVisitor.h"
 #include "clang/Basic/Builtins.h"
+#include "clang/Basic/TargetInfo.h"
+#include "clang/Basic/Version.h"
 #include "clang/Frontend/CompilerInstance.h"
 
 namespace vprof {
@@ -18,15 +20,35 @@ constexpr unsigned kIntegerRegisters = 6, kFloatRegisters = 8;
 /// Expected operations (Effort.h), beside which a call costs little.
 constexpr double kLeastEffortOfKept = 30;
 
+#if CLANG_VERSION_MAJOR >= 16
+bool hasTargetVersion(const clang::FunctionDecl &decl) {
+  return decl.hasAttr<clang::TargetVersionAttr>();
+}
+#else
+bool hasTargetVersion(const clang::FunctionDecl &) {
+  return false;
+}
+#endif
+
+#if CLANG_VERSION_MAJOR >= 17
+bool isFatLto(const clang::CodeGenOptions &code) {
+  return code.FatLTO;
+}
+#else
+bool isFatLto(const clang::CodeGenOptions &) {
+  return false;
+}
+#endif
+
 /// Options of code generation that a wrapper was not tried with, or that may give functions other arguments than their
 /// type says.
 bool isUncertain(const clang::CodeGenOptions &code) {
-  return code.PrepareForLTO || code.PrepareForThinLTO || code.FatLTO || code.DisableIntegratedAS ||
+  return code.PrepareForLTO || code.PrepareForThinLTO || isFatLto(code) || code.DisableIntegratedAS ||
          code.PatchableFunctionEntryCount || code.HotPatch || code.XRayInstrumentFunctions ||
          code.InstrumentForProfiling || code.CallFEntry || code.InstrumentFunctions ||
          code.InstrumentFunctionsAfterInlining || code.InstrumentFunctionEntryBare || code.SplitMachineFunctions ||
          code.EnableSegmentedStacks || code.MergeFunctions || code.StackRealignment || code.NumRegisterParameters ||
-         code.PseudoProbeForProfiling || code.hasProfileInstr() ||
+         code.PseudoProbeForProfiling || code.getProfileInstr() != clang::CodeGenOptions::ProfileNone ||
          code.getProfileUse() != clang::CodeGenOptions::ProfileNone || code.CoverageMapping ||
          code.hasSanitizeCoverage() || code.SoftFloat || code.SpeculativeLoadHardening || code.UnwindTables == 0 ||
          !code.SampleProfileFile.empty() || !code.CoverageNotesFile.empty() || !code.PassPlugins.empty() ||
@@ -40,18 +62,17 @@ bool isUncertain(const clang::CompilerInstance &compiler) {
   const std::string model = target.CodeModel;
   return isUncertain(compiler.getCodeGenOpts()) || !front_end.LLVMArgs.empty() || !front_end.Plugins.empty() ||
          !language.Sanitize.empty() || language.OpenMP || language.CUDA || language.ObjC || language.SYCLIsDevice ||
-         compiler.getTarget().getPointerWidth(clang::LangAS::Default) != 64 ||
-         (model != "default" && model != "small" && !model.empty());
+         compiler.getTarget().getMaxPointerWidth() != 64 || (model != "default" && model != "small" && !model.empty());
 }
 
 bool hasUncertainAttribute(const clang::FunctionDecl &decl) {
   return decl.hasAttr<clang::PatchableFunctionEntryAttr>() || decl.hasAttr<clang::AlwaysInlineAttr>() ||
          decl.hasAttr<clang::GNUInlineAttr>() || decl.hasAttr<clang::ReturnsTwiceAttr>() ||
-         decl.hasAttr<clang::TargetClonesAttr>() || decl.hasAttr<clang::TargetVersionAttr>() ||
-         decl.hasAttr<clang::CPUDispatchAttr>() || decl.hasAttr<clang::CPUSpecificAttr>() ||
-         decl.hasAttr<clang::AnyX86NoCallerSavedRegistersAttr>() || decl.hasAttr<clang::NoDebugAttr>() ||
-         decl.hasAttr<clang::X86ForceAlignArgPointerAttr>() || decl.hasAttr<clang::StrictFPAttr>() ||
-         decl.hasAttr<clang::XRayInstrumentAttr>() || decl.hasAttr<clang::CUDAGlobalAttr>();
+         decl.hasAttr<clang::TargetClonesAttr>() || hasTargetVersion(decl) || decl.hasAttr<clang::CPUDispatchAttr>() ||
+         decl.hasAttr<clang::CPUSpecificAttr>() || decl.hasAttr<clang::AnyX86NoCallerSavedRegistersAttr>() ||
+         decl.hasAttr<clang::NoDebugAttr>() || decl.hasAttr<clang::X86ForceAlignArgPointerAttr>() ||
+         decl.hasAttr<clang::StrictFPAttr>() || decl.hasAttr<clang::XRayInstrumentAttr>() ||
+         decl.hasAttr<clang::CUDAGlobalAttr>();
 }
 
 /// It would see the wrapper in its caller's place.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "OlderClang.h"
 #include "clang/Basic/FileManager.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
@@ -69,10 +70,10 @@ std::string atNoLine(llvm::StringRef text) {
   while (!text.empty()) {
     const auto [line, rest] = text.split('\n');
     text = rest;
-    if (in_directive || line.starts_with("#")) {
+    if (in_directive || startsWith(line, "#")) {
       end_region();
       result += line.str() + "\n";
-      in_directive = line.ends_with("\\");
+      in_directive = line.take_back() == "\\";
     } else {
       region += line.str() + " ";
     }
@@ -134,7 +135,7 @@ void CompilerText::checkLine(llvm::StringRef line) {
   line = line.ltrim();
   if (!line.consume_front("pragma")) return;
   line = line.ltrim();
-  if (line.consume_front("GCC") && line.ltrim().starts_with("target")) problem_ = "#pragma GCC target";
+  if (line.consume_front("GCC") && startsWith(line.ltrim(), "target")) problem_ = "#pragma GCC target";
 }
 
 CompilerText::Place CompilerText::placeOf(clang::FileID file, unsigned line) const {

@@ -18,7 +18,8 @@ llvm::Error wrong(const llvm::Twine &what) {
 }
 
 std::string text(const llvm::json::Object &object, llvm::StringRef key) {
-  return object.getString(key).value_or("").str();
+  const auto found = object.getString(key);
+  return found ? found->str() : "";
 }
 
 std::vector<std::string> texts(const llvm::json::Object &object, llvm::StringRef key) {

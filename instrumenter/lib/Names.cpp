@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "OlderClang.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
@@ -76,7 +77,7 @@ bool isSystem(const clang::SourceManager &sources, clang::SourceLocation locatio
   location = sources.getExpansionLoc(location);
   if (sources.isInSystemHeader(location)) return true;
   const auto file = sources.getFileEntryRefForID(sources.getFileID(location));
-  return file && (file->getName().starts_with("/usr/include/") || file->getName().starts_with("/usr/lib/"));
+  return file && (startsWith(file->getName(), "/usr/include/") || startsWith(file->getName(), "/usr/lib/"));
 }
 
 const clang::FunctionDecl *patternOf(const clang::FunctionDecl *decl) {

@@ -1,6 +1,7 @@
 #include "Prelude.h"
 
 #include "UnitMetadata.h"
+#include "clang/Basic/Version.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/xxhash.h"
@@ -31,11 +32,21 @@ std::string switchAssembly(const std::string &symbol, unsigned sites) {
          std::to_string(sites) + "\n.popsection\n";
 }
 
+#if CLANG_VERSION_MAJOR >= 17
+uint64_t hashOf(const std::string &text) {
+  return llvm::xxh3_64bits(llvm::StringRef(text));
+}
+#else
+uint64_t hashOf(const std::string &text) {
+  return llvm::xxHash64(text);
+}
+#endif
+
 }  // namespace
 
 std::string switchSymbol(const std::string &object, const std::string &source) {
   const std::string both = object + '\0' + source;
-  return "__vprof_sw_" + llvm::utohexstr(llvm::xxh3_64bits(llvm::StringRef(both)), /*LowerCase=*/true);
+  return "__vprof_sw_" + llvm::utohexstr(hashOf(both), /*LowerCase=*/true);
 }
 
 std::string preludeText(const Unit &unit, const std::string &switches, const std::string &fixed) {

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "clang/Basic/Version.h"
 #include "clang/Driver/Options.h"
 #include "clang/Driver/ToolChain.h"
 #include "llvm/Option/Arg.h"
@@ -50,8 +51,13 @@ std::vector<std::string> clangCommand(const std::vector<std::string> &command) {
   std::vector<const char *> strings;
   for (size_t i = 1; i < known.size(); ++i) strings.push_back(known[i].c_str());
   unsigned missing_index, missing_count;
+#if CLANG_VERSION_MAJOR >= 18
   const llvm::opt::InputArgList arguments = clang::driver::getDriverOptTable().ParseArgs(
       strings, missing_index, missing_count, llvm::opt::Visibility(options::ClangOption));
+#else
+  const llvm::opt::InputArgList arguments = clang::driver::getDriverOptTable().ParseArgs(
+      strings, missing_index, missing_count, 0, options::NoDriverOption | options::CLOption);
+#endif
   llvm::opt::ArgStringList kept;
   for (const llvm::opt::Arg *argument : arguments)
     if (isForParsing(*argument)) argument->render(arguments, kept);

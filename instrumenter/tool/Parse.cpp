@@ -7,8 +7,10 @@
 #include <fstream>
 
 #include "Hooks.h"
+#include "OlderClang.h"
 #include "clang/Basic/FileManager.h"
 #include "clang/Basic/SourceManager.h"
+#include "clang/Basic/Version.h"
 #include "clang/Frontend/CompilerInstance.h"
 #include "clang/Frontend/TextDiagnosticPrinter.h"
 #include "clang/Tooling/ArgumentsAdjusters.h"
@@ -25,10 +27,20 @@ std::string resourceDirectory() {
   return fs::is_directory(installed, ignored) ? installed.string() : VPROF_RESOURCE_DIR;
 }
 
+#if CLANG_VERSION_MAJOR >= 15
+bool isSarif(const clang::DiagnosticOptions &options) {
+  return options.getFormat() == clang::DiagnosticOptions::SARIF;
+}
+#else
+bool isSarif(const clang::DiagnosticOptions &) {
+  return false;
+}
+#endif
+
 bool isKnown(const clang::CompilerInvocation &invocation) {
   const clang::DiagnosticOptions &options = invocation.getDiagnosticOpts();
-  return options.getFormat() != clang::DiagnosticOptions::SARIF && options.DiagnosticLogFile.empty() &&
-         options.DiagnosticSerializationFile.empty() && !options.VerifyDiagnostics;
+  return !isSarif(options) && options.DiagnosticLogFile.empty() && options.DiagnosticSerializationFile.empty() &&
+         !options.VerifyDiagnostics;
 }
 
 /// For what the parse prints by itself (-H).
@@ -101,7 +113,7 @@ void FirstError::HandleDiagnostic(clang::DiagnosticsEngine::Level level, const c
 
 bool namesPlugin(const std::vector<std::string> &command) {
   return llvm::any_of(command, [](llvm::StringRef argument) {
-    return argument == "-load" || argument == "-add-plugin" || argument.starts_with("-fplugin");
+    return argument == "-load" || argument == "-add-plugin" || startsWith(argument, "-fplugin");
   });
 }
 
@@ -115,7 +127,7 @@ std::vector<std::string> parseCommand(const std::vector<std::string> &command, b
   adjuster = combineAdjusters(adjuster, getInsertArgumentAdjuster(more, ArgumentInsertPosition::BEGIN));
   std::vector<std::string> result = adjuster(command, "");
   llvm::erase_if(result, [](llvm::StringRef argument) {
-    return argument == "-v" || argument == "--verbose" || argument.ltrim('-').starts_with("save-temps");
+    return argument == "-v" || argument == "--verbose" || startsWith(argument.ltrim('-'), "save-temps");
   });
   return result;
 }

@@ -1,5 +1,6 @@
 #include "Expressions.h"
 
+#include "OlderClang.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/ExprCXX.h"
@@ -172,7 +173,7 @@ Value Expressions::value(const clang::Expr *expression) {
   clang::Expr::EvalResult number;
   if (!expression->isValueDependent() && expression->getType()->isIntegralOrEnumerationType() &&
       expression->isPRValue() && expression->EvaluateAsInt(number, context_) && !expression->HasSideEffects(context_))
-    if (const auto whole = number.Val.getInt().tryExtValue()) return Object{{"k", "constant"}, {"value", *whole}};
+    if (fits64(number.Val.getInt())) return Object{{"k", "constant"}, {"value", number.Val.getInt().getExtValue()}};
   if (expression->isTypeDependent()) return unknown(*expression);
   if (llvm::isa<clang::BinaryOperator>(expression)) return binary(*expression);
   if (llvm::isa<clang::UnaryOperator>(expression)) return unary(*expression);

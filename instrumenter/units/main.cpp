@@ -6,6 +6,7 @@
 // "directives": bytes of the main file where preprocessor lines begin}, of functions that the main file defines;
 // Statements.h, Expressions.h and Variables.h say what is in them. Called by `vprof reorder`. Exit code 0: printed; 1:
 // clang cannot parse the unit, standard output has the reason in one line; 2: wrong usage.
+#include "OlderClang.h"
 #include "Parse.h"
 #include "Statements.h"
 #include "clang/AST/ASTConsumer.h"
@@ -41,7 +42,7 @@ Array directives(llvm::StringRef text) {
   Array result;
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());
-    if (text.slice(at, end).ltrim().starts_with("#")) result.push_back(at);
+    if (vprof::startsWith(text.slice(at, end).ltrim(), "#")) result.push_back(at);
     at = end + 1;
   }
   return result;
