@@ -134,9 +134,7 @@ def test_it_compresses_its_trace_there(chroot: list[str], bare: Path) -> None:
     assert "50 intervals" in shown.stdout, shown.stderr
 
 
-def test_a_program_that_needs_libvprof_does_not_start_without(
-    chroot: list[str], bare: Path, tmp_path: Path
-) -> None:
+def test_a_program_that_needs_libvprof_does_not_start_without(chroot: list[str], bare: Path, tmp_path: Path) -> None:
     shutil.copy2(compile_with(tmp_path, PROGRAM, VPROF_RUNTIME="linked"), bare / "linked")
     done = subprocess.run([*chroot, "/linked"], capture_output=True, text=True, check=False)
     assert done.returncode == 127 and "libvprof.so" in done.stderr
