@@ -17,7 +17,7 @@ Value unknown(const clang::Stmt &statement) {
 }
 
 Value text(const clang::StringLiteral &literal) {
-  if (!literal.isOrdinary()) return Object{{"k", "constant"}};
+  if (literal.getCharByteWidth() != 1 || literal.isUTF8()) return Object{{"k", "constant"}};
   return Object{{"k", "string"}, {"text", llvm::json::fixUTF8(literal.getString())}};
 }
 

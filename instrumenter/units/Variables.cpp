@@ -12,7 +12,7 @@ namespace {
 const clang::StringLiteral *constantText(const clang::VarDecl &variable, const clang::ASTContext &context) {
   const clang::Expr *value = variable.getAnyInitializer();
   const auto *text = value ? llvm::dyn_cast<clang::StringLiteral>(value->IgnoreParenImpCasts()) : nullptr;
-  if (!text || !text->isOrdinary()) return nullptr;
+  if (!text || text->getCharByteWidth() != 1 || text->isUTF8()) return nullptr;
   const clang::QualType type = variable.getType();
   const bool constant =
       type.isConstQualified() || (type->isArrayType() && context.getBaseElementType(type).isConstQualified());
