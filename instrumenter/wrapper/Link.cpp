@@ -28,6 +28,12 @@ bool mustBeLinked(const Arguments &arguments, const Tools &tools) {
          });
 }
 
+/// Inputs from here on are taken for sources of one language.
+bool namesLanguage(const Arguments &arguments) {
+  return std::any_of(arguments.begin(), arguments.end(),
+                     [](const std::string &argument) { return argument.compare(0, 2, "-x") == 0; });
+}
+
 /// What a link gets of the runtime. What rewritten code calls of it is weak; what the program's own source calls of
 /// vprof.h comes out of the archive, if there is such a call.
 Arguments runtimeFor(Runtime runtime, const Arguments &arguments, const Tools &tools) {
@@ -61,7 +67,8 @@ Arguments linkArguments(const CommandLine &line, Arguments arguments, const Tool
   // libtool spells out all parts of a link that it has watched, objects and libraries, but no options.
   if (line.no_libraries && !has(arguments, begin)) return arguments;
   const Runtime runtime = mustBeLinked(arguments, tools) ? Runtime::kLinked : tools.runtime;
-  const Arguments added = runtimeFor(runtime, arguments, tools);
+  Arguments added = runtimeFor(runtime, arguments, tools);
+  if (namesLanguage(arguments)) added.insert(added.begin(), {"-x", "none"});
   const auto only_inputs = std::find(arguments.begin(), arguments.end(), "--");
   arguments.insert(only_inputs, added.begin(), added.end());
   if (!line.no_libraries) arguments.insert(arguments.begin(), begin);

@@ -16,7 +16,7 @@ from vprof.whatif.model import MODEL_ERROR, REPLAY, SIMULATION, USUAL, Model
 from vprof.whatif.prediction import Replays, load
 from vprof.whatif.retimed import Clock, retimed
 from vprof.whatif.scales import Totals
-from vprof.whatif.windows import Replay
+from vprof.whatif.windows import Looks, Replay
 
 PLANTED = {"wal": "wal_compress_block", "lock": "audit_checksum", "lru": "lru_evict_scan", "workers": "history_scan"}
 
@@ -37,7 +37,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_without_a_change_a_recorded_run_comes_out_as_it_was(runs: Path, name: str) -> None:
     trace = load_trace(runs / f"{name}.trace")
     run = Replay(0, Loaded(trace), [Totals([])], [False], USUAL)
-    built, times = run.add(trace, WHOLE)
+    built, times = run.add(Looks(Loaded(trace), [[]]).read(trace, WHOLE), WHOLE)
     begin, end = (new[0].astype(np.int64) + run.origin for new in (run.begin, run.end))
     same = retimed(trace, Clock(built.moments, times[0]), begin, end)
     for table in ("segments", "invocations", "wakeups", "created", "intervals"):

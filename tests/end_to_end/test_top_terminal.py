@@ -72,6 +72,13 @@ def terminal(work: Path) -> Iterator[Terminal]:
     subprocess.run(["tmux", "-L", made.name, "kill-server"], check=False, capture_output=True)
 
 
+def selected(screen: str) -> str:
+    """What the cursor is at."""
+    found = re.search(r"^.* >(.*)$", screen, re.MULTILINE)
+    assert found, screen
+    return found[1].rstrip()
+
+
 def test_a_session_in_a_real_terminal(terminal: Terminal, work: Path) -> None:
     terminal.start("--target", "minidb", "--every", 1, "--", "--pathology", "wal")
     screen = terminal.until(r"serve_txn\n(.*\n)+.*flush latch")
@@ -79,10 +86,10 @@ def test_a_session_in_a_real_terminal(terminal: Terminal, work: Path) -> None:
     assert re.search(r"^p99 +[\d.]+ ms  [▁-█]+ +to [\d.]+ ms$", screen, re.MULTILINE), screen
     assert "on: serve_txn\n" in screen
 
-    # Down to the function itself, its children on.
-    while not re.search(r">(rest\()?serve_txn", screen):
-        terminal.keys("Down")
-        screen = terminal.until("vprof top")
+    # To the function itself, its children on. A key that is not yet seen must not be pressed again.
+    while not re.fullmatch(r"(rest\()?serve_txn\)?", at := selected(screen)):
+        terminal.keys("Up" if re.search(r"serve_txn\)?\n(.*\n)*.*>", screen) else "Down")
+        screen = terminal.until(rf" >(?!{re.escape(at)}\n)")
     terminal.keys("e")
     terminal.until("below serve_txn: 5 probes switched on")
     terminal.until(r"on: parse_request, .*serve_txn, txn_end, txn_execute")

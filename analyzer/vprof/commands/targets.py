@@ -190,18 +190,18 @@ def _row(title: str, entry: Entry, function: str, where: list[str]) -> dict[str,
 
 def _print(rows: list[dict[str, str | list[str]]], left_out: list[dict[str, str]]) -> None:
     for row in rows:
-        what = ", ".join([str(row["function"]), *_where_in(row)])
+        what = f"{row['function']}{_where_in(row)}"
         for place in row["places"]:
             print(f"{row['entry']:24} {what:28} {place}")
     for entry in left_out:
         print(f"{entry['entry']:24} {entry['function']:28} {entry['why']}")
 
 
-def _where_in(row: dict[str, str | list[str]]) -> list[str]:
+def _where_in(row: dict[str, str | list[str]]) -> str:
     """Of the function, if it is not where such an entry usually is: entries at one call are told apart."""
     if "call" in row:
-        return [f"{row.get('at', 'call')} of {row['call']}"]  # "after call of take"
-    return [f"at {row['at']}"] if "at" in row else []
+        return f", {row.get('at', 'call')} of {row['call']}"  # "after call of take"
+    return f" at {row['at']}" if "at" in row else ""
 
 
 def _names(entry: Entry) -> str:
