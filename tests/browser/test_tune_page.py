@@ -69,7 +69,8 @@ def test_the_pointer_says_the_figures(opened: Browser) -> None:
 def test_tables_sort_and_rows_open(opened: Browser) -> None:
     assert opened.texts("#setting-table tbody tr:not(.detail) td:first-child bdi")[0] == "baseline"
     opened.click("#setting-table tbody tr:nth-child(2) .toggle")
-    assert "trades nothing" in opened.one("#setting-table tr.detail:not([hidden])").text
+    detail = opened.one("#setting-table tr.detail:not([hidden])").text
+    assert "given up: it cannot be better by 30%" in detail and "trades nothing" in detail
     opened.click("#setting-table th:nth-child(5) button")
     assert opened.one("#setting-table th:nth-child(5)").get_attribute("aria-sort") == "descending"
     assert "lost" in opened.one("#factor-tables").text

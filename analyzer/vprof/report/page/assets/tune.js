@@ -93,9 +93,9 @@ function settingTable() {
 }
 
 function settingDetail(row) {
-  if (row.why) return el("p", {}, "failed: ", named(row.why));
+  if (row.verdict === "failed") return el("p", {}, "failed: ", named(row.why));
   if (!row.changes.length) return null;
-  const texts = [...row.lines, row.restart ? "takes effect when the server is started" : "takes effect without a restart", `trades ${row.trades.join("; ") || "nothing"}`];
+  const texts = [...(row.why ? [`given up: ${row.why}`] : []), ...row.lines, row.restart ? "takes effect when the server is started" : "takes effect without a restart", `trades ${row.trades.join("; ") || "nothing"}`];
   const table = plainTable(
     ["metric", "ratio", "95 % interval", "p", "found"],
     row.changes.map((one) => [one.metric, one.ratio?.toFixed(3) ?? "-", one.ci95 ? one.ci95.map((end) => end.toFixed(3)).join(" to ") : "-", pText(one.p_holm ?? one.p), one.found || "-"]),
