@@ -2,6 +2,7 @@
 
 import filecmp
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from build_cache import Built
 
 from vprof.program import callgraph
 from vprof.program.heights import acyclic, heights
+from vprof.program.runtime_link import looks_itself
 
 CLIENTS = 8
 
@@ -47,10 +49,13 @@ def analyzed(postgres: Built, trace: Path, *options: object) -> dict:
 
 
 def test_the_server_runs_with_the_installed_runtime(postgres: Built, installed: Path) -> None:
+    """Where it looks for it by itself."""
     [program] = postgres.target.programs()
-    libraries = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
-    [library] = [line.split()[2] for line in libraries.splitlines() if "libvprof" in line]
-    assert Path(library).is_relative_to(postgres.folder)
+    assert looks_itself(program)
+    dynamic = subprocess.run(["readelf", "-d", program], capture_output=True, text=True, check=True).stdout
+    [path] = re.findall(r"\(RUNPATH\).*\[(.*)\]", dynamic)
+    [library] = [file for folder in path.split(":") if (file := Path(folder) / "libvprof.so").exists()]
+    assert library.is_relative_to(postgres.folder)
     assert filecmp.cmp(library, installed / "lib/vprof/libvprof.so", shallow=False)
 
 
