@@ -11,7 +11,7 @@
  * or done twice; number, files and signals of the process stay. Children inherit LD_PRELOAD as it was: those that were
  * built by vprof-cc find libvprof as their parent did, and others stay without.
  *
- * System calls are made directly: the C library's functions may be the program's own. */
+ * System calls are made by number: the C library's functions for them may be the program's own. */
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>

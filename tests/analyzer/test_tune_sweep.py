@@ -89,6 +89,18 @@ def test_where_time_is_short_the_better_half_gets_it(tmp_path: Path) -> None:
     assert found >= 32
 
 
+def test_what_was_given_up_says_nothing_of_the_noise_of_others(tmp_path: Path) -> None:
+    """Of four settings two are given up after three runs; one of these had an outlier, a thousand times as large."""
+    one = sweep(tmp_path, names(4), Simulated({"delay=3": 3.0, "delay=4": 3.0}, sd=0.1, seed=3), budget=40)
+    one.go()
+    outcome = outcome_of(one)
+    given_up = [found for found in outcome.tried if found.verdict == GIVEN_UP]
+    assert given_up
+    before = outcome.detectable
+    given_up[-1].runs[-1].metrics["variance"] = 1e15
+    assert outcome_of(one).detectable == before is not None
+
+
 def test_where_time_is_short_there_are_no_more_false_alarms(tmp_path: Path) -> None:
     """As in the 200 null sweeps above."""
     alarms = 0

@@ -95,11 +95,12 @@ class Sweep:
         return sum(spent) + missing * sum(spent) / len(spent) > self.budget
 
     def noise(self, rounds: int) -> float | None:
-        """Standard deviation of the deciding metric's logarithm within settings, from so many rounds; None: not known
-        before there are two."""
+        """Standard deviation of the deciding metric's logarithm within the settings that had all of so many rounds:
+        what one that was given up once did says nothing of the others. None: not known before there are two."""
         if rounds < PILOT:
             return None
-        sd, freedom = pooled_sd(list(logarithms(self.file.runs, self.file.asked.metric, rounds).values()))
+        groups = logarithms(self.file.runs, self.file.asked.metric, rounds).values()
+        sd, freedom = pooled_sd([group for group in groups if len(group) == rounds])
         return sd if freedom else None
 
     def wanted(self, rounds: int) -> int:
