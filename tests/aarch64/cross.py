@@ -21,6 +21,7 @@ class CrossWorkshop(Workshop):
         self.family = "clang"  # of golden files: here gcc evaluates arguments in clang's order
         self.real, self.real_cxx = (command.split()[0] for command in COMPILERS[family])
         self.environment |= dict(zip(("VPROF_REAL_CC", "VPROF_REAL_CXX"), COMPILERS[family], strict=True))
+        self.environment["VPROF_RUNTIME"] = "linked"  # what starts itself again would leave qemu
 
     def run(self, *command: str | Path, check: bool = True, env: Mapping[str, str] | None = None) -> Completed:
         program = str(command[0])
