@@ -24,6 +24,9 @@ SCHEMA = "vprof-tune/1"
 MOST_FACTORS = 8
 _SHOWN = ("mean", "p99", "variance")
 _UNITS = {metric.name: metric.unit for metric in METRICS}
+_MUCH_APART, _MOSTLY_APART = 0.1, 0.5
+"""Shares of the variance: where so much is in no function, a finding's share of the rest is said, too; and what would
+leave the functions more."""
 
 
 def print_tune(outcome: Outcome, findings: Findings | None = None) -> None:
@@ -124,9 +127,9 @@ def _findings_json(findings: Findings, outcome: Outcome) -> dict[str, Any]:
     for one in findings.governed:
         best = best_for(outcome, one)
         row = {"finding": one.name, "share": one.share, "knobs": one.knobs, "predicted": one.predicted}
-        row["confirmed"] = one.confirmed
+        row |= {"confirmed": one.confirmed, "share_of_rest": one.of_rest}
         rows.append(row | {"best": best.setting.name if best else None})
-    return {"governed": rows, "unconfirmed": findings.unconfirmed}
+    return {"governed": rows, "unconfirmed": findings.unconfirmed, "apart": findings.apart}
 
 
 def _run_json(run: Run) -> dict[str, Any]:
@@ -173,7 +176,10 @@ def finding_lines(findings: Findings, outcome: Outcome | None = None) -> list[st
     for one in findings.governed:
         doubt = "" if one.confirmed else ", not confirmed, tried since nothing better was found"
         knobs = ", ".join(one.knobs) or "no knob governs it"
-        rows.append(f"{one.name} ({percent(one.share)} of the variance{doubt}): {knobs}")
+        rest = (
+            f", {percent(one.of_rest)} of the rest" if findings.apart >= _MUCH_APART and one.of_rest > one.share else ""
+        )
+        rows.append(f"{one.name} ({percent(one.share)} of the variance{rest}{doubt}): {knobs}")
         if outcome and one.predicted:
             ratios = [f"{name} {ratio:.2f}" for name, ratio in one.predicted.items() if ratio is not None]
             rows.append(f"  predicted, if it took always the same: {', '.join(ratios)} of what it is")
@@ -181,6 +187,11 @@ def finding_lines(findings: Findings, outcome: Outcome | None = None) -> list[st
             rows.append(f"  measured, the best of its knobs: {_measured_line(best)}")
     if findings.unconfirmed:
         rows.append(f"left out, not confirmed: {', '.join(findings.unconfirmed)}")
+    if findings.apart >= _MOSTLY_APART:
+        rows.append(
+            f"{percent(findings.apart)} of the variance is waiting for a CPU or the client's time: under a lower "
+            "--rate more of it may be the program's own"
+        )
     return rows or ["none"]
 
 

@@ -7,7 +7,8 @@ A finding that waits is governed by what governs its waker, too: the cause of a 
 governs a caller whose variance it explains: a lock's wait ends in a function that all waits share.
 
 Where no knob governs what was confirmed, those are tried that govern what was seen, but not confirmed (a few stalls of
-a disk may hold most of a variance): the runs of a sweep judge by themselves.
+a disk may hold most of a variance): the runs of a sweep judge by themselves. What is apart from the functions, waiting
+for a CPU and the client's time, may hold so much that each of these is small: their share of the rest counts, too.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ _MOST_FACTORS = 20
 _FINDING = table_of(
     {"functions": list_of(TEXT), "share": optional(NUMBER)},
     may={
+        "share_of_rest": NUMBER,
         "confirmed": FLAG,
         "explains": list_of(TEXT),
         "wakers": list_of(table_of({"function": TEXT, "share": optional(NUMBER)})),
@@ -43,7 +45,8 @@ _DRILL, _ANALYSIS = "vprof-drill/1", "vprof-analysis/1"
 _ROWS = {_DRILL: "findings", _ANALYSIS: "factors"}
 _FORMS = {
     _DRILL: table_of(
-        {"findings": list_of(_FINDING), "settings": mapping_of(ANYTHING)}, {"cpu_wait": mapping_of(NUMBER)}
+        {"findings": list_of(_FINDING), "settings": mapping_of(ANYTHING)},
+        {"cpu_wait": mapping_of(NUMBER), "client_time": NUMBER},
     ),
     _ANALYSIS: table_of({"factors": list_of(_FINDING)}),
 }
@@ -53,23 +56,26 @@ _FORMS = {
 class Governed:
     """A finding, its share of the variance, and the knobs that govern it: none may. `predicted`: by figure what it
     would be, by now, if the finding took always the same; {} where the drill-down does not know. `confirmed`: False
-    where nothing better was found."""
+    where nothing better was found. `of_rest`: its share of the variance without what is apart."""
 
     name: str
     share: float
     knobs: list[str]
     predicted: dict[str, float | None] = field(default_factory=dict)
     confirmed: bool = True
+    of_rest: float = 0.0
 
 
 @dataclass(frozen=True)
 class Findings:
     """What a file found. `settings`: of the drill-down: target, load, options; {} of an analysis. `unconfirmed`: names
-    of findings that are none for sure, and were left out."""
+    of findings that are none for sure, and were left out. `apart`: the share of the variance that is waiting for a CPU
+    or the client's time, and so in no finding of a function."""
 
     governed: list[Governed]
     unconfirmed: list[str]
     settings: dict[str, Any] = field(default_factory=dict)
+    apart: float = 0.0
 
     @property
     def knobs(self) -> list[str]:
@@ -125,15 +131,18 @@ def findings_of(raw: Mapping[str, Any], knobs: Mapping[str, Knob]) -> Findings:
     for kind, share in raw.get("cpu_wait", {}).items():
         if share >= _MIN_SHARE:
             governed.append(Governed(kind, share, [knob.name for knob in knobs.values() if kind in knob.governs]))
-    tried = [one for one in doubted if one.knobs and one.share >= _MIN_SHARE]
     if not any(one.knobs for one in governed):
-        governed += tried
-    return Findings(governed, [one.name for one in doubted if one not in governed], dict(raw["settings"]))
+        governed += [one for one in doubted if one.knobs and max(one.share, one.of_rest) >= _MIN_SHARE]
+    left_out = [one.name for one in doubted if one not in governed]
+    apart = sum(raw.get("cpu_wait", {}).values()) + raw.get("client_time", 0.0)
+    return Findings(governed, left_out, dict(raw["settings"]), apart)
 
 
 def _governed(row: Mapping[str, Any], knobs: Mapping[str, Knob]) -> Governed:
     share, confirmed = row["share"] or 0.0, row.get("confirmed") is not False
-    return Governed(_name(row), share, _governing(row, knobs), _predicted(row), confirmed)
+    return Governed(
+        _name(row), share, _governing(row, knobs), _predicted(row), confirmed, row.get("share_of_rest", share)
+    )
 
 
 def _name(row: Mapping[str, Any]) -> str:
