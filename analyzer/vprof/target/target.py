@@ -32,7 +32,7 @@ from vprof.target.shell import not_found
 
 _SOURCE = "source"
 """Where a fetched source lies in the work folder."""
-_CURED = "cured"
+_CURED, _STAMP = "cured", "build.stamp"
 """Where the copy of a source lies there that has the chosen cures."""
 
 Progress = Callable[[str], None]
@@ -163,6 +163,8 @@ class Target:
             progress(what)
             folder = self.source_dir if self.command_of_user else self.build_dir
             if not _run(command, folder, environment, output, partial(_tell, progress, what)):
+                if number == 1 < len(steps):  # it configures, and remembers what it did not find
+                    self._begin_anew()
                 raise VprofError(f"the build failed: {_cause(log)} (all of it: {log})")
 
     def check_tree(self) -> None:
@@ -198,11 +200,15 @@ class Target:
         found = fetch(source["package"], wanted, self.original_dir, self.folder / "apt", log)
         return replace(self, descriptor=descriptors.load(self.descriptor.file, self.choices, found))
 
+    def _begin_anew(self) -> None:
+        """The next build begins with an empty folder."""
+        (self.folder / _STAMP).unlink(missing_ok=True)
+
     def _annotations(self, only: frozenset[str] | None) -> Path:
         """The rewriter's file. Build systems see neither it nor the steps nor vprof: if one changes, all is built."""
         text = self.descriptor.rewriter_json(only)
         made_from = self._made_from(text)
-        stamp = self.folder / "build.stamp"
+        stamp = self.folder / _STAMP
         if not (stamp.exists() and stamp.read_text(encoding="utf-8") == made_from):
             for made in (self.build_dir, self.folder / "install"):
                 shutil.rmtree(made, ignore_errors=True)
