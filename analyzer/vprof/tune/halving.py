@@ -2,8 +2,9 @@
 
 A setting is hopeless if it cannot be what is looked for: the better end of its 95 % interval, from the noise of all
 settings together, is less of a gain than the effect asked for. Where the time is too short for all to have the runs
-that they need, each round from the third on gives up the whole worse half, so that the others get them. What was given
-up is never called better, and counts in the correction for their number: so the level of the verdicts stays.
+that they need, each round gives up the whole worse half, so that the others get them; what they need is known from the
+third on, and is taken for three (no verdict without) after the first, for six after the second. What was given up is
+never called better, and counts in the correction for their number: so the level of the verdicts stays.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def given_up(
 ) -> dict[str, str]:
     """By setting that was given up after so many whole rounds: why."""
     found: dict[str, str] = {}
-    for done in range(LEAST_RUNS, rounds + 1):
+    for done in range(1, rounds + 1):
         left = [name for name in settings if name not in found]
         values = logarithms(runs, metric, done)
         if is_rung(done):

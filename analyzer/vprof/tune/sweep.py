@@ -91,7 +91,8 @@ class Sweep:
         spent = [run.took_s for run in self.file.runs if run.round < rounds]
         if not self.budget or not spent:
             return False
-        missing = settings * max(0, self.wanted(rounds) - rounds)
+        wanted = self.wanted(rounds) if rounds >= LEAST_RUNS else LEAST_RUNS * rounds
+        missing = settings * max(0, wanted - rounds)
         return sum(spent) + missing * sum(spent) / len(spent) > self.budget
 
     def noise(self, rounds: int) -> float | None:
