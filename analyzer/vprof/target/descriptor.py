@@ -166,7 +166,7 @@ def for_version(cure: Cure, version: str | None, file: Path) -> bool:
 def _knobs(raw: dict[str, Any], chosen_cures: list[Cure], version: str | None, file: Path) -> dict[str, Knob]:
     """Those of the descriptor that the version has, and what switches the cures."""
     rows = [row for row in raw.get("knob", []) if entries.applies(row, version, f"{file}: [[knob]] {row['name']}")]
-    known = knobs.knobs_of(rows)
+    known = knobs.knobs_of(rows, str(file))
     for cure in chosen_cures:
         if cure.switch:
             if cure.switch.name in known:

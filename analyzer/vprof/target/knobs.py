@@ -109,16 +109,16 @@ def environment(assignments: Sequence[Assignment]) -> dict[str, str]:
 
 
 def check(rows: Any, file: str, has_server: bool) -> None:
-    """Raises UsageError for the first mistake."""
+    """Raises UsageError for the first mistake. Knobs of one name must be for versions, each for others (`knobs_of`)."""
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise UsageError(f"{file}: write [[knob]], with two brackets")
-    names: set[str] = set()
+    always: dict[str, bool] = {}  # whether the knob of this name is for all versions
     for number, row in enumerate(rows, 1):
         where = f"{file}: [[knob]] number {number}"
         knob = checked(row, where, has_server)
-        if knob.name in names:
+        if knob.name in always and (always[knob.name] or "versions" not in row):
             raise UsageError(f"{where}: there is another knob '{knob.name}'")
-        names.add(knob.name)
+        always[knob.name] = "versions" not in row
 
 
 def checked(row: Mapping[str, Any], where: str, has_server: bool) -> Knob:
@@ -136,9 +136,14 @@ def checked(row: Mapping[str, Any], where: str, has_server: bool) -> Knob:
     return knob
 
 
-def knobs_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Knob]:
-    """By name, of rows that were checked."""
-    return {knob.name: knob for knob in map(_knob, rows)}
+def knobs_of(rows: Sequence[Mapping[str, Any]], file: str) -> dict[str, Knob]:
+    """By name, of rows that were checked, for one version. Raises UsageError if two of them have one name."""
+    known: dict[str, Knob] = {}
+    for knob in map(_knob, rows):
+        if knob.name in known:
+            raise UsageError(f"{file}: [[knob]] {knob.name}: two are for one version: mend their 'versions'")
+        known[knob.name] = knob
+    return known
 
 
 def _knob(row: Mapping[str, Any]) -> Knob:

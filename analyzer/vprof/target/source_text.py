@@ -29,7 +29,8 @@ _CALLS = Query(_LANGUAGE, "(call_expression function: (_) @called)")
 _DECLARATORS = Query(_LANGUAGE, "(function_declarator) @declarator")
 _DIRECTIVE = re.compile(rb"^[ \t]*#(?:[^\n\\]|\\\r?\n|\\.)*", re.MULTILINE)
 _CONDITION = re.compile(rb"[ \t]*#[ \t]*(if|el|endif)")
-_BODY = re.compile(rb"(?:\s|const|noexcept|override|final|&)*(?::[^;{}]*)?\{")
+_COMMENT = rb"//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/"
+_BODY = re.compile(rb"(?:\s|const|noexcept|override|final|&|" + _COMMENT + rb")*(?::[^;{}]*)?\{")
 """What may stand between a function's parameters and its brace; initialisers of a constructor count as its braces."""
 _ARGUMENTS = re.compile(r"<[^<>]*>")
 _MACROS = re.compile(r"^(?:[A-Z][A-Z0-9_]*\s+)+(?=[A-Za-z_~])")

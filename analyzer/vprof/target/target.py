@@ -172,9 +172,11 @@ class Target:
         source = self.original_dir
         if not source.is_dir():
             raise UsageError(f"{source}: there is no such folder")
+        version = self.descriptor.source.get("version")
+        what = f"{self.descriptor.name} {version}" if version else self.descriptor.name
         for name in self.descriptor.build.get("needs", []):
             if not (source / name).exists():
-                raise UsageError(f"{source} is no source of {self.descriptor.name}: it has no {name}")
+                raise UsageError(f"{source} is no source of {what}: it has no {name}")
 
     def _keep_off(self, source: Path) -> None:
         """Raises UsageError if the user's tree lies where folders are ours to empty."""
