@@ -114,5 +114,5 @@ def test_a_tree_of_another_program_is_refused_at_once(tmp_path: Path, verb: str)
     )
     assert (done.returncode, done.stderr.strip()) == (
         2,
-        f"vprof: {tmp_path / 'other'} is no source of toy: it has no toy.c",
+        f"vprof: {tmp_path / 'other'} is no source of toy 8.0: it has no toy.c",
     )
