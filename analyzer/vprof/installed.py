@@ -7,7 +7,6 @@ parts.) Debian's package has an environment for Python alone, /usr/lib/vprof/ven
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 from pathlib import Path
@@ -52,6 +51,8 @@ def compiling_tools() -> str:
         "bin/vprof-cc",
         *(f"lib/vprof/{name}" for name in ("vprof-rewrite", "__vprof_prelude.h", "vprof_begin.o", "vprof_start.o")),
     ]
+    import hashlib  # not for those who only ask where things lie
+
     digest = hashlib.sha256()
     for file in files:
         digest.update(native(file).read_bytes())

@@ -26,7 +26,6 @@ _INVISIBLE = (
     "\\ud800-\\udfff\\U000e0000-\\U000e0fff"  # halves of characters, tags
 )
 _STEERING = re.compile(f"[{_INVISIBLE}]")
-_STEERING_OR_BREAK = re.compile(f"[{_INVISIBLE}\\t\\n]")
 
 
 def printable(text: str) -> str:
@@ -52,7 +51,7 @@ def write_file(text: str, output: Path) -> None:
 
 def one_line(text: str) -> str:
     """The same without tabs and line feeds."""
-    return _STEERING_OR_BREAK.sub(_escape, text)
+    return printable(text).replace("\t", "\\t").replace("\n", "\\n")
 
 
 def _escape(found: re.Match[str]) -> str:
@@ -119,4 +118,4 @@ def console(file: TextIO | None = None, stderr: bool = False, **options: Any) ->
     stream = file or (sys.stderr if stderr else sys.stdout)
     if isinstance(stream, Printed):
         stream = cast(TextIO, _Coloured(stream))
-    return Screen(file=stream, stderr=stderr, **options)
+    return Screen(file=stream, stderr=stderr, emoji=False, **options)

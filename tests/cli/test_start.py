@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 import click
+from imported import imported
 from worked_cases import CASES
 
 from vprof.cli import _sentence, root
 
 SLOW = {"elftools", "hdrh", "jinja2", "numba", "pandas", "pyarrow", "scipy", "tree_sitter"}
 """Packages that take 20 ms or more to import, but for NumPy and Rich."""
-RUN = """
-import sys
-from vprof.cli import main
-try:
-    main()
-finally:
-    print("imported", *sys.modules, file=sys.stderr)
-"""
-
-
-def imported(*arguments: str | Path) -> set[str]:
-    """The modules that a command has imported at its end."""
-    command = [sys.executable, "-c", RUN, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    marker, *modules = done.stderr.splitlines()[-1].split()
-    assert marker == "imported" and done.stdout
-    return set(modules)
 
 
 def test_help_waits_for_no_verb() -> None:

@@ -21,7 +21,6 @@ from vprof.terminal import write_report
 from vprof.trace.arguments import TracePath, all_matching
 
 if TYPE_CHECKING:
-    from vprof.path.interval_path import IntervalPath
     from vprof.variance.analysis import Analysis
     from vprof.variance.explain import Explanation
 
@@ -128,7 +127,6 @@ def command(
       vprof analyze 's3://fleet/*/run.trace'
     """
     from vprof.jobs.cluster import open_jobs
-    from vprof.path.chosen import one_path
     from vprof.report.text import print_analysis
     from vprof.variance.analysis import AnalysisOptions
     from vprof.variance.stream import analyze_files
@@ -141,7 +139,7 @@ def command(
         _locks(traces, root, top, fmt, output)
         return
     if path is not None:
-        write_report(_rendered_path(one_path(traces, path, root), fmt), output)
+        write_report(_path(traces, path, root, fmt), output)
         return
     options = AnalysisOptions(
         k,
@@ -191,10 +189,12 @@ def _render(analysis: Analysis, fmt: str) -> str:
     return renderers[fmt](analysis)
 
 
-def _rendered_path(found: IntervalPath, fmt: str) -> str:
-    from vprof.report import path
+def _path(traces: tuple[Path, ...], wanted: str, root: str | None, fmt: str) -> str:
+    from vprof.path.chosen import one_path
+    from vprof.report import path as report
 
-    return path.render_json(found) if fmt == "json" else path.render(found)
+    found = one_path(traces, wanted, root)
+    return report.render_json(found) if fmt == "json" else report.render(found)
 
 
 def _print_waits(analysis: Analysis, output: Path | None) -> None:

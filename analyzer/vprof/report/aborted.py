@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from vprof.report.units import percent
+from vprof.tables.lookup import values_of
 from vprof.trace.usable import rows_of
 from vprof.variance.analysis import Analysis
 
@@ -27,7 +28,7 @@ def aborted_json(analysis: Analysis) -> dict[str, Any]:
         "of": aborted.of,
         "share": aborted.ns / aborted.of_ns if aborted.of_ns else None,
         "joined": aborted.joins,
-        "repeated": len(np.unique(attempts.interval[mine])),
+        "repeated": len(values_of(attempts.interval[mine])),
         "repeated_share": repeated / total if total else None,
     }
 

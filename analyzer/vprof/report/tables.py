@@ -7,8 +7,8 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
+from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from vprof.report.names import told_apart
@@ -21,6 +21,8 @@ PLAIN_WIDTH = 100
 _WIDEST = 120
 """Longer lines are hard to follow across."""
 _SHORTEST_NAME = 12
+_GAP = 2
+"""Columns between two columns of a table."""
 
 
 def to_terminal(show: Callable[[Console], None]) -> None:
@@ -40,17 +42,25 @@ def to_text(show: Callable[[Console], None], width: int = PLAIN_WIDTH) -> str:
 def print_table(
     console: Console, header: tuple[str, ...], rows: Sequence[Row], styles: Sequence[str] | None = None
 ) -> None:
-    """Lets only the first column, which has no header, shrink; `styles` are those of its names."""
-    widths = [max(map(len, column)) for column in zip(header, *(row[1:] for row in rows), strict=True)]
-    room = max(_SHORTEST_NAME, console.width - sum(width + 2 for width in widths) - 2)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("", no_wrap=True, overflow="ellipsis", max_width=room)
-    for name, width in zip(header, widths, strict=True):
-        table.add_column(name, justify="right", no_wrap=True, width=width)
+    """Lets only the first column, which has no header, shrink; `styles` are those of its names.
+
+    It is one text: a table of Rich's takes ten times as long, which is much of the analysis of a small trace.
+    """
+    widths = [max(map(cell_len, column)) for column in zip(header, *(row[1:] for row in rows), strict=True)]
+    room = max(_SHORTEST_NAME, console.width - sum(width + _GAP for width in widths) - _GAP)
     titles = told_apart([one_line(title) for title, *_ in rows], room)
-    for title, (_, *numbers), style in zip(titles, rows, styles or [""] * len(rows), strict=True):
-        table.add_row(Text(title, style), *numbers)
-    console.print(table)
+    names = [Text(title, style) for title, style in zip(titles, styles or [""] * len(rows), strict=True)]
+    shown = min(room, max((name.cell_len for name in names), default=0))
+    table = Text().append(" " * shown + _right(header, widths), "dim")
+    for name, (_, *numbers) in zip(names, rows, strict=True):
+        name.truncate(shown, overflow="ellipsis", pad=True)
+        table.append("\n").append_text(name).append(_right(numbers, widths))
+    console.print(table, soft_wrap=True)
+
+
+def _right(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """The numbers of a row, with a gap before each."""
+    return "".join(" " * (_GAP + width - cell_len(cell)) + cell for cell, width in zip(cells, widths, strict=True))
 
 
 def heading(console: Console, text: str) -> None:

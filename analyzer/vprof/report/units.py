@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
 
 _EXACT = 10**15
 """Counts up to here are printed in full."""
@@ -33,7 +32,11 @@ def percent(share: float | None) -> str:
 
 def big(count: int) -> str:
     """12 -> "12"; counts of call paths can have hundreds of digits."""
-    return str(count) if count < _EXACT else f"about {Decimal(count):.2e}"
+    if count < _EXACT:
+        return str(count)
+    from decimal import Decimal
+
+    return f"about {Decimal(count):.2e}"
 
 
 def _three(value: float) -> str:

@@ -23,7 +23,6 @@ file.
 from __future__ import annotations
 
 import functools
-import hashlib
 import os
 import threading
 import time
@@ -163,6 +162,8 @@ def _compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
 @functools.cache
 def _stamp() -> str:
     """Another one after a change of any file of the package."""
+    import hashlib  # what only compiled kernels need is no part of the start of a small command
+
     package = Path(__file__).parents[1]
     files = [(file, file.stat()) for file in sorted(package.rglob("*.py"))]
     named = [(str(file.relative_to(package)), status.st_mtime_ns, status.st_size) for file, status in files]

@@ -3,13 +3,15 @@ distinct values of a column."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vprof.tables.kernels import helper, kernel, loop, maker, roomy
 from vprof.tables.model import NONE, Int32, Int64
+
+Number = TypeVar("Number", bound=np.generic)
 
 
 def latest(key: NDArray[Any], t: Int64, asked_key: NDArray[Any], asked_t: Int64) -> Int64:
@@ -25,6 +27,15 @@ def latest(key: NDArray[Any], t: Int64, asked_key: NDArray[Any], asked_t: Int64)
     answer = np.empty(len(keys), np.int64)
     answer[order] = found
     return answer[len(key) :]
+
+
+def values_of(column: NDArray[Number]) -> NDArray[Number]:
+    """Each value once, in order. (np.unique takes a hash table, which takes twenty times as long, and imports
+    numpy.ma, which takes as long to import as a small trace to read.)"""
+    ordered = np.sort(column)
+    is_first = np.ones(len(ordered), np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    return ordered[is_first]
 
 
 @kernel

@@ -5,12 +5,13 @@ module events + unit metadata -> site number -> function;  calls seen + call gra
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from vprof.dataclass import dataclass
 from vprof.errors import VprofError
 from vprof.program import callgraph
 from vprof.program.callgraph import CallGraph

@@ -9,13 +9,15 @@ of each interval, change of label and hand-over of a task.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from vprof.dataclass import dataclass
 from vprof.jobs.tasks import Jobs, Progress
 from vprof.tables.columns import i32, i64
+from vprof.tables.lookup import values_of
 from vprof.tables.model import Aborted, Attempts, Bool, Int64, Slice
 from vprof.trace import intervals as semantic
 from vprof.trace import loss
@@ -75,7 +77,7 @@ class Scanned:
         scanned = scan(file, uids, clock, borders, np.array(times, np.int64).reshape(-1, 2), progress, jobs)
         end = _end(file, clock, scanned)
         frames = open_frames(scanned, clock, file.of("open"), end)
-        numbers = np.union1d(scanned.seen, frames[:, 5] >> 32 & 0x3FFFFF)
+        numbers = values_of(np.concatenate([scanned.seen, frames[:, 5] >> 32 & 0x3FFFFF]))
         sites = read_sites(file, numbers)
         return cls(file=file, clock=clock, epochs=epochs, scan=scanned, end=end, open_frames=frames, sites=sites)
 
@@ -199,7 +201,7 @@ def _borders(file: TraceFile, clock: Clock, window_records: int) -> Int64:
     base, size = np.array([(chunk.base_ticks, chunk.count) for chunk in file.chunks], np.int64).T
     order = np.argsort(base, kind="stable")
     part = np.cumsum(size[order]) // window_records
-    return np.unique(clock.to_ns(base[order][np.flatnonzero(np.diff(part)) + 1]))
+    return values_of(clock.to_ns(base[order][np.flatnonzero(np.diff(part)) + 1]))
 
 
 def _end(file: TraceFile, clock: Clock, scanned: Scan) -> int:

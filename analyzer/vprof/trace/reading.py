@@ -11,15 +11,17 @@ flip of the plan, under another plan, touching lost records. Everything that was
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from vprof.dataclass import dataclass
 from vprof.jobs.tasks import Jobs, Progress, spans
 from vprof.tables.columns import i32, i64
+from vprof.tables.lookup import values_of
 from vprof.tables.model import (
     NONE,
     Attempts,
@@ -43,7 +45,6 @@ from vprof.trace.holds import Holds
 from vprof.trace.intervals import Labels
 from vprof.trace.invocations import Calls, kept, labels_at_entry, nested_calls
 from vprof.trace.lives import Lives
-from vprof.trace.locks import LockSteps, steps_of
 from vprof.trace.objects import Names, holds_of, objects_of
 from vprof.trace.off_cpu import OffCpu, read_off_cpu
 from vprof.trace.origins import host_of, processes
@@ -54,6 +55,9 @@ from vprof.trace.root import functions_named, outermost
 from vprof.trace.segments import BlockedWaits, cut
 from vprof.trace.wait_stacks import WaitStacks
 from vprof.trace.window import WHOLE, Window, read_window, rows_between
+
+if TYPE_CHECKING:
+    from vprof.trace.locks import LockSteps
 
 
 def load_binary(path: Path | str) -> Trace:
@@ -237,6 +241,8 @@ class Windows:
 
     def lock_steps(self) -> LockSteps | None:
         """All steps of logical locks, None if none were recorded."""
+        from vprof.trace.locks import steps_of  # a reading of its own, which few reports need
+
         return steps_of(self.known)
 
     def conclude(self, trace: Trace) -> Trace:
@@ -334,7 +340,7 @@ def _bare(known: Outline, call_sites: list[str]) -> Trace:
         aborted=known.aborted,
         spoiled=known.spoiled,
         open_at=scanned.open_at,
-        takers=np.unique(known.given.created.thread),
+        takers=values_of(known.given.created.thread),
         slices=known.slices,
         strayed=[threads[thread] for thread in known.strayed()[0]],
         uninterposed=_uninterposed(file),

@@ -11,12 +11,14 @@ the analysis as a mark in the trace (marks.py).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from vprof.dataclass import dataclass
 from vprof.tables.columns import i32, i64
+from vprof.tables.lookup import values_of
 from vprof.tables.model import NONE, Attempts, Bool, Int32, Int64
 from vprof.trace.intervals import Instances
 from vprof.trace.marks import Retry, parse_retry
@@ -105,7 +107,7 @@ def _next_on_thread(instances: Instances, repeated: Bool) -> tuple[Int64, Int64]
     aborted = np.flatnonzero(repeated)
     aborted = aborted[np.argsort(instances.end[aborted], kind="stable")]
     after = np.full(len(aborted), NONE, np.int64)
-    for thread in np.unique(instances.end_thread[aborted]):
+    for thread in values_of(instances.end_thread[aborted]):
         mine = np.flatnonzero(instances.end_thread[aborted] == thread)
         here = np.flatnonzero(instances.begin_thread == thread)
         here = here[np.argsort(instances.begin[here], kind="stable")]

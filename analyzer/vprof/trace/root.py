@@ -9,14 +9,15 @@ recording and calls that touch spoiled times are excluded and counted.
 
 from __future__ import annotations
 
-import difflib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from vprof.dataclass import dataclass
 from vprof.errors import NoIntervalError, UsageError
 from vprof.tables.columns import i32
 from vprof.tables.kernels import kernel
+from vprof.tables.lookup import values_of
 from vprof.tables.model import NONE, Aborted, Attempts, Bool, Int32, Int64, Intervals, Segments, Trace, Wakeups
 
 LOSS = "touches lost records"
@@ -85,6 +86,8 @@ def functions_named(names: list[str], root: str) -> Bool:
     """Marks the functions of that name. Raises UsageError when there is none."""
     found = np.array([name == root for name in names], np.bool_)
     if not found.any():
+        import difflib
+
         near = difflib.get_close_matches(root, names, 3)
         raise UsageError(f"no function {root} in this trace" + (f": did you mean {' or '.join(near)}?" if near else ""))
     return found
@@ -111,7 +114,7 @@ def _relabel(trace: Trace, intervals: Intervals) -> tuple[Segments, Wakeups]:
     for thread in range(len(trace.threads)):
         a, b = np.searchsorted(seg.thread, [thread, thread + 1])
         mine = intervals.begin_thread == thread
-        cuts = np.unique(np.r_[intervals.begin[mine], intervals.end[mine]])
+        cuts = values_of(np.r_[intervals.begin[mine], intervals.end[mine]])
         r, s, e = _cut(seg.ts[a:b], seg.te[a:b], cuts)
         row.append(r + a)
         start.append(s)
@@ -147,7 +150,7 @@ def _cut(ts: Int64, te: Int64, cuts: Int64) -> tuple[Int64, Int64, Int64]:
 def label(intervals: Intervals, thread: Int32, t: Int64) -> Int32:
     """The interval of that thread in which each time lies, or NONE."""
     found = np.full(len(t), NONE, np.int32)
-    for home in np.unique(intervals.begin_thread):
+    for home in values_of(intervals.begin_thread):
         mine = np.flatnonzero(intervals.begin_thread == home)
         here = np.flatnonzero(thread == home)
         at = np.searchsorted(intervals.begin[mine], t[here], side="right") - 1

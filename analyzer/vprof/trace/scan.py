@@ -11,16 +11,17 @@ of `Scan.spanning`. So memory does not grow with the number of calls and waits, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vprof.dataclass import dataclass
 from vprof.jobs.tasks import Progress
 from vprof.tables.columns import i64
 from vprof.tables.kernels import helper, kernel, loop, roomy
+from vprof.tables.lookup import values_of
 from vprof.tables.model import NONE, Bool, Int64
 from vprof.trace.chunks import RELEASE_BYTES, TraceFile
 from vprof.trace.clock import Clock, line_at, ns_on
@@ -183,7 +184,7 @@ def scan_threads(
     progress: Progress = lambda done: None,
 ) -> OfThreads:
     """`chunks`: all those of some threads, in file order. With `crc`, their checksums, raises DamagedError."""
-    threads = np.unique(chunks[:, C_THREAD])
+    threads = values_of(chunks[:, C_THREAD])
     chunks, asked = i64(chunks), Asked(i64(asked.borders), i64(asked.times), np.zeros(len(asked.times), np.int64))
     tables = _Tables(
         _fresh_state(int(threads.max(initial=NONE)) + 1),
@@ -215,7 +216,7 @@ def scan_threads(
         unknown=int(count[_UNKNOWN]),
         seen=np.flatnonzero(tables.seen),
         peers=tables.peers,
-        fresh=np.unique(tables.fresh[: count[_FRESH]]),
+        fresh=values_of(tables.fresh[: count[_FRESH]]),
         sparse=tables.sparse[: count[_N_SPARSE]],
         spanning=tables.spanning[: count[_N_SPANNING]],
         entered=asked.entered,

@@ -8,13 +8,14 @@ What is found does not depend on how the threads are shared out: tables are by t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vprof.dataclass import dataclass
 from vprof.jobs.tasks import Jobs, Progress, balanced
 from vprof.tables.columns import i64
+from vprof.tables.lookup import values_of
 from vprof.tables.model import Bool, Int64
 from vprof.trace.chunks import TraceFile
 from vprof.trace.clock import Clock
@@ -105,7 +106,7 @@ def _put_together(numbers: dict[int, int], borders: Int64, parts: list[OfThreads
         lives.first[part.threads[known]], lives.last[part.threads[known]] = part.first[known], part.last[known]
         holder[part.threads] = part.holder
     peers = np.bitwise_or.reduce([part.peers for part in parts])
-    wakers = _number_peers(numbers, peers, np.unique(np.concatenate([part.fresh for part in parts])))
+    wakers = _number_peers(numbers, peers, values_of(np.concatenate([part.fresh for part in parts])))
     wakers[: len(holder)] |= holder
     chunks, spanning = (np.concatenate(rows) for rows in zip(*((p.chunks, p.spanning) for p in parts), strict=True))
     return Scan(
@@ -114,7 +115,7 @@ def _put_together(numbers: dict[int, int], borders: Int64, parts: list[OfThreads
         spanning=spanning[np.argsort(spanning[:, X_THREAD], kind="stable")],
         borders=borders,
         lives=_grown(lives, len(numbers)),
-        seen=np.unique(np.concatenate([part.seen for part in parts])),
+        seen=values_of(np.concatenate([part.seen for part in parts])),
         wakers=wakers,
         calls_entered=i64(sum(part.entered for part in parts)),
         waits=sum(part.waits for part in parts),

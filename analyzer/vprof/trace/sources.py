@@ -8,20 +8,23 @@ A source may be read as often as one likes; the same windows give the same table
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from vprof.dataclass import dataclass
 from vprof.jobs.tasks import Jobs, Progress
 from vprof.tables.model import NONE, Created, Int64, Trace, nothing_happened
 from vprof.trace.loading import is_json, load_trace
-from vprof.trace.locks import LockSteps
 from vprof.trace.origins import in_order
 from vprof.trace.outline import WINDOW_RECORDS
 from vprof.trace.reading import Learned, Windows, open_windows
 from vprof.trace.window import WHOLE, Window
+
+if TYPE_CHECKING:
+    from vprof.trace.locks import LockSteps
 
 
 class Source(Protocol):

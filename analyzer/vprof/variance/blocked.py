@@ -11,17 +11,17 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
+from vprof.dataclass import dataclass
 from vprof.installed import annotation_file
 from vprof.path.path_tree import display_names
 from vprof.path.pieces import BUSY, Paths
 from vprof.path.stacks import Stacks
 from vprof.tables.kinds import P_BLOCKED_UNKNOWN, P_DISK, P_FAULT, P_MEMORY, P_SLEEP, P_UNKNOWN
-from vprof.tables.lookup import distinct
+from vprof.tables.lookup import distinct, values_of
 from vprof.tables.model import NONE, OBJECT_CLASSES, Int32, Int64, Trace
 
 
@@ -90,7 +90,7 @@ class BlockedSums:
         classes, sites, threads = len(OBJECT_CLASSES), len(trace.call_sites) + 1, len(trace.threads) + 1
         kind = ((function.astype(np.int64) + 1) * sites + site + 1) * 2 + of_waker[rows]
         kinds, of = distinct((kind * classes + _class(trace, paths, wait)) * threads + thread + 1)
-        each = np.unique(of * (len(paths.waits.start) + 1) + wait) // (len(paths.waits.start) + 1)
+        each = values_of(of * (len(paths.waits.start) + 1) + wait) // (len(paths.waits.start) + 1)
         counts, totals = np.bincount(each, minlength=len(kinds)), _sums(of, ns, len(kinds))
         for kind, count, total in zip(kinds.tolist(), counts.tolist(), totals.tolist(), strict=True):
             kind, whose = divmod(kind, threads)

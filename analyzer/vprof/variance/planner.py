@@ -10,12 +10,13 @@ accepted as a finding is not proposed again, so the drill-down ends. Pure functi
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from vprof.dataclass import dataclass
 from vprof.path.path_tree import PathTree
 from vprof.program.callgraph import call_paths
+from vprof.tables.lookup import values_of
 from vprof.tables.model import NONE, Program
 from vprof.variance.factors import Factor
 
@@ -84,7 +85,7 @@ def next_functions(chosen: Sequence[Expansion]) -> list[int]:
 
 def outermost_functions(tree: PathTree) -> list[int]:
     """The functions in which intervals' own time begins: the frames right below the tree's root."""
-    return [int(f) for f in np.unique(tree.function[tree.parent == 0]) if f != NONE]
+    return [int(f) for f in values_of(tree.function[tree.parent == 0]) if f != NONE]
 
 
 def naive_cost(program: Program, roots: Sequence[int]) -> int:

@@ -7,15 +7,16 @@ gives the same report. Quantiles are latencies that occurred (inverse of the emp
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vprof.dataclass import dataclass
 from vprof.tables.columns import floats
 from vprof.tables.kernels import helper, kernel, loop
+from vprof.tables.lookup import values_of
 from vprof.tables.model import Bool, Float, Int32, Int64
 from vprof.variance.cells import Cells
 from vprof.variance.chains import deepest
@@ -98,7 +99,7 @@ def split_by_type(latency_ns: Int64, type_: Int32, names: list[str]) -> TypeSpli
     rows = []
     within = between = 0.0
     mean = float(latency_ns.mean())
-    for t in np.unique(type_):
+    for t in values_of(type_):
         part = summarize(latency_ns[type_ == t])
         weight = part.count / len(latency_ns)
         within += weight * part.variance_ns2
@@ -252,7 +253,7 @@ class ShareIntervals:
         self._n = _weighted(self._weights, self._size)
         places = np.array([pair for factor in factors for pair in factor.instances], np.int64).reshape(-1, 2)
         a, b = places.T
-        self._pairs = np.unique(np.concatenate([tree.summed.pair(x, y) for x, y in ((a, a), (b, b), (a, b))]))
+        self._pairs = values_of(np.concatenate([tree.summed.pair(x, y) for x, y in ((a, a), (b, b), (a, b))]))
         self._cells = tree.summed.moments.cells(self._pairs)
         self._known: dict[int, tuple[Factor, Float, Float]] = {}
         latency = tree.latency_ns - tree.latency_ns.mean()

@@ -11,16 +11,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
 
 import numpy as np
 
+from vprof.dataclass import dataclass
 from vprof.path.path_tree import display_names
 from vprof.path.pieces import Paths
 from vprof.path.stacks import Stacks
 from vprof.program import callgraph
 from vprof.tables.columns import i64
 from vprof.tables.kinds import P_BLOCKED_UNKNOWN, P_DISK, P_EXEC, P_FAULT, P_MEMORY, P_SLEEP, P_UNKNOWN
+from vprof.tables.lookup import values_of
 from vprof.tables.model import NONE, Bool, Int32, Int64, Program, Trace
 from vprof.variance.moments import covariances
 
@@ -82,7 +83,7 @@ class WakerSums:
         self._add_ends(trace, paths, stacks, outer, number, rows, begin, first_thread)
         mine = outer.between(paths.waits.waker[rows], begin, paths.waits.ended[rows])
         called = len(trace.program.functions)
-        for row in np.unique(outer.thread[mine].astype(np.int64) * called + outer.function[mine]).tolist():
+        for row in values_of(outer.thread[mine].astype(np.int64) * called + outer.function[mine]).tolist():
             thread, function = divmod(row, called)
             self._seen.setdefault(first_thread + thread, set()).add(int(number[function]))
 

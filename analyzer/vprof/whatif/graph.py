@@ -22,7 +22,7 @@ from vprof.errors import InvariantError, TraceError
 from vprof.tables.columns import i32, i64
 from vprof.tables.kernels import kernel
 from vprof.tables.kinds import BLOCKED, IDLE, QUEUE
-from vprof.tables.lookup import grouped
+from vprof.tables.lookup import grouped, values_of
 from vprof.tables.model import NONE, Bool, Int32, Int64
 from vprof.trace.scan import FOREVER, NEVER
 from vprof.whatif.border import Ahead, Idle, undecided
@@ -72,10 +72,10 @@ class Moments:
             raise TraceError(f"the trace spans {days:.0f} days: it cannot be replayed")
         times = None
         if (threads + 1) * span >= 1 << 62:
-            times = _distinct(t)
+            times = values_of(t)
             span = len(times) + 1
         empty = np.zeros(0, np.int64)
-        key = _distinct(cls(origin, base, empty, threads, span, times)._keys(thread, t))
+        key = values_of(cls(origin, base, empty, threads, span, times)._keys(thread, t))
         return cls(origin, base, key, threads, span, times)
 
     def _keys(self, thread: Int64 | Int32, t: Int64) -> Int64:
@@ -97,12 +97,6 @@ class Moments:
         """Thread and time of each, in ns since the origin."""
         thread, at = np.divmod(self.key, self.span)
         return i64(thread), i64(at + (self.base - self.origin) if self.times is None else self.times[at] - self.origin)
-
-
-def _distinct(values: Int64) -> Int64:
-    """In order. (np.unique takes a hash table, and twenty times as long.)"""
-    ordered = np.sort(values)
-    return i64(ordered[np.r_[True, ordered[1:] != ordered[:-1]][: len(ordered)]])
 
 
 class Built(NamedTuple):
