@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vprof.blas import import_numpy
 from vprof.errors import UsageError, VprofError
 from vprof.options import (
     client_time_option,
@@ -126,6 +127,7 @@ def command(
       vprof analyze host1/*.trace host2/*.trace host3/*.trace --by host
       vprof analyze 's3://fleet/*/run.trace'
     """
+    import_numpy()
     from vprof.jobs.cluster import open_jobs
     from vprof.report.text import print_analysis
     from vprof.variance.analysis import AnalysisOptions

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vprof.blas import import_numpy
 from vprof.errors import UsageError
 from vprof.options import client_time_option, cpu_wait_option, jobs_options, root_option
 from vprof.terminal import printable, write_file
@@ -122,6 +123,7 @@ def command(
       vprof diff before*.trace --predicted whatif.json -- after*.trace
       vprof diff main*.trace -- branch*.trace --fail-on worse --fail-on traded
     """
+    import_numpy()
     from vprof.compare.diff import diff
     from vprof.compare.load_runs import load_runs
     from vprof.compare.predicted import judge, read

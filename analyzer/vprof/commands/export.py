@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vprof.blas import import_numpy
 from vprof.errors import UsageError
 from vprof.options import root_option
 from vprof.trace.arguments import TracePath, all_matching
@@ -54,6 +55,7 @@ def command(
       vprof export run.trace --to folded -o run.folded
       vprof export run.trace --root handle_request --to csv -o tables
     """
+    import_numpy()
     from vprof.trace.loading import load_trace
     from vprof.trace.merge import merge
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from vprof.blas import import_numpy
 from vprof.errors import UsageError, VprofError
 from vprof.options import (
     client_time_option,
@@ -81,6 +82,7 @@ def command(
       vprof report run.trace --drill .vprof/minidb/drill/session.json
       vprof report run.trace --source-link 'vscode://file/{file}:{line}'
     """
+    import_numpy()
     from vprof.jobs.cluster import open_jobs
     from vprof.report.page.data import PageSource, page_data
     from vprof.report.page.html import render

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vprof.blas import import_numpy
 from vprof.errors import UsageError, VprofError
 from vprof.lock_options import LockWishes, lock_options
 from vprof.options import jobs_options, root_option
@@ -117,6 +118,7 @@ def command(
       vprof whatif --locks fcfs,vats,bldsf --script transactions.json --clients 32
       vprof whatif --locks fifo,ldsf --generate zipf --theta 0.9 --writes 0.6 --rate 5000
     """
+    import_numpy()
     from vprof.jobs.cluster import open_jobs
     from vprof.report import whatif as report
     from vprof.trace.sources import open_sources

