@@ -12,6 +12,8 @@ import codecs
 import io
 import re
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -99,6 +101,27 @@ def _guarded(stream: io.TextIOWrapper) -> Printed:
     )
     _sharing.extend((stream, guarded))
     return guarded
+
+
+@contextmanager
+def stages() -> Iterator[Callable[[str], Callable[[float], None]]]:
+    """Shows on a terminal how far the work is, one stage after the other: stage("reading")(0.5). Elsewhere nothing is
+    shown, nor imported for it."""
+    if not sys.stderr.isatty():
+        yield lambda stage: lambda done: None
+        return
+    from rich.progress import Progress
+
+    terminal = console(stderr=True)
+    with Progress(console=terminal, transient=True, disable=not terminal.is_terminal) as bar:
+
+        def begin(stage: str) -> Callable[[float], None]:
+            for task in bar.task_ids:
+                bar.remove_task(task)
+            now = bar.add_task(stage, total=1.0)
+            return lambda done: bar.update(now, completed=done)
+
+        yield begin
 
 
 def console(file: TextIO | None = None, stderr: bool = False, **options: Any) -> Console:

@@ -12,7 +12,18 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / "analyzer/vprof"
 ROOMS = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
-LIGHT = {"blas", "dataclass", "errors", "extras", "installed", "json_file", "lock_options", "options", "shapes", "terminal"}
+LIGHT = {
+    "blas",
+    "dataclass",
+    "errors",
+    "extras",
+    "installed",
+    "json_file",
+    "lock_options",
+    "options",
+    "shapes",
+    "terminal",
+}
 """Files beside the rooms that any room may import: they import no room."""
 
 

@@ -18,6 +18,7 @@ from vprof.terminal import one_line, printable
 PACKAGE = Path(__file__).parents[2] / "analyzer/vprof"
 PROGRAM = Path(__file__).parent / "programs/hostile_names.c"
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+WIDTH = {"COLUMNS": "100"}
 EVIL = "\x1b[31mred\x1b]0;taken\x07\r\x9b31m\u202egnp\x7f"
 
 
@@ -137,12 +138,14 @@ def test_what_a_collector_answers(tmp_path: Path) -> None:
         assert_harmless(vprof("ctl", "status", "--session", tmp_path), 1)
 
 
-def test_colours_stay_on_a_terminal(folder: Path) -> None:
+def on_a_terminal(folder: Path, stream: str, *arguments: str) -> tuple[str, str]:
+    """What a verb writes to a terminal as this stream, and to the other one."""
     ours, theirs = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100"}
+    environment = {**os.environ, "TERM": "xterm-256color", **WIDTH}
     environment.pop("NO_COLOR", None)
-    command = [sys.executable, "-c", "from vprof.cli import main; main()", "analyze", "--by-type", "run.trace"]
-    with subprocess.Popen(command, cwd=folder, env=environment, stdout=theirs, stderr=subprocess.DEVNULL) as process:
+    command = [sys.executable, "-c", "from vprof.cli import main; main()", *arguments]
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: theirs}
+    with subprocess.Popen(command, cwd=folder, env=environment, text=True, **streams) as process:  # type: ignore[call-overload]
         os.close(theirs)
         shown = b""
         while True:
@@ -151,12 +154,32 @@ def test_colours_stay_on_a_terminal(folder: Path) -> None:
             except OSError:  # the other side is closed
                 break
             shown += part
-        assert process.wait() == 0
+        other = (process.stdout or process.stderr).read()
+        assert process.wait() == 0, other
     os.close(ours)
-    text = shown.decode().replace("\r\n", "\n")
+    return shown.decode().replace("\r\n", "\n"), other
+
+
+def test_colours_stay_on_a_terminal(folder: Path) -> None:
+    text, _ = on_a_terminal(folder, "stdout", "analyze", "--by-type", "run.trace")
     assert "\x1b[1m" in text
     assert not STEERING.search(re.sub("\x1b\\[[0-9;]*m", "", text))
     assert "green\\n" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stages"),
+    [
+        ("analyze run.trace", ["analyzing"]),
+        ("whatif run.trace --change work=0.5", ["reading", "loading", "replaying", "analyzing"]),
+        ("whatif run.trace --change work=constant --no-factors", ["reading", "measuring", "replaying"]),
+    ],
+)
+def test_a_terminal_shows_how_far_the_work_is(folder: Path, arguments: str, stages: list[str]) -> None:
+    text, report = on_a_terminal(folder, "stderr", *arguments.split())
+    begun = [text.find(stage) for stage in stages]
+    assert -1 not in begun and begun == sorted(begun), text
+    assert report == vprof(*arguments.split(), cwd=folder, env=os.environ | WIDTH).stdout
 
 
 def test_what_is_no_text_for_a_terminal() -> None:

@@ -11,13 +11,13 @@ from vprof.blas import import_numpy
 from vprof.errors import UsageError, VprofError
 from vprof.lock_options import LockWishes, lock_options
 from vprof.options import jobs_options, root_option
-from vprof.terminal import write_report
+from vprof.terminal import stages, write_report
 from vprof.trace.arguments import TracePath, all_matching
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from vprof.jobs.tasks import Jobs
+    from vprof.jobs.tasks import Jobs, Stages
     from vprof.trace.sources import Source
     from vprof.variance.analysis import AnalysisOptions
     from vprof.whatif.changes import Change
@@ -138,12 +138,12 @@ def command(
     changes = parse_all(texts)
     options = AnalysisOptions(k=k, min_share=min_share, force=force)
     model, prediction = Model(is_open, way), None
-    with open_jobs(jobs, scheduler) as workers:
-        sources = open_sources(traces, root, jobs=workers)
-        ranking = rank(sources, options, model, workers) if ranks else None
+    with open_jobs(jobs, scheduler) as workers, stages() as stage:
+        sources = open_sources(traces, root, progress=stage("reading"), jobs=workers)
+        ranking = rank(sources, options, model, workers, stage) if ranks else None
         if not ranking or fmt != "text":
             factors = not no_factors and not ranks
-            prediction = _predicted(sources, options, changes, model, workers, factors=factors, few=intervals)
+            prediction = _predicted(sources, options, changes, model, workers, stage, factors=factors, few=intervals)
     if not prediction:
         assert ranking
         if output is None:
@@ -196,6 +196,7 @@ def _predicted(
     changes: Sequence[Change],
     model: Model,
     jobs: Jobs | None,
+    stage: Stages,
     factors: bool,
     few: bool,
 ) -> Prediction:
@@ -205,4 +206,4 @@ def _predicted(
     loads = load(sources, options)
     if len(loads.rows) == 1 and not few:
         raise VprofError("nothing to predict from one interval: record longer, or see it by --format json --intervals")
-    return Replays(loads, model, jobs).predict(changes, factors)
+    return Replays(loads, model, jobs, stage).predict(changes, factors)

@@ -14,6 +14,13 @@ T = TypeVar("T")
 
 Progress = Callable[[float], None]
 """Is told which part of the work is done, 0 to 1."""
+Stages = Callable[[str], Progress]
+"""Is told what begins now, such as "replaying", and gives who is told which part of that is done."""
+
+
+def unseen(stage: str) -> Progress:
+    """Stages that nobody looks at."""
+    return lambda done: None
 
 
 class Jobs(Protocol):

@@ -7,12 +7,11 @@ The result does not depend on the windows, and several traces are as one.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from vprof.jobs.tasks import Jobs, Progress
-from vprof.terminal import console
+from vprof.terminal import stages
 from vprof.trace.outline import WINDOW_RECORDS
 from vprof.trace.sources import open_sources
 from vprof.variance.analysis import Analysis, AnalysisOptions, analyze_sources
@@ -43,11 +42,5 @@ def analyze_files(
     paths: Sequence[Path], root: str | None, options: AnalysisOptions, jobs: Jobs | None = None
 ) -> Analysis:
     """The same, with its progress shown on a terminal."""
-    if not sys.stderr.isatty():
-        return analyze_traces(paths, root, options, jobs=jobs)
-    from rich.progress import Progress as Bar
-
-    terminal = console(stderr=True)
-    with Bar(console=terminal, transient=True, disable=not terminal.is_terminal) as bar:
-        task = bar.add_task("analyzing", total=1.0)
-        return analyze_traces(paths, root, options, progress=lambda done: bar.update(task, completed=done), jobs=jobs)
+    with stages() as stage:
+        return analyze_traces(paths, root, options, progress=stage("analyzing"), jobs=jobs)

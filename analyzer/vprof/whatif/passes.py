@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 from typing import Any, TypeVar
 
 import numpy as np
 
-from vprof.jobs.tasks import Jobs
+from vprof.jobs.tasks import Jobs, Progress, Stages, unseen
 from vprof.tables.columns import i64
 from vprof.tables.model import Bool, Created, Int64, Trace
 from vprof.trace.locks import LockSteps
@@ -36,6 +37,7 @@ from vprof.whatif.stretch import Read, read_of
 from vprof.whatif.windows import Looks, Replay, Replayed, look, needs_totals
 
 T = TypeVar("T")
+S = TypeVar("S", bound=Source)
 
 Reads = Callable[[Source, Bool], Iterator[tuple[Window, Read]]]
 """Of a source and the functions that may be changed: its windows in order, and what is read of each."""
@@ -44,25 +46,25 @@ Reads = Callable[[Source, Bool], Iterator[tuple[Window, Read]]]
 class Passes:
     """`jobs`: who does it, None: this process."""
 
-    def __init__(self, sources: Sequence[Source], model: Model, jobs: Jobs | None) -> None:
-        self.sources, self._model, self._jobs = sources, model, jobs
+    def __init__(self, sources: Sequence[Source], model: Model, jobs: Jobs | None, stages: Stages = unseen) -> None:
+        self.sources, self._model, self._jobs, self._stages = sources, model, jobs, stages
         self._shared = jobs.share(list(sources)) if jobs else None
 
     def called(self) -> list[Bool]:
         """Of each source by function whether it is called; reads all windows."""
-        return self._of_files(_called)
+        return self._of_files("reading", _called)
 
     def totals(self, variants: Sequence[Totals], as_wholes: bool = False) -> None:
         """Adds what has to be known of all windows before the first one is replayed."""
         unknown = [one for one in variants if needs_totals(one.changes)]
         if unknown:
             changes = [one.changes for one in unknown]
-            for found in self._in_order(_totals, as_wholes, changes, self._model):
+            for found in self._in_order("measuring", _totals, as_wholes, changes, self._model):
                 _add(found, unknown)
 
     def replayed(self, variants: Sequence[Totals]) -> list[Replayed]:
         """Of each source. Adds what is known then of changes that only multiply."""
-        found = self._in_order(_replay, False, variants, self._model)
+        found = self._in_order("replaying", _replay, False, variants, self._model)
         for _, grown in found:
             _add(grown, variants)
         return [run for run, _ in found]
@@ -70,14 +72,15 @@ class Passes:
     def replayed_whole(self, one: Totals) -> tuple[list[Replayed], list[Source], list[Source]]:
         """Of each source under one set of changes, and to be analyzed: the trace as it is, and as it becomes."""
         if self._jobs is None:
-            wholes = [Loaded(source.conclude(source.trace(WHOLE))) for source in self.sources]
-            Passes(wholes, self._model, None).totals([one])
-            here = [_replay_whole(number, whole, one, self._model) for number, whole in enumerate(wholes)]
+            loading = self._each("loading", self.sources)
+            wholes = [Loaded(source.conclude(source.trace(WHOLE))) for _, source in loading]
+            Passes(wholes, self._model, None, self._stages).totals([one])
+            here = [_replay_whole(*numbered, one, self._model) for numbered in self._each("replaying", wholes)]
             for run in here:
                 _add(run.grown, [one])
             return [run.run for run in here], [*wholes], [Loaded(run.trace) for run in here]
         self.totals([one], as_wholes=True)
-        found = self._of_files(_replay_bare, one, self._model)
+        found = self._of_files("replaying", _replay_bare, one, self._model)
         now: list[Source] = []
         then: list[Source] = []
         for number, (source, (_, grown, bare, changed)) in enumerate(zip(self.sources, found, strict=True)):
@@ -91,26 +94,32 @@ class Passes:
         """`variants`: sets of changes of which all totals are known. `wholes`: the traces, if they are in memory."""
         told = [logged(source.lock_steps()) for source in self.sources]
         if self._jobs is None:
-            pairs = enumerate(zip(wholes or self.sources, told, strict=True))
-            return joined([simulated(n, source.trace(WHOLE), own, variants, self._model) for n, (source, own) in pairs])
-        return joined(self._of_files(_simulate, told, variants, self._model))
+            pairs = self._each("simulating", wholes or self.sources)
+            return joined([simulated(n, source.trace(WHOLE), told[n], variants, self._model) for n, source in pairs])
+        return joined(self._of_files("simulating", _simulate, told, variants, self._model))
 
-    def _in_order(self, task: Callable[..., T], as_wholes: bool, *args: Any) -> list[T]:
+    def _in_order(self, stage: str, task: Callable[..., T], as_wholes: bool, *args: Any) -> list[T]:
         """`task` gets the number of each source, the source, how it is read, and `args`."""
-        if self._jobs is None:
-            return [task(number, source, _here, *args) for number, source in enumerate(self.sources)]
-        if len(self.sources) == 1 and not as_wholes:
-            return [task(0, self.sources[0], self._apart, *args)]
-        return self._of_files(task, _whole_read if as_wholes else _here, *args)
+        if self._jobs is not None and (len(self.sources) > 1 or as_wholes):
+            return self._of_files(stage, task, _whole_read if as_wholes else _here, *args)
+        reads = _counted(_here if self._jobs is None else self._apart, self.sources, self._stages(stage))
+        return [task(number, source, reads, *args) for number, source in enumerate(self.sources)]
 
-    def _of_files(self, task: Callable[..., T], *args: Any) -> list[T]:
+    def _of_files(self, stage: str, task: Callable[..., T], *args: Any) -> list[T]:
         """`task` gets the number of each source, the source, and `args`."""
         if self._jobs is None:
-            return [task(number, source, *args) for number, source in enumerate(self.sources)]
+            return [task(number, source, *args) for number, source in self._each(stage, self.sources)]
         shared = [self._shared, task, self._jobs.share(args)]
-        found = self._jobs.each(_of_file, shared, range(len(self.sources)))
+        found = self._jobs.each(_of_file, shared, range(len(self.sources)), self._stages(stage))
         learn(self.sources, [learned for _, learned in found])
         return [result for result, _ in found]
+
+    def _each(self, stage: str, sources: Sequence[S]) -> Iterator[tuple[int, S]]:
+        """With their numbers. REQUIRES: who takes them is done with each when taking the next."""
+        progress = self._stages(stage)
+        for number, source in enumerate(sources):
+            yield number, source
+            progress((number + 1) / len(sources))
 
     def _apart(self, source: Source, wanted: Bool) -> Iterator[tuple[Window, Read]]:
         """Windows of the only source are read by workers."""
@@ -156,6 +165,18 @@ class MadeAgain:
 def _here(source: Source, wanted: Bool) -> Iterator[tuple[Window, Read]]:
     for window in source.windows():
         yield window, read_of(source.trace(window), window, wanted)
+
+
+def _counted(reads: Reads, sources: Sequence[Source], progress: Progress) -> Reads:
+    """The same, told which part of all their windows is done. REQUIRES: the sources are read one after the other."""
+    done, windows = count(1), sum(source.size for source in sources)
+
+    def counted(source: Source, wanted: Bool) -> Iterator[tuple[Window, Read]]:
+        for found in reads(source, wanted):
+            yield found
+            progress(next(done) / windows)
+
+    return counted
 
 
 def _whole_read(source: Source, wanted: Bool) -> Iterator[tuple[Window, Read]]:

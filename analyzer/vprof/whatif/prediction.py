@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from vprof.errors import UsageError, VprofError
-from vprof.jobs.tasks import Jobs
+from vprof.jobs.tasks import Jobs, Stages, unseen
 from vprof.tables.columns import floats, i64
 from vprof.tables.model import Bool, Float, Int64, Trace
 from vprof.trace.merge import function_numbers, merge
@@ -158,10 +158,10 @@ def load(sources: Sequence[Source], options: AnalysisOptions) -> Loads:
 class Replays:
     """Some traces, to be replayed under changes."""
 
-    def __init__(self, loads: Loads, model: Model = USUAL, jobs: Jobs | None = None) -> None:
+    def __init__(self, loads: Loads, model: Model = USUAL, jobs: Jobs | None = None, stages: Stages = unseen) -> None:
         """`jobs`: who does it, None: this process."""
-        self.loads, self.model, self._jobs = loads, model, jobs
-        self._passes = Passes(loads.sources, model, jobs)
+        self.loads, self.model, self._jobs, self._stages = loads, model, jobs, stages
+        self._passes = Passes(loads.sources, model, jobs, stages)
 
     def predict(self, changes: Sequence[Change], factors: bool = True) -> Prediction:
         """With `factors`, the traces are loaded whole, and analyzed before and after. Raises UsageError if a change
@@ -186,9 +186,12 @@ class Replays:
             ids=[ids[row] for row in found.rows],
             latency_ns=loads.now.ns[found.rows],
             warnings=[*filter(None, [found.doubt]), *_warnings(loads.known, sum(run.unknown_ns for run in runs))],
-            now=analyze_sources(now, loads.options, jobs=self._jobs) if factors else None,
-            then=analyze_sources(then, loads.options, jobs=self._jobs) if factors else None,
+            now=self._analyzed(now) if factors else None,
+            then=self._analyzed(then) if factors else None,
         )
+
+    def _analyzed(self, sources: Sequence[Source]) -> Analysis:
+        return analyze_sources(sources, self.loads.options, self._stages("analyzing"), self._jobs)
 
     def outcomes(self, variants: Sequence[Sequence[Change]]) -> list[Found | str]:
         """Of each set of changes what is found, or why it makes no sense here, or tells little. The traces are read
@@ -326,13 +329,17 @@ class Replays:
 
 
 def rank(
-    sources: Sequence[Source], options: AnalysisOptions, model: Model = USUAL, jobs: Jobs | None = None
+    sources: Sequence[Source],
+    options: AnalysisOptions,
+    model: Model = USUAL,
+    jobs: Jobs | None = None,
+    stages: Stages = unseen,
 ) -> Ranking:
     """Tries some changes of each cause that holds enough of the variance: as `analyze -k 10` prints them."""
-    analysis = analyze_sources(sources, replace(options, k=max(options.k, RANKED)), jobs=jobs)
+    analysis = analyze_sources(sources, replace(options, k=max(options.k, RANKED)), stages("analyzing"), jobs)
     if analysis.no_ranking:
         raise VprofError(analysis.no_ranking)
-    tried = try_all(sources, options, [ranked.factor for ranked in analysis.factors], TRIED, model, jobs)
+    tried = try_all(sources, options, [ranked.factor for ranked in analysis.factors], TRIED, model, jobs, stages)
     tried.sort(key=lambda one: -one.gain)
     return Ranking(analysis, tried, model)
 
@@ -357,10 +364,11 @@ def try_all(
     values: Sequence[str],
     model: Model = USUAL,
     jobs: Jobs | None = None,
+    stages: Stages = unseen,
 ) -> list[Tried]:
     """Each value of each factor, in this order; the traces are read twice for all."""
     tried = [(factor, _changes(factor, value)) for factor in factors for value in values]
-    found = Replays(load(sources, options), model, jobs).outcomes([changes for _, changes in tried])
+    found = Replays(load(sources, options), model, jobs, stages).outcomes([changes for _, changes in tried])
     return [
         Tried(factor, changes, why_not=one) if isinstance(one, str) else Tried(factor, changes, one)
         for (factor, changes), one in zip(tried, found, strict=True)
