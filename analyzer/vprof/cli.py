@@ -6,6 +6,7 @@ A verb is a file of `vprof/commands/` with a click command named `command`; its 
 
 from __future__ import annotations
 
+import atexit
 import gc
 import importlib
 import os
@@ -22,7 +23,7 @@ from vprof.extras import missing
 from vprof.terminal import guard, one_line
 
 _MANY_OBJECTS = 50_000
-"""So many that are new are looked through for garbage at a time, not 700: what a command imports is none."""
+"""So many new ones are looked through for garbage at a time, not 700: what a command imports is none."""
 _DOCSTRING = re.compile(r'^def command\(.*?^    """(.*?)"""', re.DOTALL | re.MULTILINE)
 
 
@@ -78,6 +79,7 @@ def root() -> None:
 def main() -> None:
     """Entry point of the `vprof` script; never prints a traceback for a foreseen failure."""
     gc.set_threshold(_MANY_OBJECTS)
+    atexit.register(gc.freeze)  # at its end Python would look through all objects again, which all go anyway
     guard()
     try:
         root.main(standalone_mode=False)

@@ -19,6 +19,7 @@ from vprof.errors import VprofError
 from vprof.report import dot, text
 from vprof.report.json import analysis_json
 from vprof.report.names import without_scopes
+from vprof.report.tables import print_table, to_text
 from vprof.report.units import duration, percent
 from vprof.tables.model import Trace
 from vprof.trace.json_trace import load_json
@@ -143,6 +144,21 @@ def test_a_narrow_tree_keeps_what_a_method_is_called() -> None:
     assert [line.split("  ")[1] for line in report.splitlines() if "Append " in line][:1] == [
         "…::PosixWritableFile::Append"
     ]
+
+
+def test_numbers_of_a_table_are_whole_however_narrow_it_is() -> None:
+    rows = [("a function with a long name", "12.3 us", "100 %"), ("f", "-", "")]
+    for width in (200, 60, 12):
+        header, long, short = to_text(lambda console: print_table(console, ("time", "share"), rows), width).splitlines()
+        assert header.split() == ["time", "share"]
+        assert long.endswith(" 12.3 us  100 %")
+        assert len(header) == len(long) == len(short)
+        assert ("a function with a long name" in long) == (width > 40) == ("…" not in long)
+
+
+def test_a_table_shows_a_name_as_it_is() -> None:
+    [_, shown] = to_text(lambda console: print_table(console, ("n",), [(":smile: [bold]", "[disk]")])).splitlines()
+    assert shown == ":smile: [bold]  [disk]"
 
 
 def test_on_a_terminal_waiting_and_the_work_of_others_have_colours(monkeypatch: pytest.MonkeyPatch) -> None:

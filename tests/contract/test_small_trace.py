@@ -47,14 +47,16 @@ def test_a_report_imports_little(trace: Path) -> None:
     assert not modules & SPARED
 
 
-def test_garbage_is_not_looked_for_while_a_command_starts(trace: Path) -> None:
+def test_garbage_is_not_looked_for_from_the_start_to_the_end(trace: Path) -> None:
     code = """
-import gc, sys
+import atexit, gc, sys
 from vprof.cli import main
 searches = []
 gc.callbacks.append(lambda phase, info: searches.append(phase))
+atexit.register(lambda: print(searches.count("start"), gc.get_freeze_count(), file=sys.stderr))
 main()
-print(searches.count("start"), file=sys.stderr)
 """
     done = subprocess.run([sys.executable, "-c", code, "analyze", trace], capture_output=True, text=True, check=True)
-    assert int(done.stderr.splitlines()[-1]) <= 2
+    searches, frozen = map(int, done.stderr.split()[-2:])
+    assert searches <= 2
+    assert frozen > 10_000
