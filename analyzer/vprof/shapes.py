@@ -9,9 +9,8 @@ A check costs about a microsecond for each value, allocates nothing, and never r
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
-
-from vprof.dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ def doubled(x: int) -> int:
 def test_a_number_or_helper_of_another_file_that_changes_is_compiled_anew(tmp_path: Path) -> None:
     package = tmp_path / "vprof"
     (package / "tables").mkdir(parents=True)
-    for file in ("__init__.py", "dataclass.py", "tables/__init__.py", "tables/kernels.py", "tables/model.py"):
+    for file in ("__init__.py", "tables/__init__.py", "tables/kernels.py", "tables/model.py"):
         shutil.copy(Path(vprof.__file__).parent / file, package / file)
     (package / "used.py").write_text(KERNEL)
 

@@ -14,7 +14,6 @@ PACKAGE = Path(__file__).parents[2] / "analyzer/vprof"
 ROOMS = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
 LIGHT = {
     "blas",
-    "dataclass",
     "errors",
     "extras",
     "installed",

@@ -16,11 +16,11 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, chdir, contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from vprof import __version__
-from vprof.dataclass import dataclass
 from vprof.errors import UsageError, VprofError
 from vprof.jobs.tasks import Jobs, Progress
 

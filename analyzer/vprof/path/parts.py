@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.jobs.tasks import Progress
 from vprof.path.cpu_view import split_queues
 from vprof.path.critical_path import critical_paths

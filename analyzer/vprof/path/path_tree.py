@@ -10,9 +10,10 @@ rest(f): so all time is at leaves and a parent is the sum of its children, per i
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.path.stacks import MAX_DEPTH, T_DEPTH, T_LABEL, T_PARENT, Forest, Stacks
 from vprof.tables.columns import i32, i64
 from vprof.tables.kernels import helper, kernel

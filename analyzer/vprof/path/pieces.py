@@ -7,11 +7,11 @@ Guaranteed, and checked on every run: the pieces of an interval partition [begin
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.errors import InvariantError
 from vprof.tables.columns import i8, i32, i64
 from vprof.tables.kernels import helper, kernel, loop

@@ -7,11 +7,11 @@ node.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.errors import TraceError
 from vprof.tables.columns import i64
 from vprof.tables.kernels import helper, kernel, loop, maker, roomy

@@ -11,9 +11,10 @@ The root's times stay the latencies, and the shares go on adding up.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.path.stacks import T_LABEL, Forest
 from vprof.tables.kinds import CLIENT, CPU_WAITS
 from vprof.tables.model import Int64

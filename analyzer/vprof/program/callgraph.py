@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TypeVar
 
-from vprof.dataclass import dataclass
 from vprof.errors import VprofError
 from vprof.program.metadata import Unit, distinct, uncollected
 

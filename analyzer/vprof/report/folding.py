@@ -8,10 +8,9 @@ the first wait, which contains the others.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from vprof.dataclass import dataclass
 from vprof.report.pruning import Pruned, weight
 from vprof.tables.kinds import MEANWHILE
 from vprof.tables.naming import without_place

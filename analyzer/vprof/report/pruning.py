@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from vprof.dataclass import dataclass
 from vprof.variance.variance_tree import VarianceTree
 
 SMALLEST = 0.01

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 
-from vprof.dataclass import dataclass
 from vprof.variance.analysis import Analysis
 from vprof.variance.wait_stacks import Stack, WaitStack
 

@@ -8,7 +8,7 @@ To add a kind of time off the CPU: a row of OFF_CPU_KINDS, its number below it, 
 
 from __future__ import annotations
 
-from vprof.dataclass import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,11 @@ convention: no function of the package writes into a column it did not make.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
-
-from vprof.dataclass import dataclass
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]

@@ -9,14 +9,13 @@ from __future__ import annotations
 import mmap
 import struct
 import zlib
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vprof.dataclass import dataclass
 from vprof.errors import TraceError
 from vprof.tables.model import Int64
 from vprof.trace.events import MOST_BYTES, EventError, checked, parsed

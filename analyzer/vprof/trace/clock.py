@@ -6,12 +6,12 @@ outside them the nearest line goes on. The conversion never decreases: larger ti
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.tables.columns import i64
 from vprof.tables.kernels import helper
 from vprof.tables.model import Float, Int64

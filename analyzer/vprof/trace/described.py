@@ -5,13 +5,12 @@ module events + unit metadata -> site number -> function;  calls seen + call gra
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.errors import VprofError
 from vprof.program import callgraph
 from vprof.program.callgraph import CallGraph

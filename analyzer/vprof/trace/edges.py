@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.tables.columns import i32, i64
 from vprof.tables.lookup import latest
 from vprof.tables.model import NONE, Bool, Created, Int32, Int64, Wakeups

@@ -6,6 +6,7 @@ A plan is kept as a number that depends on its sites, not as the sites: memory d
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vprof.dataclass import dataclass
 from vprof.errors import TraceError
 from vprof.tables.model import NONE, Bool, Int64
 from vprof.trace.chunks import TraceFile

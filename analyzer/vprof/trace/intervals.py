@@ -8,10 +8,11 @@ is an instance as well, a foreign one.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-from vprof.dataclass import dataclass
 from vprof.tables.lookup import latest
 from vprof.tables.model import NONE, Aborted, Bool, Int32, Int64, Intervals
 from vprof.trace.records import ABORTED, INTERVAL_BEGIN, INTERVAL_END, NOT_CREATED, OBJECT, ON_BEHALF, Records

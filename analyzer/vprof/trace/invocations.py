@@ -5,9 +5,10 @@ post-order rows (window.py) -> starts made to nest -> pre-order
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.tables.kernels import kernel, loop
 from vprof.tables.model import NONE, Bool, Int32, Int64, UInt16
 from vprof.trace.nesting import nest, preorder

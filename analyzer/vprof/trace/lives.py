@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.tables.model import Int32, Int64
 
 _LIMITS = np.iinfo(np.int64)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.tables.model import NONE, Bool, Int64, Losses
 from vprof.trace.chunks import TraceFile
 from vprof.trace.clock import Clock

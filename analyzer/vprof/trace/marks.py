@@ -4,8 +4,7 @@ aborted."""
 from __future__ import annotations
 
 import re
-
-from vprof.dataclass import dataclass
+from dataclasses import dataclass
 
 SLICE_ON, SLICE_OFF, SLICE_END = "slice on", "slice off", "slice end"
 """Marks in the trace. What lies between an end and the next beginning belongs to no slice: there the probes are

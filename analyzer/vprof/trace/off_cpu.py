@@ -6,9 +6,10 @@ before the record that noticed it, and cut at the one before.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.tables.columns import groups
 from vprof.tables.kinds import BLOCKED, DISK, FAULT, MEMORY, OFF_CPU, PREEMPTED, SLEEP
 from vprof.tables.model import Int8, Int32, Int64

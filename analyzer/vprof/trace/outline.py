@@ -9,12 +9,11 @@ of each interval, change of label and hand-over of a task.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.jobs.tasks import Jobs, Progress
 from vprof.tables.columns import i32, i64
 from vprof.tables.lookup import values_of

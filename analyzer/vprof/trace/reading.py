@@ -11,14 +11,13 @@ flip of the plan, under another plan, touching lost records. Everything that was
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.jobs.tasks import Jobs, Progress, spans
 from vprof.tables.columns import i32, i64
 from vprof.tables.lookup import values_of

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-from vprof.dataclass import dataclass
 from vprof.tables.model import Int32, Int64, UInt16
 
 INVOCATION, LONG_START, INTERVAL_BEGIN, INTERVAL_END, ON_BEHALF, BLOCKED, OBJECT = 1, 2, 3, 4, 5, 6, 7

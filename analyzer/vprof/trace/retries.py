@@ -11,12 +11,11 @@ the analysis as a mark in the trace (marks.py).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.tables.columns import i32, i64
 from vprof.tables.lookup import values_of
 from vprof.tables.model import NONE, Attempts, Bool, Int32, Int64

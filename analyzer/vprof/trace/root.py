@@ -9,11 +9,10 @@ recording and calls that touch spoiled times are excluded and counted.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.errors import NoIntervalError, UsageError
 from vprof.tables.columns import i32
 from vprof.tables.kernels import kernel

@@ -11,13 +11,13 @@ of `Scan.spanning`. So memory does not grow with the number of calls and waits, 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vprof.dataclass import dataclass
 from vprof.jobs.tasks import Progress
 from vprof.tables.columns import i64
 from vprof.tables.kernels import helper, kernel, loop, roomy

@@ -8,11 +8,11 @@ What is found does not depend on how the threads are shared out: tables are by t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vprof.dataclass import dataclass
 from vprof.jobs.tasks import Jobs, Progress, balanced
 from vprof.tables.columns import i64
 from vprof.tables.lookup import values_of

@@ -10,11 +10,11 @@ explains all time off the CPU in it.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.tables.kernels import helper, kernel, loop
 from vprof.tables.kinds import BLOCKED, DISK, EXEC, IDLE, SLEEP
 from vprof.tables.model import NONE, OBJECT_CLASSES, Bool, Int8, Int32, Int64, Segments

@@ -8,13 +8,12 @@ A source may be read as often as one likes; the same windows give the same table
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.jobs.tasks import Jobs, Progress
 from vprof.tables.model import NONE, Created, Int64, Trace, nothing_happened
 from vprof.trace.loading import is_json, load_trace

@@ -5,11 +5,11 @@ marks -> spans -> whole rounds, ABBA or BAAB -> with intervals: Slices
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.tables.model import Int64, Slice
 from vprof.trace.chunks import TraceFile
 from vprof.trace.clock import Clock

@@ -8,12 +8,12 @@ what began after its end is left out.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vprof.dataclass import dataclass
 from vprof.tables.columns import i64
 from vprof.tables.kernels import helper, kernel, loop, maker, roomy
 from vprof.tables.model import NONE, SINCE_ALWAYS, Int32, Int64, UInt16

@@ -8,12 +8,11 @@ Reports (vprof/report/) are views of `Analysis`; they compute nothing themselves
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.jobs.tasks import Jobs, Progress
 from vprof.path.path_tree import PathTree, display_names
 from vprof.path.stacks import MAX_DEPTH

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.installed import annotation_file
 from vprof.path.path_tree import display_names
 from vprof.path.pieces import BUSY, Paths

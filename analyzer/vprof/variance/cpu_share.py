@@ -3,9 +3,10 @@ additive shares of the variance of latency."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.tables.kinds import CLIENT, CPU_WAITS, PSEUDO
 from vprof.tables.model import NONE
 from vprof.variance.factors import Factor

@@ -11,11 +11,10 @@ or `[aborted]` of which something was measured, and pairs with these belong to t
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.path.path_tree import display_names
 from vprof.path.view import AS_RECORDED, View
 from vprof.tables.columns import groups

@@ -10,13 +10,12 @@ whole trace, and what is apart of its own intervals. An interval is analyzed in 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.jobs.tasks import Jobs, Progress, spans
 from vprof.path.parts import Parts
 from vprof.path.stacks import Forest

@@ -12,11 +12,11 @@ whole numbers, and so do not depend on windows. Memory: some numbers for each ob
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.path.parts import Opened, Part
 from vprof.path.path_tree import display_names
 from vprof.path.pieces import Paths

@@ -10,9 +10,10 @@ is slower than the others is its own. Clocks do not matter: an interval begins a
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.tables.model import Int64, Trace
 from vprof.trace.origins import host_of_intervals, process_of_intervals
 from vprof.variance.outliers import Outliers, outliers

@@ -14,10 +14,10 @@ figures.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.tables.model import Float, Int64
 from vprof.variance.holm import holm
 from vprof.variance.statistics import BLOCK_TIMES, CAUTION, pooled_time, times_of

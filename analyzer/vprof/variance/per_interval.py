@@ -7,10 +7,10 @@ pseudo-rows. `own_times`: wall time of the interval's own calls, waits included,
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.path.parts import Part
 from vprof.path.path_tree import display_names
 from vprof.path.stacks import T_LABEL, T_PARENT, Forest

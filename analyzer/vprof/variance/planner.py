@@ -10,10 +10,10 @@ accepted as a finding is not proposed again, so the drill-down ends. Pure functi
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.path.path_tree import PathTree
 from vprof.program.callgraph import call_paths
 from vprof.tables.lookup import values_of

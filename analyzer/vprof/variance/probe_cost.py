@@ -9,9 +9,10 @@ are colder, and what the probes make others wait is not in it. What is measured 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.tables.model import Float, Trace
 from vprof.variance.factors import Factor
 from vprof.variance.sums import CallCounts

@@ -9,11 +9,11 @@ reading. Memory: a number for each pair, one for each interval and kept group.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.jobs.tasks import Jobs
 from vprof.path.parts import Part, Parts
 from vprof.path.places import sum_upwards

@@ -7,13 +7,13 @@ gives the same report. Quantiles are latencies that occurred (inverse of the emp
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vprof.dataclass import dataclass
 from vprof.tables.columns import floats
 from vprof.tables.kernels import helper, kernel, loop
 from vprof.tables.lookup import values_of

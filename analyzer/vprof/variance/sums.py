@@ -8,11 +8,10 @@ nodes, pairs of siblings, what occurs of them in each block, and a few numbers f
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.path.parts import Opened, Part
 from vprof.path.path_tree import PathTree, calls_of, tree_of
 from vprof.path.stacks import T_LABEL, T_PARENT, Forest

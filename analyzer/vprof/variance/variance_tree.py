@@ -9,11 +9,11 @@ is the sum of its children's (exactly), and Var(parent) = sum Var(child) + 2 sum
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.errors import InvariantError
 from vprof.path.path_tree import PathTree
 from vprof.tables.columns import floats, i64

@@ -11,10 +11,10 @@ to switch on before any of them is (drill/wait_paths.py).
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from dataclasses import dataclass
 
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.tables.kinds import BLOCKED, DISK, MEMORY, SLEEP
 from vprof.tables.model import NONE, Int64, Trace
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
+from dataclasses import dataclass
 
 import numpy as np
 
-from vprof.dataclass import dataclass
 from vprof.path.path_tree import display_names
 from vprof.path.pieces import Paths
 from vprof.path.stacks import Stacks
