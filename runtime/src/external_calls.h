@@ -170,9 +170,25 @@ VPROF_CALL(pselect, int count, fd_set *in, fd_set *out, fd_set *odd, const times
 
 // Each by the system call that the program makes: another one it may have forbidden itself.
 
+// Where the kernel has no epoll_wait, the C library makes it of its epoll_pwait, and in a static program that is our
+// wrapper, which would tell the call and its wait once more.
+#if defined VPROF_STATIC && !defined SYS_epoll_wait
+extern "C" int real_epoll_pwait(int, epoll_event *, int, int, const sigset_t *) __asm__("__real_epoll_pwait");
+template <typename Make>
+int real_epoll_wait_of(Make, int poller, epoll_event *found, int most, int timeout) {
+  return real_epoll_pwait(poller, found, most, timeout, nullptr);
+}
+#else
+template <typename Make>
+int real_epoll_wait_of(Make make, int, epoll_event *, int, int) {
+  return make();
+}
+#endif
+
 VPROF_CALL(epoll_wait, int poller, epoll_event *found, int most, int timeout) {
   const auto now = [=] { return static_cast<int>(epoll_wait_now(poller, found, most)); };
-  return poll_epoll(poller, found, timeout != 0, now, make);
+  const auto real = [=] { return real_epoll_wait_of(make, poller, found, most, timeout); };
+  return poll_epoll(poller, found, timeout != 0, now, real);
 }
 VPROF_CALL(epoll_pwait, int poller, epoll_event *found, int most, int timeout, const sigset_t *mask) {
   const auto now = [=] {
