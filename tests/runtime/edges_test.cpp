@@ -226,9 +226,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::Values("pipe", "pipe-end", "pipe-full", "pipe-midway", "fifo", "eventfd", "socketpair",
                                      "socketpair-read", "socketpair-message", "socketpair-full", "socketpair-timeout",
                                      "unix-accept", "unix", "tcp-accept", "tcp", "posix-queue", "posix-queue-full",
-                                     "system-v-queue", "poll", "ppoll", "poll-timeout", "select", "pselect", "epoll",
-                                     "pause", "pause-tgkill", "sigsuspend", "sigwait", "sigtimedwait", "signalfd",
-                                     "nanosleep", "poll-interrupted", "flock", "lock-ofd"),
+                                     "system-v-queue", "poll", "ppoll", "ppoll-checked", "poll-timeout", "select",
+                                     "pselect", "epoll", "pause", "pause-tgkill", "sigsuspend", "sigwait",
+                                     "sigtimedwait", "signalfd", "nanosleep", "poll-interrupted", "flock", "lock-ofd"),
                      testing::Values("threads", "processes")),
     descriptor_test_name);
 // A child has a copy of the descriptor, so that closing it unlocks nothing.
@@ -262,6 +262,7 @@ INSTANTIATE_TEST_SUITE_P(
                     std::vector<std::string>{"semaphore_edges", "named"},
                     std::vector<std::string>{"descriptor_edges", "pipe", "processes"},
                     std::vector<std::string>{"descriptor_edges", "epoll", "threads"},
+                    std::vector<std::string>{"descriptor_edges", "ppoll-checked", "threads"},
                     std::vector<std::string>{"descriptor_edges", "tcp-accept", "processes"},
                     std::vector<std::string>{"descriptor_edges", "child-exit", "processes"}),
     name_of);

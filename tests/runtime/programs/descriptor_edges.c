@@ -247,6 +247,12 @@ static void ppoll_two(void) {
   struct pollfd files[2] = {{others[0], POLLIN, 0}, {ends[0], POLLIN, 0}};
   require(ppoll(files, 2, NULL, NULL) == 1, "ppoll");
 }
+/* What a program calls that is compiled with -D_FORTIFY_SOURCE. */
+int __ppoll_chk(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *, size_t);
+static void ppoll_checked(void) {
+  struct pollfd files[2] = {{others[0], POLLIN, 0}, {ends[0], POLLIN, 0}};
+  require(__ppoll_chk(files, 2, NULL, NULL, sizeof files) == 1, "__ppoll_chk");
+}
 static void poll_in_time(void) {
   struct pollfd file = {ends[0], POLLIN, 0};
   require(poll(&file, 1, 100) == 0, "poll");
@@ -405,6 +411,7 @@ static const struct hand_off hand_offs[] = {
     {"system-v-queue", 15, make_system_v_queue, receive_system_v, send_system_v},
     {"poll", 11, make_pipe, poll_two, write_one},
     {"ppoll", 11, make_pipe, ppoll_two, write_one},
+    {"ppoll-checked", 11, make_pipe, ppoll_checked, write_one},
     {"poll-timeout", 11, make_pipe, poll_in_time, do_nothing},
     {"select", 11, make_pipe, select_two, write_one},
     {"pselect", 11, make_pipe, pselect_two, write_one},
