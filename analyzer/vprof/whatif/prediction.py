@@ -344,14 +344,16 @@ def rank(
     return Ranking(analysis, tried, model)
 
 
-def gains(analysis: Analysis, factors: Sequence[Factor], values: Sequence[str] = TRIED) -> list[Tried]:
+def gains(
+    analysis: Analysis, factors: Sequence[Factor], values: Sequence[str] = TRIED, model: Model = USUAL
+) -> list[Tried]:
     """What changes of these factors would do to the analyzed intervals: each value of each. Where it cannot be told,
     why."""
     sources = analysis.times.parts.sources
     why_not = f"{LARGE}: vprof whatif --rank replays them" if sum(one.size for one in sources) > MOST_WINDOWS else ""
     if not why_not:
         try:
-            return try_all(sources, analysis.options, factors, values, jobs=analysis.times.jobs)
+            return try_all(sources, analysis.options, factors, values, model, analysis.times.jobs)
         except VprofError as error:
             why_not = str(error)
     return [Tried(factor, [], why_not=why_not) for factor in factors for _ in values]
