@@ -219,7 +219,7 @@ def test_the_budget_bounds_the_rounds(tmp_path: Path) -> None:
     one = sweep(tmp_path, names(2), slow, budget=149.0)
     one.clock = lambda: now[0]
     one.go()
-    assert one.rounds == 5 and now[0] == 130  # one of the two was given up after three
+    assert one.rounds == 6 and now[0] == 140  # one of the two was given up after two
     assert any("give more --budget" in remark for remark in outcome_of(one).remarks)
 
 

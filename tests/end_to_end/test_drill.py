@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from constant_work import spread
 from patience import PATIENCE_SECONDS
 
+from vprof.drill.findings import STEADY
 from vprof.installed import target_file
 from vprof.program.elf import read_program
 from vprof.target import descriptor as descriptors
@@ -69,7 +71,10 @@ def confirmed(drill: dict[str, Any]) -> list[list[str]]:
 
 
 def test_where_nothing_is_planted_nothing_is_confirmed(work: Path) -> None:
-    assert confirmed(drilled(work, "--seed", 3)) == []
+    found = confirmed(drilled(work, "--seed", 3))
+    if found and (varies := spread()) >= STEADY:
+        pytest.skip(f"constant work varies by {varies:.2f} of its mean: the host takes the CPUs away unseen")
+    assert found == []
 
 
 # Tasks lie in the queue while workers that were woken for them have no CPU.

@@ -35,7 +35,7 @@ _UNEXPLAINED = {WAKER, PSEUDO[L_UNKNOWN], *_MEASURED_BELOW, *(f"rest({name})" fo
 """What consists of these alone is no finding: it says that something is not known."""
 _BUSY = 0.5
 """From this share of the variance on that is waiting for a CPU, others shake what runs, too."""
-_STEADY = 0.5
+STEADY = 0.5
 """Standard deviation of a time by its mean. Work that takes twice as long while a hyperthread beside it is busy has up
 to 0.35. Constant work beside other programs had 0.26 to 0.34 in five runs, and more than 0.35 in two; alone in a
 virtual machine 0.27 to 0.30."""
@@ -191,7 +191,7 @@ def findings(fresh: Analysis, factors: list[Factor], last: Step, min_share: floa
         unexplained = set(factor.functions) <= _UNEXPLAINED
         material = factor.share >= min_share
         common = factor.share / (fresh.explained or 1.0) <= _COMMON * nature.of_execution
-        steady = (shaken or common) and nature.waiting < _LITTLE and nature.spread < _STEADY
+        steady = (shaken or common) and nature.waiting < _LITTLE and nature.spread < STEADY
         least = at_least(nature.moments, moments, len(factors))
         known = interval[0] > 0 if interval else moments >= FEW and least >= min_share
         sure = again and material and not unexplained and known
