@@ -11,7 +11,8 @@ import time
 import numpy as np
 
 _ROUNDS, _STEPS = 10_000, 6000
-"""Some 0.2 ms of work each, for it comes in waves of seconds; with a pause after it, as a worker has that waits for its next request."""
+"""Some 0.2 ms of work each, with a pause after it, as a worker has that waits for its next request. It takes seconds,
+for the host does so in waves."""
 
 
 def spread() -> float:
