@@ -31,7 +31,6 @@ def printed(folder: Path, gap: str, options: tuple[str, ...], emulator: tuple[st
 
 @pytest.mark.parametrize("gap", gaps())
 def test_only_the_emulator_has_this_gap(gap: str, tmp_path: Path) -> None:
-    if gap == "exec" and KERNEL_STARTS_QEMU.exists():
-        pytest.skip("this kernel starts qemu for programs of aarch64")
+    is_filled = gap == "exec" and KERNEL_STARTS_QEMU.exists()  # a kernel that starts qemu for programs of aarch64
     assert printed(tmp_path, gap, (), ()) == "there\n"
-    assert printed(tmp_path, gap, (CLANG_OPTION,), QEMU) == "missing\n"
+    assert printed(tmp_path, gap, (CLANG_OPTION,), QEMU) == ("there\n" if is_filled else "missing\n")
