@@ -83,7 +83,7 @@ def _row(trace: Trace, wanted: str) -> int:
         by_latency = rows[np.argsort(iv.end[rows] - iv.begin[rows], kind="stable")]
         return int(by_latency[-1] if wanted == SLOWEST else by_latency[(len(rows) - 1) // 2])
     for row in rows:
-        if trace.interval_ids[row] == wanted:
+        if trace.interval_ids[int(row)] == wanted:
             return int(row)
     some = ", ".join(trace.interval_ids[row] for row in rows[:3])
     known = f"ids look like {some}" if some else "there is none to analyze"

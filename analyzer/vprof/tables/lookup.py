@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from vprof.tables.columns import i64
 from vprof.tables.kernels import helper, kernel, loop, maker, roomy
 from vprof.tables.model import NONE, Int32, Int64
 
@@ -15,18 +16,55 @@ Number = TypeVar("Number", bound=np.generic)
 
 
 def latest(key: NDArray[Any], t: Int64, asked_key: NDArray[Any], asked_t: Int64) -> Int64:
-    """For each asked (key, time) the row of the table with that key and the latest time not after it, or -1."""
-    keys = np.concatenate([key, asked_key])
-    times = np.concatenate([t, asked_t])
-    asks = np.arange(len(keys)) >= len(key)
-    order = np.lexsort((asks, times, keys))
-    row = np.where(asks[order], -1, np.arange(len(order)))
-    position = np.maximum.accumulate(row)
-    found = np.where(position >= 0, order[position], -1)
-    found = np.where((found >= 0) & (keys[found] == keys[order]), found, -1)
-    answer = np.empty(len(keys), np.int64)
-    answer[order] = found
-    return answer[len(key) :]
+    """For each asked (key, time) the row of the table with that key and the latest time not after it, or -1. Of rows
+    with the same key and time it is the last."""
+    key, asked_key = _words(key), _words(asked_key)
+    is_sorted = (key[1:] > key[:-1]) | (key[1:] == key[:-1]) & (t[1:] >= t[:-1])
+    if is_sorted.all():
+        return _latest(asked_key, i64(asked_t), key, i64(t))
+    order = np.lexsort((t, key))
+    found = _latest(asked_key, i64(asked_t), key[order], i64(t[order]))
+    return np.where(found >= 0, order[found], NONE)
+
+
+def _words(key: NDArray[Any]) -> Int64:
+    return key.view(np.int64) if key.dtype == np.uint64 else i64(key)
+
+
+@kernel
+def _latest(asked_key: Int64, asked_t: Int64, key: Int64, t: Int64) -> Int64:
+    """`latest` in a sorted table."""
+    found = np.empty(len(asked_key), np.int64)
+    _find_latest(found, asked_key, asked_t, key, t)
+    return found
+
+
+@loop
+def _find_latest(found: Int64, asked_key: Int64, asked_t: Int64, key: Int64, t: Int64) -> None:
+    """It looks in ever larger steps from where it was: what is asked next mostly lies a few rows behind."""
+    low = 0
+    for i in range(len(found)):
+        high = low
+        if low > 0 and _is_after(key[low - 1], t[low - 1], asked_key[i], asked_t[i]):
+            low = 0
+        else:
+            step = 1
+            while high < len(key) and not _is_after(key[high], t[high], asked_key[i], asked_t[i]):
+                low, high = high + 1, high + 1 + step
+                step *= 2
+            high = min(high, len(key))
+        while low < high:
+            middle = (low + high) // 2
+            if _is_after(key[middle], t[middle], asked_key[i], asked_t[i]):
+                high = middle
+            else:
+                low = middle + 1
+        found[i] = low - 1 if low > 0 and key[low - 1] == asked_key[i] else NONE
+
+
+@helper
+def _is_after(key: int, t: int, asked_key: int, asked_t: int) -> bool:
+    return key > asked_key or (key == asked_key and t > asked_t)
 
 
 def values_of(column: NDArray[Number]) -> NDArray[Number]:

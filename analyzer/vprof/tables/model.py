@@ -8,6 +8,7 @@ convention: no function of the package writes into a column it did not make.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypedDict
 
@@ -330,7 +331,7 @@ class Trace:
     """One loaded trace, ready for analysis."""
 
     threads: list[str]
-    interval_ids: list[str]
+    interval_ids: Sequence[str]
     types: list[str]
     call_sites: list[str]
     program: Program

@@ -8,11 +8,13 @@ is an instance as well, a foreign one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vprof.tables.ids import IntervalIds
 from vprof.tables.lookup import latest
 from vprof.tables.model import NONE, Aborted, Bool, Int32, Int64, Intervals
 from vprof.trace.records import ABORTED, INTERVAL_BEGIN, INTERVAL_END, NOT_CREATED, OBJECT, ON_BEHALF, Records
@@ -154,7 +156,7 @@ class Selection:
 
     intervals: Intervals
     instance: Int64
-    ids: list[str]
+    ids: Sequence[str]
     number: Int32
     excluded: dict[str, int]
     lost_latencies: Int64
@@ -192,15 +194,15 @@ def select(instances: Instances, foreign_ids: NDArray[np.uint64], reasons: dict[
             ignore=np.zeros(len(rows), np.bool_),
         ),
         instance=rows,
-        ids=_names(instances.id, np.concatenate([rows, others])) + [f"{id_}#0" for id_ in foreign_ids],
+        ids=_ids(instances.id, np.concatenate([rows, others]), foreign_ids),
         number=number,
         excluded={reason: count for reason, count in excluded.items() if count},
         lost_latencies=instances.end[lost] - instances.created[lost],
     )
 
 
-def _names(ids: NDArray[np.uint64], order: Int64) -> list[str]:
-    """The id, and "#2", "#3" ... from the second use of an id on. `ids` are sorted."""
+def _ids(ids: NDArray[np.uint64], order: Int64, foreign: NDArray[np.uint64]) -> IntervalIds:
+    """Of the instances with these `ids`, which are sorted, in this order; then of the foreign ones."""
     starts = np.flatnonzero(np.r_[True, ids[1:] != ids[:-1]]) if len(ids) else np.zeros(0, np.int64)
     use = np.arange(len(ids)) - np.repeat(starts, np.diff(np.r_[starts, len(ids)])) + 1
-    return [f"{ids[row]}#{use[row]}" if use[row] > 1 else f"{ids[row]}" for row in order]
+    return IntervalIds(np.concatenate([ids[order], foreign]), np.concatenate([use[order], np.zeros(len(foreign), int)]))

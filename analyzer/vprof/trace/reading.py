@@ -10,7 +10,7 @@ flip of the plan, under another plan, touching lost records. Everything that was
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from pathlib import Path
@@ -261,7 +261,7 @@ class Windows:
             notes=[*told, *mended, *scanned.sites.remarks, *doubts],
         )
 
-    def _intervals(self, window: Window) -> tuple[Intervals, list[str]]:
+    def _intervals(self, window: Window) -> tuple[Intervals, Sequence[str]]:
         """Those that end in the window, and their names."""
         selection = self.known.selection
         if window == WHOLE:

@@ -74,7 +74,7 @@ def retimed(trace: Trace, clock: Clock, begin: Int64, end: Int64) -> Trace:
     ts2 = clock.ns(made.thread, made.ts2)
     return replace(
         trace,
-        interval_ids=[trace.interval_ids[i] for i in order] + trace.interval_ids[len(order) :],
+        interval_ids=[*(trace.interval_ids[i] for i in order), *trace.interval_ids[len(order) :]],
         segments=replace(segments, interval=i32(label[segments.interval])),
         invocations=replace(
             inv, interval=i32(label[inv.interval]), fs=clock.ns(inv.thread, inv.fs), fe=clock.ns(inv.thread, inv.fe)
