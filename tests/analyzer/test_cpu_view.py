@@ -12,6 +12,7 @@ from properties import LOT, lots, named
 
 from vprof.drill.cpu_places import CpuPlace, heaviest_place
 from vprof.drill.findings import confirm
+from vprof.drill.host import Host
 from vprof.drill.loop import Drill, DrillOptions
 from vprof.path.cpu_view import split_queues
 from vprof.path.critical_path import critical_paths
@@ -368,7 +369,7 @@ def test_what_is_hardly_anything_beside_waits_for_a_cpu_is_shown_and_not_confirm
     def measure(plan: frozenset[str], seconds: float, enough: object = None, compared: bool = False) -> Analysis:
         return analyze(busy(preempted, rounds=MANY), AnalysisOptions(cpu_apart=True))
 
-    drill = Drill(frozenset({"work"}), measure, DrillOptions())
+    drill = Drill(frozenset({"work"}), measure, DrillOptions(), host=lambda: CALM)
     list(drill.steps())
     fresh, findings = confirm(drill)
     first = findings[0]
@@ -381,6 +382,7 @@ def test_what_is_hardly_anything_beside_waits_for_a_cpu_is_shown_and_not_confirm
     assert ("may be an after-effect" in said) == (not confirmed)
 
 
+CALM = Host(mean_ns=200_000, spread=0.15)
 LITTLE = 300
 """60 ns more in every fifth request are little if `rare` takes 300 ns in each, and 75 % of the execution."""
 NEARLY_ALL = 3000
@@ -408,7 +410,7 @@ def test_what_varies_as_constant_work_does_beside_others_is_shown_and_not_confir
         slow = 5 * np.arange(events)
         return replace(analysis, blocks=NoBlocks("61 hold half", slow)) if events else analysis
 
-    drill = Drill(frozenset({"work"}), measure, DrillOptions())
+    drill = Drill(frozenset({"work"}), measure, DrillOptions(), host=lambda: CALM)
     list(drill.steps())
     fresh, findings = confirm(drill)
     first = findings[0]
@@ -416,3 +418,26 @@ def test_what_varies_as_constant_work_does_beside_others_is_shown_and_not_confir
     assert (sum(cpu_share(fresh.tree).values()) > 0.5) == bool(preempted)
     print_findings({"findings": [finding_json(first, fresh.explained)], "cpu_wait": cpu_share(fresh.tree)})
     assert ("of its mean, as constant work does on a shared machine" in capsys.readouterr().out) == (not confirmed)
+
+
+@pytest.mark.parametrize(
+    ("host", "confirmed"),
+    [(CALM, True), (Host(12, 1.3), True), (Host(12, 1.4), False), (Host(48, 0.6), True), (Host(48, 0.7), False)],
+)
+def test_what_varies_as_constant_work_was_measured_to_here_is_shown_and_not_confirmed(
+    host: Host, confirmed: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`rare` takes 12 ns on average, and varies by twice that. A host that takes the CPU away at random moments lets
+    work that is a quarter as long vary by twice as much of its mean."""
+
+    def measure(plan: frozenset[str], seconds: float, enough: object = None, compared: bool = False) -> Analysis:
+        return analyze(busy(300, rounds=MANY), AnalysisOptions(cpu_apart=True))
+
+    drill = Drill(frozenset({"work"}), measure, DrillOptions(), host=lambda: host)
+    list(drill.steps())
+    fresh, findings = confirm(drill)
+    first = findings[0]
+    assert (first.factor.name, first.confirmed, first.is_steady) == ("rare", confirmed, not confirmed)
+    assert first.spread == pytest.approx(2, abs=0.02)
+    print_findings({"findings": [finding_json(first, fresh.explained)]})
+    assert ("of its mean, as constant work does here (1" in capsys.readouterr().out) == (not confirmed)

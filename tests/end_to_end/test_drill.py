@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from constant_work import spread
 from patience import PATIENCE_SECONDS
 
-from vprof.drill.findings import STEADY
+from vprof.drill.host import STEADY, measured
 from vprof.installed import target_file
 from vprof.program.elf import read_program
 from vprof.target import descriptor as descriptors
@@ -72,7 +71,7 @@ def confirmed(drill: dict[str, Any]) -> list[list[str]]:
 
 def test_where_nothing_is_planted_nothing_is_confirmed(work: Path) -> None:
     found = confirmed(drilled(work, "--seed", 3))
-    if found and (varies := spread()) >= STEADY:
+    if found and (varies := measured().spread) >= STEADY:
         pytest.skip(f"constant work varies by {varies:.2f} of its mean: the host takes the CPUs away unseen")
     assert found == []
 

@@ -7,10 +7,13 @@ them look certain by chance (docs/algorithms.md section 6).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 import numpy as np
 
+from vprof.drill.host import STEADY, Host
 from vprof.drill.length import worth_more
 from vprof.drill.loop import Drill, Step
 from vprof.drill.moments import FEW, at_least, moments_of, number_of
@@ -35,10 +38,6 @@ _UNEXPLAINED = {WAKER, PSEUDO[L_UNKNOWN], *_MEASURED_BELOW, *(f"rest({name})" fo
 """What consists of these alone is no finding: it says that something is not known."""
 _BUSY = 0.5
 """From this share of the variance on that is waiting for a CPU, others shake what runs, too."""
-STEADY = 0.5
-"""Standard deviation of a time by its mean. Work that takes twice as long while a hyperthread beside it is busy has up
-to 0.35. Constant work beside other programs had 0.26 to 0.34 in five runs, and more than 0.35 in two; alone in a
-virtual machine 0.27 to 0.30."""
 _COMMON = 1.25
 """Share of the variance by share of the execution. Whatever slows all execution alike (a busy hyperthread, another
 frequency, a busy host) gives each function as much of the variance as it has of the time: constant work had 0.9 to
@@ -69,6 +68,7 @@ class Finding:
                       where they may have done it: waits for a CPU, or a few intervals, make up half of the variance, or
                       the factor has no more of the variance than of the execution; it is shown and not confirmed
     `spread`          the standard deviation of its time by the mean
+    `host_spread`     that of constant work as long, as measured here (host.py); None: nobody had to ask
     `explains`        the other factors that pass their variance on to it (variance/chains.py)
     `unfollowed`      "file:line" of its calls through pointers of which no callee is known, if nothing below it is on
     """
@@ -89,6 +89,7 @@ class Finding:
     is_small: bool = False
     is_steady: bool = False
     spread: float = 0.0
+    host_spread: float | None = None
     explains: list[str] = field(default_factory=list)
     unfollowed: list[str] = field(default_factory=list)
     moments: tuple[int, int, float] | None = None
@@ -121,7 +122,7 @@ def confirm(drill: Drill) -> tuple[Analysis, list[Finding]]:
     fresh = drill.measure(last.plan - frozenset(last.dropped), seconds, enough, compared=True)
     chosen = [ranked.factor for ranked in fresh.factors]
     also = [f for f in fresh.ranking if f.name in drill.accepted and f not in chosen]
-    found = findings(fresh, chosen + also, last, drill.options.analysis.min_share)
+    found = findings(fresh, chosen + also, last, drill.options.analysis.min_share, cache(drill.host))
     others = _waited_for(fresh, found)
     explains = {ranked.factor.name: ranked.explains for ranked in fresh.factors}
     return fresh, [_with_explained(fresh, one, explains.get(one.factor.name, [])) for one in found] + others
@@ -169,8 +170,11 @@ def _waited_for(fresh: Analysis, found: list[Finding]) -> list[Finding]:
     ]
 
 
-def findings(fresh: Analysis, factors: list[Factor], last: Step, min_share: float) -> list[Finding]:
-    """The factors as findings, in their order; `last`: the step that explored them last."""
+def findings(
+    fresh: Analysis, factors: list[Factor], last: Step, min_share: float, host: Callable[[], Host]
+) -> list[Finding]:
+    """The factors as findings, in their order; `last`: the step that explored them last. `host` is asked only where it
+    decides whether a factor is confirmed."""
     if not factors:
         return []
     intervals: list[tuple[float, float] | None] = [None] * len(factors)
@@ -191,10 +195,12 @@ def findings(fresh: Analysis, factors: list[Factor], last: Step, min_share: floa
         unexplained = set(factor.functions) <= _UNEXPLAINED
         material = factor.share >= min_share
         common = factor.share / (fresh.explained or 1.0) <= _COMMON * nature.of_execution
-        steady = (shaken or common) and nature.waiting < _LITTLE and nature.spread < STEADY
+        doubtful = (shaken or common) and nature.waiting < _LITTLE
         least = at_least(nature.moments, moments, len(factors))
         known = interval[0] > 0 if interval else moments >= FEW and least >= min_share
         sure = again and material and not unexplained and known
+        here = host() if sure and doubtful and nature.spread >= STEADY else None
+        steady = doubtful and (here.explains(nature.mean_ns, nature.spread) if here else nature.spread < STEADY)
         found.append(
             Finding(
                 factor=factor,
@@ -213,6 +219,7 @@ def findings(fresh: Analysis, factors: list[Factor], last: Step, min_share: floa
                 is_small=again and not material,
                 is_steady=sure and steady,
                 spread=nature.spread,
+                host_spread=here.spread_of(nature.mean_ns) if here else None,
                 unfollowed=_unfollowed(fresh, factor),
                 moments=(nature.moments, moments, least) if moments else None,
             )

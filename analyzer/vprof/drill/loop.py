@@ -19,6 +19,7 @@ import numpy as np
 
 from vprof.drill.budget import LEAST_STEPS, MOST_STEPS, PATIENCE, Budget
 from vprof.drill.cut import load_by_name, too_many, too_much
+from vprof.drill.host import Host, measured
 from vprof.drill.length import known_well, seconds_needed
 from vprof.drill.wait_paths import STACKS, Seen, covered, is_clear, next_on_paths
 from vprof.drill.wakers import MANY, Unmeasured, next_on_wakers, unmeasured
@@ -162,7 +163,7 @@ class Drill:
     """One drill-down from `roots`. Iterate over `steps()`; `ended` says then why it went no further.
 
     `done` may hold the steps of an earlier run of it: it goes on behind them. `pace`: seconds that recording and
-    analyzing as much as a step is took in the last one.
+    analyzing as much as a step is took in the last one. `host` measures what constant work does here.
     """
 
     roots: frozenset[str]
@@ -172,6 +173,7 @@ class Drill:
     done: list[Step] = field(default_factory=list)
     ended: str = ""
     until: float = float("inf")
+    host: Callable[[], Host] = measured
     pace: float = field(default=0.0, init=False)
 
     def steps(self) -> Iterator[Step]:

@@ -29,7 +29,8 @@ _LEAST_WAKER = 0.05
 @dataclass(frozen=True)
 class Nature:
     """The path to a factor, how much of it is waiting and for what, and how much lies between types. `spread`: the
-    standard deviation of its time by the mean. `of_execution`: that mean by the mean execution of the intervals.
+    standard deviation of its time by the mean, `mean_ns`. `of_execution`: that mean by the mean execution of the
+    intervals.
     `moments`: in so many slow ones it is most of the excess (moments.py)."""
 
     path: list[str]
@@ -37,6 +38,7 @@ class Nature:
     wakers: list[tuple[str, float]]
     inherent: float | None
     spread: float
+    mean_ns: float
     of_execution: float
     moments: int = 0
 
@@ -92,7 +94,7 @@ class _AskedFactor:
         variance = float(time.var())
         path = _path(tree, self._heaviest)
         if variance <= 0:
-            return Nature(path, 0.0, [], None, 0.0, 0.0)
+            return Nature(path, 0.0, [], None, 0.0, 0.0, 0.0)
         wakers: dict[str, float] = dict(queued)
         for child in (child for x in self._waits for child in tree.children[x]):
             name = tree.paths.name[child]
@@ -102,7 +104,13 @@ class _AskedFactor:
         main = [(name, shared / variance) for name, shared in best if shared / variance >= _LEAST_WAKER]
         mean = float(time.mean())
         return Nature(
-            path, waiting, main, _between_types(analysis, time), float(time.std()) / mean, mean / _execution_ns(tree)
+            path,
+            waiting,
+            main,
+            _between_types(analysis, time),
+            float(time.std()) / mean,
+            mean,
+            mean / _execution_ns(tree),
         )
 
 

@@ -160,6 +160,7 @@ def finding_json(finding: Finding, explained: float = 1.0) -> dict[str, Any]:
         "is_small": finding.is_small,
         "is_steady": finding.is_steady,
         "spread": finding.spread,
+        "host_spread": finding.host_spread,
         "explains": finding.explains,
         "unfollowed": finding.unfollowed,
     }
@@ -225,7 +226,8 @@ def _verdict(finding: dict[str, Any]) -> str:
         )
     if finding.get("is_steady"):
         spread = f"{finding['spread']:.0%} of its mean"
-        return f"not confirmed: it varies by {spread}, as constant work does on a shared machine"
+        where = f"here ({here:.0%})" if (here := finding.get("host_spread")) else "on a shared machine"
+        return f"not confirmed: it varies by {spread}, as constant work does {where}"
     if finding.get("seen_twice") and (events := finding.get("moments")):
         return f"seen twice, not confirmed: most of the excess in {events[0]} of {events[1]} slow moments"
     return f"not confirmed: {finding['explored_share']:.0%} while exploring"
