@@ -19,7 +19,8 @@ namespace {
 
 constexpr const char *kUsage =
     "usage: vprof-collector --session DIR --output FILE [--slots N] [--ring-bytes N] [--user NAME] [--hold] [--locks]\n"
-    "       [--max-bytes N [--newest]] [--compress zstd|lz4] [--probe-ps N] [--built-from TEXT] [-- COMMAND...]\n"
+    "       [--max-bytes N [--newest]] [--compress zstd|lz4] [--probe-ps N] [--built-from TEXT]\n"
+    "       [--offered-rate N] [-- COMMAND...]\n"
     "   or: vprof-collector --run PLAN [--output FILE] [...] -- COMMAND...\n"
     "\n"
     "Makes the session directory DIR, prints 'ready', and records the programs that run with VPROF_SESSION=DIR\n"
@@ -33,6 +34,7 @@ constexpr const char *kUsage =
     "  --compress KIND  make FILE smaller, by zstd or lz4\n"
     "  --probe-ps N     picoseconds that a probe costs here: noted in the trace\n"
     "  --built-from TEXT  the programs' source and version: noted in the trace\n"
+    "  --offered-rate N   the load begins N intervals a second, whatever became of others: noted in the trace\n"
     "  --hold           a starting program waits until its modules are acknowledged\n"
     "  --locks          record the steps of logical locks, too\n"
     "  --run PLAN       run COMMAND with a plan of `vprof bundle` on; DIR is made where there is room, FILE is "
@@ -62,6 +64,12 @@ bool parse_power_of_two(const char *text, uint64_t least, uint64_t most, uint64_
   return parse_number(text, least, value) && *value <= most && (*value & (*value - 1)) == 0;
 }
 
+bool parse_rate(const char *text, double *rate) {
+  char *end;
+  *rate = strtod(text, &end);
+  return *end == '\0' && *rate > 0 && *rate <= 1e12;
+}
+
 bool parse_slots(const char *text, uint32_t *slots) {
   char *end;
   const unsigned long n = strtoul(text, &end, 10);
@@ -83,6 +91,7 @@ int parse_options(int argc, char **argv, Options *options) {
                                     {"compress", required_argument, nullptr, 'c'},
                                     {"probe-ps", required_argument, nullptr, 'p'},
                                     {"built-from", required_argument, nullptr, 'f'},
+                                    {"offered-rate", required_argument, nullptr, 'a'},
                                     {"run", required_argument, nullptr, 'R'},
                                     {"help", no_argument, nullptr, '?'},
                                     {nullptr, 0, nullptr, 0}};
@@ -108,6 +117,8 @@ int parse_options(int argc, char **argv, Options *options) {
       valid &= parse_number(optarg, 0, &options->noted.probe_ps);
     else if (c == 'f')
       options->noted.built_from = optarg;
+    else if (c == 'a')
+      valid &= parse_rate(optarg, &options->noted.offered_rate);
     else if (c == 'h')
       options->session.hold = true;
     else if (c == 'R')

@@ -84,6 +84,7 @@ void Recorder::announce_session() {
   add_machine(&session);
   if (noted_.probe_ps != 0) session.add("probe_ps", noted_.probe_ps);
   if (!noted_.built_from.empty()) session.add("built_from", noted_.built_from);
+  if (noted_.offered_rate != 0) session.raw("offered_rate", std::to_string(noted_.offered_rate));
   if (constants_.lock_events) session.raw("locks", "true");
   event(session);
 }

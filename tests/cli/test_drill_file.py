@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from replay import ALL, STEPWISE, Replay
 
 from vprof.cli import root
-from vprof.commands.drill import model_of, work_folder
+from vprof.commands.drill import work_folder
 from vprof.drill.file import SCHEMA, DrillFile
 from vprof.drill.loop import Drill, Enough
 from vprof.drill.settings import DrillSettings
@@ -30,12 +30,6 @@ def test_each_program_has_a_work_folder_of_its_own(tmp_path: Path, monkeypatch: 
         os.utime(file, (1e9 - age, 1e9 - age))
     # To go on, or to show: the latest.
     assert work_folder(None, None, (), True) == of_all / "server"
-
-
-def test_gains_are_predicted_for_the_loop_that_the_load_is() -> None:
-    """Under a rate, who is done sooner does not ask sooner: else a replay has them wait for one another ever longer."""
-    assert model_of(DrillSettings(name="postgres", load="tpcc", rate=150.0)).is_open
-    assert not model_of(DrillSettings(name="postgres", load="tpcc")).is_open
 
 
 def explore(file: DrillFile, measure: Replay) -> Drill:

@@ -21,7 +21,13 @@ from vprof.trace.reading import load_binary
 SITES = 1 << 22
 BEYOND = [True, None, 1.5, float("nan"), -1, 1 << 62, 10**400, "1", [], {}]
 SOUND: dict[str, dict[str, Any]] = {
-    "session": {"clock": "tsc", "probe_ps": 9000, "built_from": "server 1.0-1", "collector_version": "0.1.0"},
+    "session": {
+        "clock": "tsc",
+        "probe_ps": 9000,
+        "built_from": "server 1.0-1",
+        "offered_rate": 12.5,
+        "collector_version": "0.1.0",
+    },
     "anchor": {"ticks": 1, "monotonic_ns": 1},
     "module": {
         "index": 1,
@@ -56,8 +62,8 @@ SOUND: dict[str, dict[str, Any]] = {
 }
 
 MAY_BE_MISSING = {
-    "off_cpu", "interposed", "fiber", "probe_ps", "built_from", "collector_version", "compilers", "unslotted",
-    "unnamed", "not_wrapped", "own_text",
+    "off_cpu", "interposed", "fiber", "probe_ps", "built_from", "offered_rate", "collector_version", "compilers",
+    "unslotted", "unnamed", "not_wrapped", "own_text",
 }  # fmt: skip
 
 
@@ -83,7 +89,8 @@ def test_a_sound_event_is_read_and_none_with_another_value_of_a_key(tmp_path: Pa
     load_binary(small((event, keys)).save(tmp_path / "sound.trace"))
     for key, value in keys.items():
         wrong = [bad for bad in BEYOND if not (type(bad) is type(value) and type(bad) in (str, list, bool))]
-        wrong = [bad for bad in wrong if (key, bad) not in (("probe_ps", 1.5), ("section_addr", 1 << 62))]
+        fractions = [("probe_ps", 1.5), ("offered_rate", 1.5)]
+        wrong = [bad for bad in wrong if (key, bad) not in (*fractions, ("section_addr", 1 << 62))]
         for bad in [*wrong, *([[[0]], [["a", 1]], [[SITES, 1]], [None]] if isinstance(value, list) else [])]:
             path = small((event, {**keys, key: bad})).save(tmp_path / "run.trace")
             with pytest.raises(TraceError, match=f"run.trace: an event `{event}`: `{key}`") as refused:

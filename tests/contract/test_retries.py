@@ -12,6 +12,7 @@ from writer import Thread, Writer, function, unit
 from vprof.report.aborted import sentences
 from vprof.report.json import intervals_json
 from vprof.report.text import render
+from vprof.session.about import About
 from vprof.session.control import Control
 from vprof.session.owned import Session
 from vprof.session.plan import Switched
@@ -287,7 +288,7 @@ def test_what_is_hardly_anything_is_not_said(tmp_path: Path) -> None:
 def test_each_file_of_a_session_has_the_mark_whoever_begins_it(tmp_path: Path) -> None:
     """Also a drill-down in somebody else's session, of which it knows only the note; and `vprof ctl` keeps that."""
     files = [tmp_path / f"{n}.trace" for n in range(4)]
-    with Session.start(files[0], retry=BY_THREAD) as session:
+    with Session.start(files[0], about=About(retry=BY_THREAD)) as session:
         session.rotate(files[1])
         other = Control(session.directory)
         with other.alone():

@@ -142,6 +142,7 @@ class Writer:
     header: bytes = field(default_factory=header)
     probe_ps: int | None = None
     cpus: int | None = None
+    offered_rate: float | None = None
 
     def thread(self, uid: int, name: str = "worker", ticks: int | None = None) -> Thread:
         thread = Thread(uid)
@@ -167,7 +168,7 @@ class Writer:
         def event(name: str, **keys: Any) -> None:
             parts.append((2, 0, 0, json.dumps({"event": name, **keys}).encode()))
 
-        known = {"probe_ps": self.probe_ps, "cpus": self.cpus}
+        known = {"probe_ps": self.probe_ps, "cpus": self.cpus, "offered_rate": self.offered_rate}
         more = {key: value for key, value in known.items() if value is not None}
         event("session", clock=self.clock, command=["prog"], host=self.host, page=4096, collector_version="0", **more)
         for ticks, ns in self.anchors[:1]:

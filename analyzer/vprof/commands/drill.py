@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from vprof.drill.live import LiveProgram
     from vprof.drill.run import Rebuilder
     from vprof.variance.analysis import AnalysisOptions
-    from vprof.whatif.model import Model
 
 _FILE = "session.json"
 
@@ -193,13 +192,6 @@ def work_folder(target: str | None, folder: Path | None, program: tuple[str, ...
     return latest.parents[1] if latest and goes_on else programs / "session"
 
 
-def model_of(settings: DrillSettings) -> Model:
-    """By which gains are predicted: a load that offers a rate waits for no answer."""
-    from vprof.whatif.model import Model
-
-    return Model(is_open=settings.rate is not None)
-
-
 def _drill(file: DrillFile, folder: Path, auto: bool, form: str, svg_file: Path | None) -> None:
     from vprof.drill.cpu_places import heaviest_place
     from vprof.drill.findings import confirm
@@ -240,7 +232,7 @@ def _drill(file: DrillFile, folder: Path, auto: bool, form: str, svg_file: Path 
         if form == "text":
             report.print_end(drill)
         fresh, findings = confirm(drill)
-    gained = gains(fresh, [finding.factor for finding in findings], ["constant"], model_of(settings))
+    gained = gains(fresh, [finding.factor for finding in findings], ["constant"])
     rows = [
         report.finding_json(finding, fresh.explained) | {"gain": report.gain_json(gain)}
         for finding, gain in zip(findings, gained, strict=True)

@@ -18,6 +18,7 @@ import click
 from vprof.errors import UsageError, VprofError
 from vprof.options import RingSize, Size, load_options, preload_option, server_options_option
 from vprof.report.recording import Progress
+from vprof.session.about import NOTHING
 from vprof.session.alternation import Alternation
 from vprof.session.calibration import probe_ns
 from vprof.session.ending import End
@@ -192,10 +193,10 @@ def command(
     else:
         plan = Plan.parse(sites)
 
-    of, retry = (target.built_from, target.descriptor.retry) if target else ("", None)
+    about = target.about if target else NOTHING
     with (
         _compared(check_kernel, output),
-        Session.start(output, None, limit, probe_ns(), arena, of, preload, retry, locks, compress) as session,
+        Session.start(output, None, limit, probe_ns(), arena, about, preload, locks, compress) as session,
     ):
         status = record_program(session, plan, arguments, None if target else seconds, measure_distortion)
     if status:
@@ -249,10 +250,9 @@ def _record_server(
     compress: str | None,
 ) -> None:
     """The trace holds the load: the server is ready before, and stopped after it."""
-    of, retry = server.target.built_from, server.target.descriptor.retry
-    account = server.account.name
+    about, account = server.target.about, server.account.name
     with (
-        Session.start(None, account, limit, probe_ns(), arena, of, preload, retry, locks, compress) as session,
+        Session.start(None, account, limit, probe_ns(), arena, about, preload, locks, compress) as session,
         server.running(session, plan),
     ):
         session.rotate(output)

@@ -36,7 +36,12 @@ if TYPE_CHECKING:
 )
 @click.option("--rank", "ranks", is_flag=True, help="Try changes of each factor instead, and sort them by their gain.")
 @root_option
-@click.option("--open", "is_open", is_flag=True, help="Requests arrive when they did, whatever became of those before.")
+@click.option(
+    "--open/--closed",
+    "is_open",
+    default=None,
+    help="Whether requests arrive when they did, whatever became of those before. Default: as the trace says.",
+)
 @click.option(
     "--model",
     "way",
@@ -72,7 +77,7 @@ def command(
     texts: tuple[str, ...],
     ranks: bool,
     root: str | None,
-    is_open: bool,
+    is_open: bool | None,
     way: str,
     k: int,
     min_share: float,
@@ -130,7 +135,7 @@ def command(
     if wishes.given():
         if jobs is not None or scheduler is not None:
             raise UsageError("--locks replays one trace, in one process: leave out --jobs and --scheduler")
-        _locks(traces, root, wishes, is_open, fmt, output)
+        _locks(traces, root, wishes, bool(is_open), fmt, output)
         return
     if not traces:
         raise UsageError("nothing to replay: give a trace, or --locks with --script or --generate")

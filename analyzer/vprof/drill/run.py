@@ -63,8 +63,7 @@ def target_running(run: TargetRun) -> Iterator[LiveProgram]:
 
 
 def _session(target: Target, preload: bool, user: str | None = None) -> Session:
-    of, retry = target.built_from, target.descriptor.retry
-    return Session.start(None, user, probe_ns=probe_ns(), built_from=of, preload=preload, retry=retry)
+    return Session.start(None, user, probe_ns=probe_ns(), about=target.about, preload=preload)
 
 
 @contextmanager

@@ -28,6 +28,7 @@ from typing import Any
 
 from vprof.errors import VprofError
 from vprof.installed import native
+from vprof.session.about import NOTHING, About
 from vprof.session.control import Control, Note
 from vprof.session.interposition import comes_without, preloaded, where_runtime_lies
 from vprof.session.plan import Plan, Switched
@@ -94,18 +95,16 @@ class Session(Control):
         limit: Limit | None = None,
         probe_ns: float | None = None,
         arena: Arena | None = None,
-        built_from: str = "",
+        about: About = NOTHING,
         preload: bool = False,
-        retry: Retry | None = None,
         locks: bool = False,
         compress: str | None = None,
     ) -> Session:
         """Starts a collector that writes to `output` (None: drains to nowhere). Raises VprofError with its reason.
 
         `user`: the account whose programs join, if it is not ours. For the traces: `probe_ns`, what a probe costs, and
-        `built_from`, the source and version of the programs, and `retry`, how clients repeat what was aborted.
-        `preload`: programs get libvprof by LD_PRELOAD. `locks`: they record the steps of logical locks.
-        `compress`: "zstd" or "lz4".
+        what is said `about` the programs. `preload`: programs get libvprof by LD_PRELOAD. `locks`: they record the
+        steps of logical locks. `compress`: "zstd" or "lz4".
         """
         free = _free_shared_memory()
         parent = SHARED_MEMORY if free > NEEDED_BYTES else tempfile.gettempdir()
@@ -115,8 +114,10 @@ class Session(Control):
         command += ["--slots", str(arena.slots), "--ring-bytes", str(arena.ring_bytes)]
         if probe_ns:
             command += ["--probe-ps", str(round(1000 * probe_ns))]
-        if built_from:
-            command += ["--built-from", built_from]
+        if about.built_from:
+            command += ["--built-from", about.built_from]
+        if about.offered_rate:
+            command += ["--offered-rate", str(about.offered_rate)]
         if limit and limit.max_bytes:
             command += ["--max-bytes", str(limit.max_bytes), *(["--newest"] if limit.newest else [])]
         if locks:
@@ -142,8 +143,8 @@ class Session(Control):
             reason = collector.stderr.read().strip().removeprefix("vprof-collector: ")
             session.close()
             raise VprofError(reason.splitlines()[0] if reason else "the collector ended without a word")
-        if retry:
-            session._tell_of_retries(retry, output is not None, bool(limit and limit.newest))
+        if about.retry:
+            session._tell_of_retries(about.retry, output is not None, bool(limit and limit.newest))
         return session
 
     def _tell_of_retries(self, retry: Retry, in_file: bool, is_followed: bool) -> None:

@@ -299,8 +299,9 @@ class Slice:
 @dataclass(frozen=True)
 class Recorded:
     """What a file says of its recording: by which command and version of vprof, on which machine, under what load (of a
-    minute), when (ns since 1970); and of the program: where its executables and libraries with probes lay, what
-    compiled and linked these, how many functions have their probe before the body. "" and None: it does not say."""
+    minute), when (ns since 1970), how many intervals a second were begun, whatever became of those before; and of the
+    program: where its executables and libraries with probes lay, what compiled and linked these, how many functions
+    have their probe before the body. "" and None: it does not say."""
 
     command: str = ""
     host: str = ""
@@ -313,6 +314,7 @@ class Recorded:
     modules: tuple[str, ...] = ()
     compilers: tuple[str, ...] = ()
     before_bodies: int = 0
+    offered_rate: float | None = None
 
 
 @dataclass(frozen=True)

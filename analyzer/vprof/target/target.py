@@ -21,6 +21,7 @@ from vprof.errors import UsageError, VprofError
 from vprof.installed import LOAD_DRIVER, annotations_folder, compiling_tools, native, target_file, target_names
 from vprof.program.elf import linked_by_wrapper, read_program
 from vprof.program.metadata import Function, Unit
+from vprof.session.about import About
 from vprof.target import build_progress, cured_tree, cures
 from vprof.target import descriptor as descriptors
 from vprof.target.build_choices import BuildChoices
@@ -104,6 +105,12 @@ class Target:
         words = [version] if version else []
         words += ["with", ", ".join(names)] if names else []
         return " ".join([source.get("package", self.descriptor.name), *words]) if words else ""
+
+    @property
+    def about(self) -> About:
+        """What traces of it are to say."""
+        rate = self.chosen_load.rate if self.chosen_load else None
+        return About(self.built_from, self.descriptor.retry, rate)
 
     @property
     def command_of_user(self) -> bool:

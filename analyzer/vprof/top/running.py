@@ -58,10 +58,9 @@ def target_running(
     target: Target, plan: Plan, options: list[str], server_options: str, log: Path, preload: bool = False
 ) -> Iterator[Running]:
     """A target with its load, or the program that makes its own."""
-    of, retry = target.built_from, target.descriptor.retry
     if not target.descriptor.server:
         command = target.command(LONG_SECONDS, options)
-        started = Session.start(None, probe_ns=probe_ns(), built_from=of, preload=preload, retry=retry)
+        started = Session.start(None, probe_ns=probe_ns(), about=target.about, preload=preload)
         with started as session, _program(command, session, log) as run:
             run.plan = plan
             yield run
@@ -69,7 +68,7 @@ def target_running(
     server = Server.of(target, server_options)
     account = server.account.name
     with (
-        Session.start(None, account, probe_ns=probe_ns(), built_from=of, preload=preload, retry=retry) as session,
+        Session.start(None, account, probe_ns=probe_ns(), about=target.about, preload=preload) as session,
         server.running(session, plan),
         server.lasting_load(options) as check,
     ):

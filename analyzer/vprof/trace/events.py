@@ -44,6 +44,7 @@ EVENTS: dict[str, Shape] = {
         may={
             "probe_ps": number(0, 1e12),
             "built_from": TEXT,
+            "offered_rate": number(0, 1e12),
             "collector_version": TEXT,
             "command": list_of(TEXT),
             "host": TEXT,

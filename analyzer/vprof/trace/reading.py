@@ -362,7 +362,7 @@ def _bare(known: Outline, call_sites: list[str]) -> Trace:
 
 def _recorded(session: dict[str, Any], anchors: list[dict[str, Any]], modules: list[dict[str, Any]]) -> Recorded:
     """`anchors`: the first, if there is one. Of libvprof, which is a module itself, nobody asks what compiled it."""
-    said = {key: session[key] for key in ("host", "cpu", "cpus", "kernel", "load") if key in session}
+    said = {key: session[key] for key in ("host", "cpu", "cpus", "kernel", "load", "offered_rate") if key in session}
     modules = [module for module in modules if not module["path"].endswith("/libvprof.so")]
     compilers = [text for module in modules for text in module.get("compilers", [])]
     return Recorded(

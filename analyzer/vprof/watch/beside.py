@@ -15,6 +15,7 @@ from pathlib import Path
 from types import FrameType
 
 from vprof.errors import VprofError
+from vprof.session.about import NOTHING, About
 from vprof.session.control import Control, Note
 from vprof.session.owned import Limit, Session
 from vprof.session.plan import Plan
@@ -22,7 +23,6 @@ from vprof.session.running import find
 from vprof.target.server import LONG_SECONDS, Server
 from vprof.target.shell import popen
 from vprof.target.target import Target
-from vprof.trace.marks import Retry
 from vprof.watch.keep import Folder
 from vprof.watch.loop import Say, Seen, Settings, Watch
 from vprof.watch.probes import OWNER, Probes
@@ -106,10 +106,10 @@ def watch_session(job: Job, directory: Path) -> None:
         session.disconnect()
 
 
-def watch_program(job: Job, arguments: list[str], preload: bool, of: str = "", retry: Retry | None = None) -> None:
-    """To its end. Exits with its status. `of`, `retry`: of a target, as `Session.start` takes them."""
+def watch_program(job: Job, arguments: list[str], preload: bool, about: About = NOTHING) -> None:
+    """To its end. Exits with its status."""
     signals = Signals()
-    with _session(job, preload, of=of, retry=retry) as session, signals.heard():
+    with _session(job, preload, about=about) as session, signals.heard():
         process = popen(arguments, env=session.environment(arguments[0]))
         told = False
 
@@ -139,13 +139,12 @@ def watch_target(
 ) -> None:
     """Its server, which is set up before and stopped at the end, under its load; or its command. `seconds`: None is
     until a signal."""
-    of, retry = target.built_from, target.descriptor.retry
     if not target.descriptor.server:
-        watch_program(job, target.command(seconds or LONG_SECONDS, options), preload, of, retry)
+        watch_program(job, target.command(seconds or LONG_SECONDS, options), preload, target.about)
         return
     server, signals = Server.of(target, server_options), Signals()
     with (
-        _session(job, preload, server.account.name, of, retry) as session,
+        _session(job, preload, server.account.name, target.about) as session,
         server.running(session, job.read_plan()),
         server.lasting_load(options) as check,
         signals.heard(),
@@ -162,6 +161,6 @@ def watch_target(
         job.run(session, job.probes(session), is_over, signals)
 
 
-def _session(job: Job, preload: bool, user: str | None = None, of: str = "", retry: Retry | None = None) -> Session:
+def _session(job: Job, preload: bool, user: str | None = None, about: About = NOTHING) -> Session:
     limit = Limit(2 * job.settings.piece_bytes)
-    return Session.start(None, user, limit, job.settings.probe_ns, None, of, preload, retry)
+    return Session.start(None, user, limit, job.settings.probe_ns, None, about, preload)

@@ -3,7 +3,10 @@ report."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from vprof.tables.model import Recorded
 
 REPLAY, SIMULATION = "replay", "simulation"
 WAYS = (REPLAY, SIMULATION)
@@ -15,10 +18,18 @@ AUTO = "auto"
 
 @dataclass(frozen=True)
 class Model:
-    """`is_open`: requests arrive when they did, whatever became of those before. `way`: one of WAYS, or AUTO."""
+    """`is_open`: requests arrive when they did, whatever became of those before; None: if the traces say that the load
+    was such a one. `way`: one of WAYS, or AUTO."""
 
-    is_open: bool = False
+    is_open: bool | None = None
     way: str = AUTO
+
+    def settled(self, recorded: Sequence[Recorded]) -> Model:
+        """By what traces say of their recording. A load that waited for answers would have asked at other times, one
+        that offers a rate would not: replayed as if it waited, its connections wait for one another ever longer."""
+        if self.is_open is not None:
+            return self
+        return replace(self, is_open=bool(recorded) and all(one.offered_rate for one in recorded))
 
     def of(self, way: str) -> str:
         """What it takes for granted, one of WAYS being used."""

@@ -160,8 +160,8 @@ class Replays:
 
     def __init__(self, loads: Loads, model: Model = USUAL, jobs: Jobs | None = None, stages: Stages = unseen) -> None:
         """`jobs`: who does it, None: this process."""
-        self.loads, self.model, self._jobs, self._stages = loads, model, jobs, stages
-        self._passes = Passes(loads.sources, model, jobs, stages)
+        self.loads, self.model, self._jobs, self._stages = loads, model.settled(loads.known.recorded), jobs, stages
+        self._passes = Passes(loads.sources, self.model, jobs, stages)
 
     def predict(self, changes: Sequence[Change], factors: bool = True) -> Prediction:
         """With `factors`, the traces are loaded whole, and analyzed before and after. Raises UsageError if a change
@@ -341,7 +341,7 @@ def rank(
         raise VprofError(analysis.no_ranking)
     tried = try_all(sources, options, [ranked.factor for ranked in analysis.factors], TRIED, model, jobs, stages)
     tried.sort(key=lambda one: -one.gain)
-    return Ranking(analysis, tried, model)
+    return Ranking(analysis, tried, model.settled(analysis.trace.recorded))
 
 
 def gains(

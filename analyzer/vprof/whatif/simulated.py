@@ -138,7 +138,7 @@ def simulated(number: int, trace: Trace, told: Logged, variants: Sequence[Totals
         unchanged = unchanged._replace(arrives=built.arrives)
     begins, ends, used = [], [], ~trace.intervals.ignore
     changed = (
-        lengths(number, prepare(part, built, one.changes, numbers, scales_cpu=True), one, model.is_open)
+        lengths(number, prepare(part, built, one.changes, numbers, scales_cpu=True), one, bool(model.is_open))
         for one, numbers in zip(variants, looks.of_function, strict=True)
     )
     for one in (unchanged, *changed):

@@ -47,7 +47,7 @@ class Looks:
         for numbers in self.of_function:
             self.wanted |= numbers != NONE
         self.intervals = bare.intervals
-        self._stretches, self._is_open = Stretches(source, marked), model.is_open
+        self._stretches, self._is_open = Stretches(source, marked), bool(model.is_open)
         self._strict = any(resolved.key is None for one in changes for resolved in one)
 
     @property
@@ -120,7 +120,7 @@ class Replay:
             one = prepare(part, built, totals.changes, self._looks.of_function[k])
             if self._counts[k]:
                 totals.add(self._number, one)
-            times = replay(graph, lengths(self._number, one, totals, self._model.is_open), self._known(built, k))
+            times = replay(graph, lengths(self._number, one, totals, bool(self._model.is_open)), self._known(built, k))
             self.begin[k, part.begins[begins]] = times.at[built.begin[begins]]
             self.end[k, part.ends[ends]] = times.at[built.end[ends]]
             self._kept[k] = Times(times.at[built.kept], times.after[built.kept])

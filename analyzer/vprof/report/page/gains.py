@@ -34,7 +34,8 @@ def gains(analysis: Analysis) -> tuple[dict[str, Any] | None, str]:
     number = {id(ranked.factor): i for i, ranked in enumerate(analysis.factors)}
     rows = [_row(one, number[id(one.factor)]) for one in tried]
     ways = dict.fromkeys(one.found.way for one in tried if one.found)
-    model = "; ".join(USUAL.of(way) for way in ways)
+    settled = USUAL.settled(analysis.trace.recorded)
+    model = "; ".join(settled.of(way) for way in ways)
     return {"at": _AT.tolist(), "model": model, "now_ns": _curve(analysis.tree.latency_ns), "tried": rows}, ""
 
 
