@@ -67,13 +67,12 @@ def steps(folder: Path) -> int:
     return len(found)
 
 
-def found(result: dict[str, object]) -> set[str]:
-    """Functions of confirmed findings, and those that pass their variance on to them."""
+def found(result: dict[str, object], confirmed: bool = True) -> set[str]:
+    """Functions of confirmed findings, or of all, and those that pass their variance on to them."""
     findings = result["findings"]
     assert isinstance(findings, list)
-    return {
-        name for finding in findings if finding["confirmed"] for name in (*finding["functions"], *finding["explains"])
-    }
+    those = [finding for finding in findings if finding["confirmed"] or not confirmed]
+    return {name for finding in those for name in (*finding["functions"], *finding["explains"])}
 
 
 def test_a_program_without_a_descriptor_is_drilled_into_by_its_root(requests: Path, tmp_path: Path) -> None:
@@ -206,7 +205,8 @@ def test_in_a_running_session_it_starts_nothing_and_leaves_the_probes_as_they_we
     options = ["--root", "handle_request", "--session", recording.session, "--format", "json"]
     done = subprocess.run(drill(tmp_path / "work", *options), capture_output=True, text=True, timeout=PATIENCE_SECONDS)
     assert done.returncode == 0, done.stderr
-    assert "transform" in found(json.loads(done.stdout))
+    # Whether that is confirmed depends on what else the machine does, and is asked of a drill-down with its own program.
+    assert "transform" in found(json.loads(done.stdout), confirmed=False)
     assert running(requests) == before
     on = json.loads(run("ctl", "list", "--session", recording.session, "--format", "json").stdout)["functions"]
     assert [row["function"] for row in on] == ["reply"]
