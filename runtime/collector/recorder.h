@@ -27,8 +27,8 @@ struct FileTotals {
 // What the one who started the collector wants to be read in each file.
 struct Noted {
   std::vector<std::string> command;
-  uint64_t probe_ps = 0;   // what an enter and exit of a probe cost, 0: not known
-  std::string built_from;  // source and version of the programs, "": not known
+  uint64_t probe_ps = 0;    // what an enter and exit of a probe cost, 0: not known
+  std::string built_from;   // source and version of the programs, "": not known
   double offered_rate = 0;  // intervals a second that the load begins, whatever became of others, 0: it is none such
 };
 

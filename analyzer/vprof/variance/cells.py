@@ -1,6 +1,7 @@
 """Sums of products in single blocks of intervals: kept as they come, put together when they are asked for.
 
-    InBlocks of each window, pairs  ->  Cells: one for each pair and block in which it occurs
+    InBlock of some intervals of a block -> [BlockRows] added up, some at a time
+    BlockRows, pairs  ->  Cells: one for each pair and block in which it occurs
 
 Sums are exact, so the cells are the same however a block's intervals came in parts.
 """
@@ -16,18 +17,59 @@ from vprof.tables.columns import i64
 from vprof.tables.kernels import kernel
 from vprof.tables.model import NONE, Float, Int32, Int64
 
+_PARTS = 8
 B_PRODUCT, B_TIME = range(2)
 """Of a pair in a block: the rounded sum of products, the sum of a node's time."""
 
 
-class InBlocks(NamedTuple):
-    """Rows of sums of a pair in some intervals of a block: of products, modulo 2^64 and as `rounded` B_*. A block and a
-    pair may have several rows."""
+class InBlock(NamedTuple):
+    """Sums of pairs, each once, in some intervals of a block: of products, modulo 2^64 and as `rounded` B_*."""
 
-    block: Int32
     pair: Int32
     product: Int64
     rounded: Float
+    block: int
+
+
+class BlockRows:
+    """Of each block, what came of it in parts. Memory: the pairs that occur in it, up to _PARTS times."""
+
+    def __init__(self) -> None:
+        self._of: dict[int, list[InBlock]] = {}
+
+    @property
+    def parts(self) -> list[InBlock]:
+        return [part for parts in self._of.values() for part in parts]
+
+    def add(self, part: InBlock) -> None:
+        parts = self._of.setdefault(part.block, [])
+        parts.append(part)
+        if len(parts) > _PARTS:
+            parts[:] = [_added_up(parts)]
+
+    def merge(self, other: BlockRows, place: Int64) -> None:
+        """`place`: the number here of each of their pairs."""
+        for part in other.parts:
+            self.add(part._replace(pair=place[part.pair].astype(np.int32)))
+
+    def added_up(self) -> BlockRows:
+        """The same, one part of each block."""
+        found = BlockRows()
+        found._of = {block: [_added_up(parts)] for block, parts in self._of.items()}
+        return found
+
+
+def _added_up(parts: list[InBlock]) -> InBlock:
+    if len(parts) == 1:
+        return parts[0]
+    size = 1 + max(int(part.pair.max(initial=-1)) for part in parts)
+    occurs, product, rounded = np.zeros(size, np.bool_), np.zeros(size, np.int64), np.zeros((size, 2))
+    for part in parts:
+        occurs[part.pair] = True
+        product[part.pair] += part.product
+        rounded[part.pair] += part.rounded
+    pair = np.flatnonzero(occurs)
+    return InBlock(pair.astype(np.int32), product[pair], rounded[pair], parts[0].block)
 
 
 class Cells(NamedTuple):
@@ -47,7 +89,7 @@ class Cells(NamedTuple):
         return Cells(i64(begins), self.block[row], self.product[row], self.time[row])
 
 
-def cells_of(blocks: Sequence[InBlocks], pairs: Int64, size: int) -> Cells:
+def cells_of(blocks: Sequence[InBlock], pairs: Int64, size: int) -> Cells:
     """Of the asked pairs, in their order, each once; numbers of pairs are below `size`."""
     place = np.full(size, NONE, np.int64)
     place[pairs] = np.arange(len(pairs))
@@ -71,7 +113,7 @@ def _count_pairs(pair: Int32, place: Int64, count: Int64) -> None:
 
 
 class _Filed(NamedTuple):
-    """Columns of `InBlocks`, by pair."""
+    """Rows of `InBlock`s, by pair."""
 
     block: Int32
     product: Int64
@@ -80,14 +122,14 @@ class _Filed(NamedTuple):
 
 
 @kernel
-def _file(part: InBlocks, place: Int64, at: Int64, filed: _Filed) -> None:
+def _file(part: InBlock, place: Int64, at: Int64, filed: _Filed) -> None:
     """Puts each row of an asked pair where `at` says that the next one of the pair goes."""
     for i in range(len(part.pair)):
         k = place[part.pair[i]]
         if k != NONE:
             to = at[k]
             at[k] += 1
-            filed.block[to], filed.product[to] = part.block[i], part.product[i]
+            filed.block[to], filed.product[to] = part.block, part.product[i]
             filed.rounded[to], filed.time[to] = part.rounded[i, B_PRODUCT], part.rounded[i, B_TIME]
 
 

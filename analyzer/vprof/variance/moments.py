@@ -10,6 +10,7 @@ and what occurs of them in each block.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy as np
 from vprof.tables.columns import i64
 from vprof.tables.kernels import helper, kernel, loop, roomy, with_room
 from vprof.tables.model import NONE, R_INTERVAL, R_NODE, R_NS, Bool, Float, Int64
-from vprof.variance.cells import B_PRODUCT, B_TIME, Cells, InBlocks, cells_of
+from vprof.variance.cells import B_PRODUCT, B_TIME, BlockRows, Cells, InBlock, cells_of
 from vprof.variance.layout import Layout, numbered, places
 
 N_TIME, N_OWN, N_TAIL, N_OWN_TAIL, N_LATENCY, N_OWN_LATENCY = range(6)
@@ -64,16 +65,16 @@ class Moments:
         self._children = empty
         self._sums = _Sums(np.zeros((0, 6), np.int64), np.zeros((0, 2), np.float64), empty, rounded)
         self._scratch = _scratch(0, 0)
-        self._blocks: list[InBlocks] = []
+        self._blocks = BlockRows()
         self.intervals = 0
         self.latency = 0
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the room for more, and what is zero now."""
-        blocks = [InBlocks(*map(np.concatenate, zip(*self._blocks, strict=True)))] if self._blocks else []
         n, pairs = len(self.layout.parent), _pairs_of(self.layout)
         own = self._sums
         sums = _Sums(own.nodes[:n], own.nodes_rounded[:n], own.pairs[:pairs], own.pairs_rounded[:pairs])
+        blocks = self._blocks.added_up()
         return {**vars(self), "_children": self._children[:n], "_sums": sums, "_scratch": None, "_blocks": blocks}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -88,9 +89,10 @@ class Moments:
         self.latency += int(latency.sum())
         intervals = _Intervals(i64(latency), tail.astype(np.int64), i64(block))
         keys, products = _accumulate(i64(rows), self.layout, intervals, self._sums, self._scratch)
-        if len(keys):
-            of_block, of_pair = keys[:, K_BLOCK].astype(np.int32), keys[:, K_PAIR].astype(np.int32)
-            self._blocks.append(InBlocks(of_block, of_pair, keys[:, K_PRODUCT].copy(), products))
+        cuts = np.flatnonzero(np.diff(keys[:, K_BLOCK])) + 1
+        for first, last in pairwise([0, *cuts.tolist(), len(keys)] if len(keys) else []):
+            pair, product = keys[first:last, K_PAIR].astype(np.int32), keys[first:last, K_PRODUCT].copy()
+            self._blocks.add(InBlock(pair, product, products[first:last].copy(), int(keys[first, K_BLOCK])))
 
     def merge(self, other: Moments, into: Int64, parent: Int64) -> None:
         """Adds what others summed. `into`: the node here of each of theirs; `parent` of each node here."""
@@ -104,7 +106,7 @@ class Moments:
         place = places(other.layout, i64(into), self.layout)
         mine.pairs[place] += theirs.pairs[: len(place)]
         mine.pairs_rounded[place] += theirs.pairs_rounded[: len(place)]
-        self._blocks += [part._replace(pair=place[part.pair].astype(np.int32)) for part in other._blocks]
+        self._blocks.merge(other._blocks, place)
 
     def _grow(self, parent: Int64) -> None:
         old = self.layout
@@ -158,7 +160,7 @@ class Moments:
 
     def cells(self, pairs: Int64) -> Cells:
         """Of the asked pairs, in their order, each once."""
-        return cells_of(self._blocks, pairs, len(self._sums.pairs))
+        return cells_of(self._blocks.parts, pairs, len(self._sums.pairs))
 
 
 def _pairs_of(layout: Layout) -> int:
