@@ -205,7 +205,7 @@ def test_in_a_running_session_it_starts_nothing_and_leaves_the_probes_as_they_we
     options = ["--root", "handle_request", "--session", recording.session, "--format", "json"]
     done = subprocess.run(drill(tmp_path / "work", *options), capture_output=True, text=True, timeout=PATIENCE_SECONDS)
     assert done.returncode == 0, done.stderr
-    # Whether that is confirmed depends on what else the machine does, and is asked of a drill-down with its own program.
+    # Whether that is confirmed depends on what else the machine does: a drill-down with its own program is asked that.
     assert "transform" in found(json.loads(done.stdout), confirmed=False)
     assert running(requests) == before
     on = json.loads(run("ctl", "list", "--session", recording.session, "--format", "json").stdout)["functions"]
