@@ -289,7 +289,9 @@ def not_ours(recording: Recording) -> Iterator[tuple[str, Path]]:
         ("cut short", content[: len(content) // 2]),
         ("only a header", content[:64]),
         ("empty", b""),
-        ("slots that are not there", content[:16] + b"\xff" * 4 + content[20:]),
+        ("too many slots", content[:16] + b"\xff" * 4 + content[20:]),
+        *((f"{n} slots, not 4", content[:16] + n.to_bytes(4, "little") + content[20:]) for n in (5, 64, 1024, 65536)),
+        ("longer rings", content[:20] + (1 << 16).to_bytes(4, "little") + content[24:]),
     ):
         copy = directory.parent / f"copy of {what}"
         copy.mkdir(mode=0o700)

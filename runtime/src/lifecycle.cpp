@@ -110,7 +110,8 @@ static bool map_session(int directory) {
   if (is_whole(arena, arena_size, mapped))
     switches = map_private_file(directory, "switches", kMaxSites, kMaxSites, &switches_size);
   if (switches == nullptr || !renew_call_numbers(mapped)) {
-    munmap(arena, mapped.arena_size());
+    // As much as was mapped: that of a file which says that it is larger than it is lies before others' memory.
+    munmap(arena, std::min(arena_size, mapped.arena_size()));
     return false;
   }
   g_session.layout = mapped;
