@@ -185,6 +185,7 @@ def test_what_is_no_script(tmp_path: Path, content: Any, said: str) -> None:
             "--open is for a trace with its own load",
         ),
         ([TRACE, "--locks", "fcfs", "--rate", 9, "--open"], "--open is for a trace with its own load"),
+        ([TRACE, "--locks", "fcfs", "--rate", 9, "--closed"], "--closed is for a trace with its own load"),
         ([], "nothing to replay: give a trace, or --locks with --script or --generate"),
     ],
 )

@@ -67,5 +67,5 @@ def test_a_model_is_settled_by_all_recordings() -> None:
 
 
 def test_reports_say_which_load_there_was() -> None:
-    assert said([Recorded(offered_rate=150.0)]) == {"load": ["150/s, whatever became of others"]}
+    assert said([Recorded(offered_rate=150.0)]) == {"load": ["150 a second, answered or not"]}
     assert said([Recorded()]) == {}

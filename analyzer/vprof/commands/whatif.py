@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     "--open/--closed",
     "is_open",
     default=None,
-    help="Whether requests arrive when they did, whatever became of those before. Default: as the trace says.",
+    help="Whether requests arrive when they did, whatever became of those before. Default: as the trace says; with "
+    "--locks, if only that meets what was measured.",
 )
 @click.option(
     "--model",
@@ -135,7 +136,7 @@ def command(
     if wishes.given():
         if jobs is not None or scheduler is not None:
             raise UsageError("--locks replays one trace, in one process: leave out --jobs and --scheduler")
-        _locks(traces, root, wishes, bool(is_open), fmt, output)
+        _locks(traces, root, wishes, is_open, fmt, output)
         return
     if not traces:
         raise UsageError("nothing to replay: give a trace, or --locks with --script or --generate")
@@ -164,7 +165,7 @@ def command(
 
 
 def _locks(
-    traces: tuple[Path, ...], root: str | None, wishes: LockWishes, is_open: bool, fmt: str, output: Path | None
+    traces: tuple[Path, ...], root: str | None, wishes: LockWishes, is_open: bool | None, fmt: str, output: Path | None
 ) -> None:
     """Raises UsageError if there is nothing to replay by a policy."""
     from vprof.report import locks as report

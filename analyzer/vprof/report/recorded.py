@@ -20,7 +20,7 @@ def said(recorded: list[Recorded]) -> dict[str, list[str]]:
         "recorded by": [one.command for one in recorded],
         "machine": [machine(one) for one in recorded],
         "recorded at": [when(one) for one in recorded],
-        "load": [f"{one.offered_rate:g}/s, whatever became of others" if one.offered_rate else "" for one in recorded],
+        "load": [f"{one.offered_rate:g} a second, answered or not" if one.offered_rate else "" for one in recorded],
         "compiled by": [compilers(one) for one in recorded],
         "probes": [f"{one.before_bodies} before bodies" if one.before_bodies else "" for one in recorded],
         "recorded with": [f"vprof {one.vprof}" if one.vprof else "" for one in recorded],

@@ -40,17 +40,18 @@ class Answer:
     thinks: bool = False
 
 
-def answer(wishes: LockWishes, trace: Path | None = None, is_open: bool = False) -> Answer:
-    """`is_open`: of a trace the transactions begin when they did. REQUIRES: a trace, a script or a generator is given.
-    Raises UsageError for what does not go together, NotMetError where a traced policy is not met."""
+def answer(wishes: LockWishes, trace: Path | None = None, is_open: bool | None = None) -> Answer:
+    """`is_open`: of a trace the transactions begin when they did; None: if only that meets it. REQUIRES: a trace, a
+    script or a generator is given. Raises UsageError for what does not go together, NotMetError where a traced policy
+    is not met."""
     given = [name for name, value in (("--script", wishes.script), ("--generate", wishes.generate)) if value]
     if len([*given, *([trace] if trace else [])]) > 1:
         named = " and ".join(given) if len(given) > 1 else f"a trace and {given[0]}"
         raise UsageError(f"{named} are different transactions: give one")
     if wishes.traced and not trace:
         raise UsageError("--traced is for a trace, which does not say how its program decides")
-    if is_open and (not trace or wishes.clients is not None or wishes.rate is not None):
-        raise UsageError("--open is for a trace with its own load: transactions begin when they did")
+    if is_open is not None and (not trace or wishes.clients is not None or wishes.rate is not None):
+        raise UsageError(f"--{'open' if is_open else 'closed'} is for a trace with its own load")
     if wishes.clients is not None and wishes.rate is not None:
         raise UsageError("--clients and --rate are different loads: give one")
     policies = _policies(wishes.locks or "")
@@ -75,7 +76,7 @@ def answer(wishes: LockWishes, trace: Path | None = None, is_open: bool = False)
 
 
 def _of_trace(
-    path: Path, wishes: LockWishes, policies: list[str], seeds: int, options: Options, is_open: bool
+    path: Path, wishes: LockWishes, policies: list[str], seeds: int, options: Options, is_open: bool | None
 ) -> Answer:
     trace = read_locks(path)
     found = _nearest(trace, policy_named(wishes.traced or _USUALLY_TRACED).name, is_open, options)
@@ -92,11 +93,11 @@ def _of_trace(
     return Answer(compared, str(path), script.clients, script.rate, options, _notes(trace, found), thinks)
 
 
-def _nearest(trace: LockTrace, policy: str, is_open: bool, options: Options) -> FromTrace:
+def _nearest(trace: LockTrace, policy: str, is_open: bool | None, options: Options) -> FromTrace:
     """With clients that think; but with transactions that begin when they did, if only that meets what was measured."""
     had = taken(trace.steps)
-    found = script_of(trace, had, policy, is_open)
-    if found.script.follows is None or _is_met(found, options):
+    found = script_of(trace, had, policy, bool(is_open))
+    if is_open is not None or found.script.follows is None or _is_met(found, options):
         return found
     as_begun = script_of(trace, had, policy, is_open=True)
     return as_begun if _is_met(as_begun, options) else found
