@@ -22,19 +22,6 @@ def test_variance_splits_into_within_and_between_types() -> None:
     assert [(r.type, r.count, r.mean_ns) for r in split.rows] == [("read", 2, 11), ("write", 2, 102)]
 
 
-def test_autocorrelation_time_of_noise_and_of_a_slow_process() -> None:
-    rng = np.random.default_rng(5)
-    noise = rng.normal(size=20000)
-    assert statistics.autocorrelation_time(noise)[0] == pytest.approx(1, abs=0.2)
-    slow = np.empty(20000)
-    slow[0] = 0
-    for i in range(1, len(slow)):
-        slow[i] = 0.9 * slow[i - 1] + noise[i]
-    time, error = statistics.autocorrelation_time(slow)
-    assert time == pytest.approx(19, rel=0.3)  # (1 + 0.9) / (1 - 0.9)
-    assert abs(time - 19) < 3 * error < 19
-
-
 def test_too_few_intervals_give_no_confidence_interval() -> None:
     latency = np.arange(100) % 7
     answer = statistics.cut_blocks(np.arange(100), latency)

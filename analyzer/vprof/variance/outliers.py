@@ -19,8 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from vprof.tables.model import Float, Int64
+from vprof.variance.autocorrelation import pooled_time
 from vprof.variance.holm import holm
-from vprof.variance.statistics import BLOCK_TIMES, CAUTION, pooled_time, times_of
+from vprof.variance.statistics import BLOCK_TIMES, CAUTION, times_of
 
 METRICS = ("mean", "variance")
 LEAST_HOSTS = 3

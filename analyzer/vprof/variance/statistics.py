@@ -18,6 +18,7 @@ from vprof.tables.columns import floats
 from vprof.tables.kernels import helper, kernel, loop
 from vprof.tables.lookup import values_of
 from vprof.tables.model import Bool, Float, Int32, Int64
+from vprof.variance.autocorrelation import pooled_time
 from vprof.variance.cells import Cells
 from vprof.variance.chains import deepest
 from vprof.variance.factors import Factor
@@ -211,28 +212,6 @@ def heaviest(squares: Float) -> Int64:
     order = np.argsort(-squares, kind="stable")
     largest = np.cumsum(squares[order])
     return order[: int(np.searchsorted(largest, largest[-1] / 2)) + 1]
-
-
-def autocorrelation_time(x: Float) -> tuple[float, float]:
-    """Integrated autocorrelation time in intervals, at least 1, and its standard error (Sokal: a window of five times
-    itself)."""
-    return pooled_time([x])
-
-
-def pooled_time(parts: Sequence[Float]) -> tuple[float, float]:
-    """Of several series that are taken to have the same, each with mean 0: their autocovariances added up."""
-    n, longest = sum(map(len, parts)), max(map(len, parts))
-    rho = np.zeros(longest)
-    for x in parts:
-        spectrum = np.fft.rfft(x, 1 << (2 * len(x) - 1).bit_length())  # other lengths may take ten times as long
-        rho[: len(x)] += np.fft.irfft(spectrum * np.conj(spectrum))[: len(x)]
-    if rho[0] <= 0:
-        return 1.0, 0.0
-    tau = 2 * np.cumsum(rho / rho[0]) - 1
-    closed = np.flatnonzero(np.arange(longest) >= 5 * tau)
-    window = int(closed[0]) if len(closed) else longest - 1
-    time = max(1.0, float(tau[window]))
-    return time, float(time * np.sqrt(2 * (2 * window + 1) / n))
 
 
 class ShareIntervals:
