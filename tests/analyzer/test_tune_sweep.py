@@ -44,6 +44,12 @@ def test_the_variance_of_each_sweep_is_enough_to_see_it(tmp_path: Path) -> None:
     assert next(factor.found for factor in best.factors if factor.functions == ["work"]) == ""
 
 
+def test_the_first_line_says_that_durability_is_the_price(tmp_path: Path) -> None:
+    risky = Setting((RISKY.assigned("off"),))
+    outcome = swept(tmp_path, [*names(2), risky], Simulated({"sync=off": 0.3}, sd=0.1))
+    assert sentence(outcome).startswith("better, at the price of durability: with sync=off variance is 0.")
+
+
 def test_no_false_alarm_beyond_the_level_in_200_null_sweeps(tmp_path: Path) -> None:
     """Of a family of four settings without an effect, 5 in 100 may have one that is called better or worse. More than
     17 of 200 would be seen once in 100 times at that level."""

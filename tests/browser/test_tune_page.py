@@ -40,7 +40,7 @@ def opened(browser: Browser, page: Path) -> Browser:
 
 
 def test_the_answer_its_line_and_what_it_trades_are_on_top(opened: Browser) -> None:
-    assert opened.one("h1").text.startswith("better: with sync=off variance is 0.")
+    assert opened.one("h1").text.startswith("better, at the price of durability: with sync=off variance is 0.")
     first, second, found = (one.text for one in opened.all(".recommended"))
     assert "-c sync=off" in first and "it trades sync: durability" in first
     assert "-c delay=2" in second and "it trades nothing" in second

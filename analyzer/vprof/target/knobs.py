@@ -20,6 +20,8 @@ SERVER, LOAD, ENVIRONMENT = "server_option", "load_option", "environment"
 _HOW = (SERVER, LOAD, ENVIRONMENT)
 NOTHING = "nothing"
 """What a knob trades that may be set at no cost in durability or memory."""
+DURABILITY = "durability"
+"""How the text of one begins with which a crash may lose what clients were told is kept."""
 _CHOICE = "choice"
 _KINDS = {
     "whole": (re.compile(r"-?\d+"), "a whole number"),

@@ -214,7 +214,7 @@ def _remarks(sweep: Sweep, found: Sequence[Found], rounds: int) -> list[str]:
 
 
 def sentence(outcome: Outcome) -> str:
-    """The answer in one line of plain words."""
+    """The answer in one line of plain words. Whoever reads no further learns what a crash would cost."""
     metric = outcome.sweep.file.asked.metric
     tried = [one for one in outcome.tried if one.verdict != FAILED]
     count = f"{len(tried)} setting{'s' * (len(tried) != 1)}"
@@ -222,8 +222,9 @@ def sentence(outcome: Outcome) -> str:
         best = outcome.recommended[0]
         assert best.judged and best.judged.decides.ratio and best.judged.decides.ci95
         low, high = best.judged.decides.ci95
+        price = ", at the price of durability" if best.setting.trades_durability else ""
         return (
-            f"better: with {best.setting.name} {metric} is {best.judged.decides.ratio:.3g} times what it was "
+            f"better{price}: with {best.setting.name} {metric} is {best.judged.decides.ratio:.3g} times what it was "
             f"(95 % interval {low:.3g} .. {high:.3g}; {len(best.runs)} runs against {best.judged.runs[0]}; "
             f"{count} tried)"
         )

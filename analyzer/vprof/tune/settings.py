@@ -9,7 +9,7 @@ from itertools import product
 
 from vprof.errors import UsageError
 from vprof.target.descriptor import Descriptor
-from vprof.target.knobs import NOTHING, Assignment
+from vprof.target.knobs import DURABILITY, NOTHING, Assignment
 from vprof.target.named import named
 
 BASELINE = "baseline"
@@ -35,6 +35,10 @@ class Setting:
     def trades(self) -> list[str]:
         """What is lost for what it gains, knob by knob; none where nothing is."""
         return [f"{one.knob.name}: {one.knob.trades}" for one in self.assignments if one.knob.trades != NOTHING]
+
+    @property
+    def trades_durability(self) -> bool:
+        return any(one.knob.trades.startswith(DURABILITY) for one in self.assignments)
 
     @property
     def restart(self) -> bool:
