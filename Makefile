@@ -81,7 +81,8 @@ demo:
 
 test: test-quick
 	@echo "Servers, built with vprof (10 minutes, once: kept outside the checkout), other projects' tests, pages in a browser"
-	$(BIN)/python -m pytest -rs $(OF_OTHERS)
+	$(BIN)/python -m pytest -rs -n $(shell nproc) --dist loadscope -m "not quiet_cpus" $(OF_OTHERS)
+	$(BIN)/python -m pytest -rs -m quiet_cpus $(OF_OTHERS)
 
 # All of the corpus (tests/corpus/README.md), or PROJECT. What its projects need is installed first.
 corpus: setup

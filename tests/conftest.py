@@ -1,15 +1,19 @@
 """What holds for tests of all folders: those that need quiet CPUs (shared/quiet_cpus.py) are skipped without; text is
 as wide as where it is piped, in one process or several (pytest-xdist gives its workers a width). Kernels run compiled,
-also for the few rows of most tests; with VPROF_BOTH_WAYS set, each as Python, too (shared/both_ways.py).
+also for the few rows of most tests; with VPROF_BOTH_WAYS set, each as Python, too (shared/both_ways.py). With
+`--dist loadscope`, one process runs all tests of a folder: those of one build of a server must not run at a time.
 """
 
 import os
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import quiet_cpus
 from both_ways import run_both_ways
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from vprof.tables.kernels import COMPILER
 
@@ -23,6 +27,16 @@ WATCH = pytest.StashKey[quiet_cpus.Watch]()
 def both_ways(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Each kernel runs in both ways; counts its calls."""
     return run_both_ways(monkeypatch)
+
+
+class _ByFolder(LoadScopeScheduling):
+    def _split_scope(self, nodeid: str) -> str:
+        return str(Path(nodeid.partition("::")[0]).parent)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> _ByFolder | None:
+    return _ByFolder(config, log) if config.getoption("dist") == "loadscope" else None
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
