@@ -1,7 +1,8 @@
 """What holds for tests of all folders: those that need quiet CPUs (shared/quiet_cpus.py) are skipped without; text is
 as wide as where it is piped, in one process or several (pytest-xdist gives its workers a width). Kernels run compiled,
 also for the few rows of most tests; with VPROF_BOTH_WAYS set, each as Python, too (shared/both_ways.py). With
-`--dist loadscope`, one process runs all tests of a folder: those of one build of a server must not run at a time.
+`--dist loadscope`, one process runs all tests of a folder: it keeps the lock of a server's build to its end. (With
+pytest 9.2, xdist_group and `loadgroup` of pytest-xdist 3.8 do nothing.)
 """
 
 import os
