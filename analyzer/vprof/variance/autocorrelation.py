@@ -22,8 +22,8 @@ def autocorrelation_time(x: Float) -> tuple[float, float]:
 
 
 def pooled_time(parts: Sequence[Float]) -> tuple[float, float]:
-    """Of several series that are taken to have the same, each with mean 0: their autocovariances added up. Memory: up to
-    _MORE times as many values as there are lags in the window."""
+    """Of several series that are taken to have the same, each with mean 0: their autocovariances added up. Memory: up
+    to _MORE times as many values as there are lags in the window."""
     n, longest = sum(map(len, parts)), max(map(len, parts))
     lags = min(_FIRST_LAGS, longest)
     while True:
