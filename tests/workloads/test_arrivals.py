@@ -1,5 +1,7 @@
 """When transactions begin: intended starts of an open loop, pauses of a closed one, the warm-up, and lateness."""
 
+import os
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -69,6 +71,22 @@ def test_what_is_due_just_before_the_end_begins(driver: Driver, serve: Callable[
         )
         assert ended.latencies and not (ended.latencies.transactions()["outcome"] == UNFINISHED).any()
         assert len(ended.latencies.transactions()) == 1001
+
+
+def test_the_time_a_file_takes_is_none_of_the_run(driver: Driver, serve: Callable[..., Stub]) -> None:
+    """A busy disk may take a second to empty the file of the run before; a pipe without a reader as well."""
+    os.mkfifo(driver.file)
+    started = driver.start("noop", serve().where, "--clients", 2, "--rate", 100, "--arrivals", "even", "--seconds", 0.5)
+    time.sleep(1)
+    pipe_ns = time.monotonic_ns()
+    with driver.file.open("rb") as pipe:
+        data = pipe.read()
+    driver.file.unlink()
+    driver.file.write_bytes(data)
+    ended = driver.wait(started)
+    assert ended.latencies and ended.latencies.begin_ns > pipe_ns
+    records = ended.latencies.transactions()
+    assert len(records) == 50 and not (records["outcome"] == UNFINISHED).any()
 
 
 def test_a_rate_that_cannot_be_reached_leaves_nothing_out(driver: Driver, serve: Callable[..., Stub]) -> None:

@@ -25,9 +25,9 @@ static void note_error(struct latency_file *file, int error, int64_t begun_bytes
   if (ftruncate(file->descriptor, file->written_bytes + whole) != 0) return; /* a reader leaves the rest out, too */
 }
 
+/* With the mutex. */
 static void write_all(struct latency_file *file, const void *bytes, size_t size) {
   size_t done = 0;
-  pthread_mutex_lock(&file->mutex);
   while (done < size && !atomic_load(&file->error)) {
     const ssize_t written = write(file->descriptor, (const char *)bytes + done, size - done);
     if (written > 0) {
@@ -37,7 +37,6 @@ static void write_all(struct latency_file *file, const void *bytes, size_t size)
     }
   }
   if (done == size) file->written_bytes += (int64_t)size;
-  pthread_mutex_unlock(&file->mutex);
 }
 
 static size_t append_name(char *names, size_t used, const char *name) {
@@ -62,15 +61,17 @@ static void write_header(struct latency_file *file, const struct workload *workl
   write_all(file, names, used);
 }
 
-int latency_file_create(struct latency_file *file, const char *path, const struct workload *workload,
-                        int64_t begin_ns) {
+int latency_file_open(struct latency_file *file, const char *path) {
   *file = (struct latency_file){.mutex = PTHREAD_MUTEX_INITIALIZER};
   file->descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file->descriptor < 0) return errno;
+  pthread_mutex_lock(&file->mutex);
+  return 0;
+}
+
+void latency_file_begin(struct latency_file *file, const struct workload *workload, int64_t begin_ns) {
   write_header(file, workload, begin_ns);
-  const int error = atomic_load(&file->error);
-  if (error) close(file->descriptor);
-  return error;
+  pthread_mutex_unlock(&file->mutex);
 }
 
 void latency_file_add(struct latency_file *file, struct latency_block *block, const struct latency_record *record) {
@@ -79,7 +80,10 @@ void latency_file_add(struct latency_file *file, struct latency_block *block, co
 }
 
 void latency_file_flush(struct latency_file *file, struct latency_block *block) {
-  if (block->count) write_all(file, block->records, block->count * sizeof *block->records);
+  if (!block->count) return;
+  pthread_mutex_lock(&file->mutex);
+  write_all(file, block->records, block->count * sizeof *block->records);
+  pthread_mutex_unlock(&file->mutex);
   block->count = 0;
 }
 

@@ -36,8 +36,11 @@ struct latency_file {
   atomic_int error; /* an errno; 0: none so far */
 };
 
-/* Returns 0, or an errno. */
-int latency_file_create(struct latency_file *file, const char *path, const struct workload *workload, int64_t begin_ns);
+/* Returns 0, or an errno. May take long on a busy disk: before any time of the run is set. Who adds or flushes waits
+ * until the same thread has called latency_file_begin.
+ */
+int latency_file_open(struct latency_file *file, const char *path);
+void latency_file_begin(struct latency_file *file, const struct workload *workload, int64_t begin_ns);
 /* Thread-safe, for different blocks. Writes the block once it is full. */
 void latency_file_add(struct latency_file *file, struct latency_block *block, const struct latency_record *record);
 void latency_file_flush(struct latency_file *file, struct latency_block *block);

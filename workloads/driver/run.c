@@ -115,13 +115,12 @@ static int open_gate(struct run *run) {
   if (options->rate > 0) {
     arrivals_init(&run->arrivals, options->rate, options->even, options->load.seed, run->first_ns);
   }
-  int error = latency_file_create(&run->file, options->latencies, options->workload, run->begin_ns);
-  if (!error) {
-    error = lateness_start(&run->lateness, &run->file, (uint32_t)options->workload->type_count, run->begin_ns,
-                           &run->end_ns, &run->stop);
-  }
-  if (!error) pthread_barrier_wait(&run->gate);
-  return error;
+  const int error = lateness_start(&run->lateness, &run->file, (uint32_t)options->workload->type_count, run->begin_ns,
+                                   &run->end_ns, &run->stop);
+  if (error) return error;
+  pthread_barrier_wait(&run->gate);
+  latency_file_begin(&run->file, options->workload, run->begin_ns);
+  return 0;
 }
 
 /* A tenth of a second at most, less if a signal comes. */
@@ -213,10 +212,15 @@ int run_load(const struct driver_options *options) {
   if (options->workload->begin && options->workload->begin(&options->load) != 0) return EXIT_ERROR;
   if (connect_clients(&run) != 0) return EXIT_ERROR;
   const sigset_t signals = block_end_signals();
-  start_threads(&run);
-  const int error = open_gate(&run);
+  int error = latency_file_open(&run.file, options->latencies);
   if (error) {
     complain("%s: %s", options->latencies, strerror(error));
+    exit(EXIT_ERROR);
+  }
+  start_threads(&run);
+  error = open_gate(&run);
+  if (error) {
+    complain("cannot start the thread of lateness: %s", strerror(error));
     exit(EXIT_ERROR);
   }
   measure(&run, &signals);
