@@ -32,7 +32,7 @@ def stub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         ]
         server = subprocess.Popen([*command, f"--stall={STALL_MS}ms/{EACH_S}s"], stdout=said, stderr=said)
     try:
-        wait_for((folder / ".s.PGSQL.5432").exists, "the server")
+        wait_for(lambda: "ready" in (folder / "said").read_text(), "the server")
         yield folder
     finally:
         server.terminate()

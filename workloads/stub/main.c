@@ -149,7 +149,10 @@ int main(int argc, char **argv) {
   sigaddset(&signals, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &signals, NULL);
   stub.delay.epoch_ns = now_ns();
-  if (stub.truth) fprintf(stub.truth, "epoch_ns %" PRId64 "\n", stub.delay.epoch_ns);
+  if (stub.truth) {
+    fprintf(stub.truth, "epoch_ns %" PRId64 "\n", stub.delay.epoch_ns);
+    fflush(stub.truth); /* who lays stalls over a run needs it before the run */
+  }
   if (pthread_create(&acceptor, NULL, accept_all, &listener) != 0) fail("a thread", "cannot be started");
   printf("ready\n");
   fflush(stdout);
