@@ -109,6 +109,23 @@ def test_where_time_is_too_short_for_three_runs_of_all_one_run_chooses(tmp_path:
     assert found >= 32
 
 
+def test_where_time_is_enough_for_three_runs_of_two_alone_one_is_left(tmp_path: Path) -> None:
+    """Five settings, time for nine runs. The half that looks better after one round would have no third run."""
+    found = 0
+    for seed in range(40):
+        measure = Simulated({"delay=3": 0.15}, sd=0.2, seed=seed)
+        outcome = swept(tmp_path, names(4), measure, seed, budget=9)
+        assert len(measure.ran) == 9 and outcome.runs == 3
+        found += [one.setting.name for one in outcome.recommended] == ["delay=3"]
+    assert found >= 32
+
+
+def test_where_it_is_not_enough_for_that_either_there_is_no_verdict(tmp_path: Path) -> None:
+    outcome = swept(tmp_path, names(4), Simulated({"delay=3": 0.15}, sd=0.2), budget=8)
+    said = "no verdict: it needs 3 runs of a setting, and the time was enough for 2 whole rounds (of 4 settings)"
+    assert not outcome.recommended and sentence(outcome) == said
+
+
 def test_what_was_given_up_says_nothing_of_the_noise_of_others(tmp_path: Path) -> None:
     """Of four settings two are given up after three runs; one of these had an outlier, a thousand times as large."""
     one = sweep(tmp_path, names(4), Simulated({"delay=3": 3.0, "delay=4": 3.0}, sd=0.1, seed=3), budget=40)
@@ -135,6 +152,15 @@ def test_where_one_run_chooses_there_are_no_more_false_alarms(tmp_path: Path) ->
     alarms = 0
     for seed in range(200):
         outcome = swept(tmp_path, names(12), Simulated({}, sd=0.3, seed=seed), seed, budget=32)
+        alarms += any(one.verdict in (BETTER, WORSE, TRADED) for one in outcome.tried)
+    assert alarms <= 17
+
+
+def test_where_one_run_leaves_a_single_setting_there_are_no_more_false_alarms(tmp_path: Path) -> None:
+    """As in the 200 null sweeps above. The baseline's first run chose nothing: but it is in the test again."""
+    alarms = 0
+    for seed in range(200):
+        outcome = swept(tmp_path, names(4), Simulated({}, sd=0.3, seed=seed), seed, budget=9)
         alarms += any(one.verdict in (BETTER, WORSE, TRADED) for one in outcome.tried)
     assert alarms <= 17
 

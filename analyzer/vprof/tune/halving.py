@@ -3,8 +3,9 @@
 A setting is hopeless if it cannot be what is looked for: the better end of its 95 % interval, from the noise of all
 settings together, is less of a gain than the effect asked for. Where the time is too short for all to have the runs
 that they need, each round gives up the whole worse half, so that the others get them; what they need is known from the
-third on, and is taken for three (no verdict without) after the first, for six after the second. What was given up is
-never called better, and counts in the correction for their number: so the level of the verdicts stays.
+third on, and is taken for three (no verdict without) after the first, for six after the second. Before the third, so
+many more are given up that those left have three. What was given up is never called better, and counts in the
+correction for their number: so the level of the verdicts stays.
 """
 
 from __future__ import annotations
@@ -41,8 +42,9 @@ def logarithms(runs: Sequence[Run], metric: str, rounds: int) -> dict[str, Float
     return {name: np.array(values) for name, values in found.items()}
 
 
-IsScarce = Callable[[int, int], bool]
-"""Whether after so many rounds the time is too short for so many settings to have all the runs that they need."""
+IsScarce = Callable[[int, int, bool], bool]
+"""Whether after so many rounds the time is too short for so many settings to have all the runs that they need; or, if
+true, those without which they have no verdict."""
 
 
 def standing(
@@ -65,19 +67,26 @@ def given_up(
         if is_rung(done):
             found |= dict.fromkeys(_hopeless(left, values, effect), f"it cannot be better by {effect:.0%}")
         going = [name for name in left if name not in found]
-        if is_scarce(done, len(going)):
-            worse = [name for name in _worse_half(left, values) if name not in found]
-            keep = len(going) - 2  # the baseline, and one at least beside it
-            found |= dict.fromkeys(worse[:keep], "others looked better, and the time was too short for all (--budget)")
+        most = len(going) - 2  # the baseline stays, and one at least beside it
+        if most > 0 and is_scarce(done, len(going), False):
+            worse = [name for name in _worst_first(left, values) if name not in found]
+            count = min(most, len([name for name in _worse_half(left, values) if name not in found]))
+            while done < LEAST_RUNS and count < most and is_scarce(done, len(going) - count, True):
+                count += 1
+            found |= dict.fromkeys(worse[:count], "others looked better, and the time was too short for all (--budget)")
     return found
 
 
-def _worse_half(names: Sequence[str], values: Mapping[str, Float]) -> list[str]:
-    """The worst first."""
+def _worst_first(names: Sequence[str], values: Mapping[str, Float]) -> list[str]:
     if BASELINE not in values:
         return []
     tried = [name for name in names if name != BASELINE and name in values]
-    return sorted(tried, key=lambda name: float(values[name].mean()), reverse=True)[: ceil(len(tried) / 2)]
+    return sorted(tried, key=lambda name: float(values[name].mean()), reverse=True)
+
+
+def _worse_half(names: Sequence[str], values: Mapping[str, Float]) -> list[str]:
+    worst = _worst_first(names, values)
+    return worst[: ceil(len(worst) / 2)]
 
 
 def _hopeless(names: Sequence[str], values: Mapping[str, Float], effect: float) -> set[str]:

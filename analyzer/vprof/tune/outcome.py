@@ -231,7 +231,8 @@ def sentence(outcome: Outcome) -> str:
     if not tried:
         return "nothing was measured: all settings failed"
     if outcome.runs < LEAST_RUNS:
-        return f"no verdict: {outcome.runs} whole round{'s' * (outcome.runs != 1)} of runs of {count}"
+        made = f"{outcome.runs} whole round{'s' * (outcome.runs != 1)}"
+        return f"no verdict: it needs {LEAST_RUNS} runs of a setting, and the time was enough for {made} (of {count})"
     sure = ""
     if outcome.detectable is not None and outcome.detectable > _HARDLY:
         sure = "; they differ so much by themselves that hardly any change would be found"

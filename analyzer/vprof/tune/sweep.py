@@ -86,12 +86,14 @@ class Sweep:
         asked = self.file.asked
         return given_up(self.names, self.file.runs, asked.metric, asked.effect, rounds, self._is_scarce)
 
-    def _is_scarce(self, rounds: int, settings: int) -> bool:
-        """Whether so many settings cannot have the runs that they need, by what the first rounds took and showed."""
+    def _is_scarce(self, rounds: int, settings: int, least: bool) -> bool:
+        """Whether so many settings cannot have the runs that they need, by what the first rounds took and showed; or
+        the `least` of which there is a verdict."""
         spent = [run.took_s for run in self.file.runs if run.round < rounds]
         if not self.budget or not spent:
             return False
-        wanted = self.wanted(rounds) if rounds >= LEAST_RUNS else LEAST_RUNS * rounds
+        by_now = self.wanted(rounds) if rounds >= LEAST_RUNS else LEAST_RUNS * rounds
+        wanted = LEAST_RUNS if least else by_now
         missing = settings * max(0, wanted - rounds)
         return sum(spent) + missing * sum(spent) / len(spent) > self.budget
 
