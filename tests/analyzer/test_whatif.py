@@ -24,8 +24,8 @@ from vprof.trace.sources import Loaded
 from vprof.trace.window import WHOLE
 from vprof.variance.analysis import AnalysisOptions, analyze
 from vprof.whatif.changes import ALIKE, parse, resolve
-from vprof.whatif.model import USUAL, Model
-from vprof.whatif.prediction import Prediction, Replays, load
+from vprof.whatif.model import REPLAY, USUAL, Model
+from vprof.whatif.prediction import DRIFTED, Found, Prediction, Replays, load
 from vprof.whatif.retimed import Clock, retimed
 from vprof.whatif.scales import Totals
 from vprof.whatif.windows import Looks, Replay, look
@@ -126,7 +126,8 @@ CHANGES: dict[str, Any] = {
 
 @lots(1500)
 def test_a_replay_is_what_changed_scripts_would_have_done(first: int) -> None:
-    """Wherever the order of hand-overs stays. How often that is the case, is checked too."""
+    """Of clients that wait for answers, wherever the order of hand-overs stays. How often that is the case, is checked
+    too."""
     seen: Counter[str] = Counter()
     for seed in range(first, first + LOT):
         with named(seed):
@@ -153,7 +154,7 @@ def compared(seed: int) -> str:
         return "another order"
     try:
         texts = [f"{f}={how}" for f, how in chosen.items()]
-        found = predicted(trace_from_dict(before.data), *texts)
+        found = predicted(trace_from_dict(before.data), *texts, model=Model(is_open=False))
     except UsageError as error:
         assert "only waits" in str(error)
         return "nothing to change"
@@ -214,4 +215,80 @@ def waits_for_another(own: int) -> dict[str, Any]:
         data["functions"] += [[1, sid, "f", "x:0", t, t + 1000, 0], [2, None, "g", "y:0", t, t + 1000, 0]]
         data["wakeups"].append([1, 2, t + 1000])
     data["segments"] = [row for row in data["segments"] if row[3] > row[2]]
+    return data
+
+
+def found_for(trace: Trace, change: str, is_open: bool | None) -> Found:
+    replays = Replays(load([Loaded(trace)], AnalysisOptions()), Model(is_open, REPLAY))
+    [found] = replays.outcomes([[parse(change)]])
+    assert isinstance(found, Found)
+    whole = replays.predict([parse(change)])
+    assert (whole.found.predicted_ns == found.predicted_ns).all() and whole.found.doubt == found.doubt
+    assert whole.model.is_open is bool(is_open or found.doubt)
+    return found
+
+
+def test_what_threads_run_ahead_of_one_another_is_waited_for_by_nobody() -> None:
+    """With calls alike the first thread is 400 us ahead when it has to wait 5 us for the second, which is as late."""
+    trace = trace_from_dict(wait_after_drift())
+    default, closed, opened = (found_for(trace, "f=constant", is_open) for is_open in (None, False, True))
+    assert closed.predicted_ns.max() > 800_000 and closed.outcome["variance"].ratio > 10 and closed.doubt == ""
+    assert (default.predicted_ns == opened.predicted_ns).all() and default.predicted_ns.max() < 50_000
+    assert default.doubt == DRIFTED and opened.doubt == ""
+
+
+def test_a_change_that_makes_calls_longer_is_taken_at_its_word() -> None:
+    trace = trace_from_dict(wait_after_drift())
+    default, closed = (found_for(trace, "f=3", is_open) for is_open in (None, False))
+    assert (default.predicted_ns == closed.predicted_ns).all() and default.doubt == ""
+
+
+def test_waiting_for_one_another_is_believed_where_arrivals_do_not_matter() -> None:
+    """Two threads of the program, which never wait for clients. What the first no longer sleeps in its requests, it
+    waits in the last one of a round, for what the second does meanwhile."""
+    trace = trace_from_dict(work_beside_sleep())
+    default, closed = (found_for(trace, "f=0", is_open) for is_open in (None, False))
+    assert closed.outcome["variance"].ratio > 1.2
+    assert (default.predicted_ns == closed.predicted_ns).all() and default.doubt == ""
+
+
+def wait_after_drift() -> dict[str, Any]:
+    """Two threads serve 40 requests each, one every 100 us: the first for 60 us, after the half of them for 20; the
+    second the other way round."""
+    data: dict[str, Any] = {"intervals": [], "segments": [], "functions": [], "wakeups": [], "created": []}
+    for thread in (1, 2):
+        for k in range(40):
+            t, sid = 100_000 * k, f"{thread}.{k}"
+            end = t + (60_000 if (thread == 1) == (k < 20) else 20_000)
+            waits = [[thread, sid, t + 10, t + 5_010, "blocked"]] if (thread, k) == (1, 20) else []
+            since = t + 5_010 if waits else t
+            data["intervals"].append({"sid": sid, "begin": {"tid": thread, "t": t}, "end": {"tid": thread, "t": end}})
+            data["segments"] += [[thread, sid, t, t + 10, "exec"], *waits] if waits else []
+            data["segments"] += [[thread, sid, since, end, "exec"], [thread, None, end, t + 100_000, "blocked"]]
+            data["functions"].append([thread, sid, "f", "x:0", since, end, 0])
+    data["wakeups"] = [[1, 2, 2_005_010]]
+    return data
+
+
+def work_beside_sleep() -> dict[str, Any]:
+    """Ten rounds of ten requests of 10 us, of which f sleeps for 100 us in every other one; the last waits 2 us for
+    thread 2, which has worked all the time."""
+    data: dict[str, Any] = {"intervals": [], "segments": [], "functions": [], "wakeups": [], "created": []}
+    t = 0
+    for round_ in range(10):
+        begun = t
+        for k in range(10):
+            sid, sleeps = f"{round_}.{k}", 100_000 if k % 2 else 0
+            end = t + 10_000 + sleeps
+            data["functions"].append([1, sid, "f", "x:0", t, t + 5_000 + sleeps, 0])
+            data["segments"] += [[1, sid, t, t + 5_000, "exec"]]
+            data["segments"] += [[1, sid, t + 5_000, t + 5_000 + sleeps, "sleep"]] if sleeps else []
+            data["segments"] += [[1, sid, t + 5_000 + sleeps, end, "exec"]]
+            if k == 9:
+                data["segments"].append([1, sid, end, end + 2_000, "blocked"])
+                data["wakeups"].append([1, 2, end + 2_000])
+                end += 2_000
+            data["intervals"].append({"sid": sid, "begin": {"tid": 1, "t": t}, "end": {"tid": 1, "t": end}})
+            t = end
+        data["segments"].append([2, None, begun, t, "exec"])
     return data

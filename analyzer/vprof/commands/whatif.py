@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     "--open/--closed",
     "is_open",
     default=None,
-    help="Whether requests arrive when they did, whatever became of those before. Default: as the trace says; with "
-    "--locks, if only that meets what was measured.",
+    help="Whether requests arrive when they did, whatever became of those before. Default: as the trace says, or where "
+    "threads would drift apart otherwise; with --locks, if only that meets what was measured.",
 )
 @click.option(
     "--model",

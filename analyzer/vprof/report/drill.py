@@ -256,12 +256,14 @@ def _details(finding: dict[str, Any]) -> list[str]:
 
 
 def _gain(ratios: dict[str, float | None]) -> str:
-    """ "variance 40 % less, p99 12 % less"; what is not defined is left out."""
-    return ", ".join(
-        f"{name} {abs(ratio - 1):.0%} {'more' if ratio > 1 else 'less'}"
-        for name, ratio in ratios.items()
-        if ratio is not None
-    )
+    """ "variance 40 % less, p99 2.3 times as much"; what is not defined is left out."""
+    return ", ".join(f"{name} {_changed(ratio)}" for name, ratio in ratios.items() if ratio is not None)
+
+
+def _changed(ratio: float) -> str:
+    if ratio >= 2:
+        return f"{ratio:.3g} times as much"
+    return f"{abs(ratio - 1):.0%} {'more' if ratio > 1 else 'less'}"
 
 
 def _ends(path: list[str]) -> list[str]:

@@ -42,6 +42,11 @@ class Change:
     value: float = 0.0
     text: str = ""
 
+    @property
+    def makes_none_longer(self) -> bool:
+        """Or, if some, others as much shorter."""
+        return self.rule in ALIKE or self.value < (1.0 if self.rule == "times" else 0.0)
+
     def apply(self, ns: Float, every: Float) -> Float:
         """How long calls take that took `ns`; `every`: how long all calls took."""
         if self.rule == "times":

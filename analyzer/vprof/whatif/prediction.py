@@ -45,6 +45,14 @@ MOST_WINDOWS = 128
 """Beside an analysis, traces of more windows are not replayed: it would take as long again, or twice."""
 LARGE = "the traces are too large to be replayed by the way"
 
+_WORSE, _MUCH_WORSE = 1.05, 1.2
+"""Ratios of variances: a change that makes no call longer is suspect where it makes them larger than the first; and is
+not to blame where that is by the second as large as with requests that arrive when they did."""
+DRIFTED = (
+    "were clients to wait for answers, threads would drift apart in the replay, and wait for one another as long: here "
+    "requests arrive when they did (--closed: clients wait)"
+)
+
 
 @dataclass(frozen=True)
 class Loads:
@@ -80,7 +88,8 @@ class Loads:
 class Found:
     """What became of the intervals that count: `rows` of all that are analyzed. `way`: one of WAYS; where the model
     leaves it open and it is the replay, `why_replay`. Of a simulation: its `nearness`, and how many locks the program
-    `told` of (simulated.py); a `doubt`, where it says too little for all that was asked, or could know more."""
+    `told` of (simulated.py). A `doubt`, where it says too little for all that was asked, or could know more, or was
+    found in another way than the others."""
 
     rows: Int64
     predicted_ns: Float
@@ -161,11 +170,22 @@ class Replays:
     def __init__(self, loads: Loads, model: Model = USUAL, jobs: Jobs | None = None, stages: Stages = unseen) -> None:
         """`jobs`: who does it, None: this process."""
         self.loads, self.model, self._jobs, self._stages = loads, model.settled(loads.known.recorded), jobs, stages
+        self._may_be_open = model.is_open is None and not self.model.is_open
+        self._doubt = ""
         self._passes = Passes(loads.sources, self.model, jobs, stages)
 
     def predict(self, changes: Sequence[Change], factors: bool = True) -> Prediction:
         """With `factors`, the traces are loaded whole, and analyzed before and after. Raises UsageError if a change
         makes no sense here."""
+        found = self._predicted(changes, factors)
+        if not self._is_suspect(changes, found.found):
+            return found
+        opened = self._opened._predicted(changes, factors)
+        if not _is_drift(found.outcome, opened.outcome):
+            return found
+        return replace(opened, found=replace(opened.found, why_replay=found.found.why_replay))
+
+    def _predicted(self, changes: Sequence[Change], factors: bool) -> Prediction:
         loads = self.loads
         now: list[Source] = []
         then: list[Source] = []
@@ -195,7 +215,39 @@ class Replays:
 
     def outcomes(self, variants: Sequence[Sequence[Change]]) -> list[Found | str]:
         """Of each set of changes what is found, or why it makes no sense here, or tells little. The traces are read
-        two or three times for all."""
+        two or three times for all; as often again where some are suspect."""
+        all_ = self._outcomes(variants)
+        suspect = [
+            k
+            for k, (changes, found) in enumerate(zip(variants, all_, strict=True))
+            if isinstance(found, Found) and self._is_suspect(changes, found)
+        ]
+        if suspect:
+            opened = self._opened._outcomes([variants[k] for k in suspect])
+            for k, other in zip(suspect, opened, strict=True):
+                closed = all_[k]
+                assert isinstance(closed, Found) and isinstance(other, Found)
+                if _is_drift(closed.outcome, other.outcome):
+                    all_[k] = replace(other, why_replay=closed.why_replay)
+        return all_
+
+    def _is_suspect(self, changes: Sequence[Change], found: Found) -> bool:
+        """Whether latencies get worse by a change that makes no call longer, in a replay in which clients wait for
+        answers, since nobody said that they do not. Then their threads run ahead of one another, which only a wait for
+        another one ends: a lock that was had for 100 us is waited for as long as one is ahead."""
+        if not self._may_be_open or found.way != REPLAY or not changes:
+            return False
+        variance = found.outcome["variance"].ratio
+        return variance is not None and variance > _WORSE and all(one.makes_none_longer for one in changes)
+
+    @cached_property
+    def _opened(self) -> Replays:
+        """The same, but requests arrive when they did."""
+        opened = Replays(self.loads, Model(is_open=True, way=REPLAY), self._jobs, self._stages)
+        opened._doubt = DRIFTED
+        return opened
+
+    def _outcomes(self, variants: Sequence[Sequence[Change]]) -> list[Found | str]:
         loads = self.loads
         reasons: dict[int, str] = {}
         totals: dict[int, Totals] = {}
@@ -243,7 +295,7 @@ class Replays:
     def _of_replay(self, runs: Sequence[Replayed], k: int, why: str) -> Found:
         now, then = self.loads.now, self._latencies(runs, k)
         figures = outcome(now, then, self._blocks)
-        return Found(np.arange(len(self.loads.rows)), then.ns, figures, why_replay=why)
+        return Found(np.arange(len(self.loads.rows)), then.ns, figures, why_replay=why, doubt=self._doubt)
 
     @cached_property
     def _blocks(self) -> statistics.Blocks | statistics.NoBlocks | None:
@@ -383,6 +435,12 @@ def _blocks(now: Latencies) -> statistics.Blocks | statistics.NoBlocks | None:
 
 def _changes(factor: Factor, value: str) -> list[Change]:
     return [parse(f"{name}={value}") for name in dict.fromkeys(factor.functions)]
+
+
+def _is_drift(closed: Outcome, opened: Outcome) -> bool:
+    """Whether waiting for answers alone makes that much of the variance."""
+    with_clients, without = closed["variance"].ratio, opened["variance"].ratio
+    return with_clients is not None and without is not None and with_clients > _MUCH_WORSE * without
 
 
 def _warnings(known: Trace, unknown_ns: int) -> list[str]:

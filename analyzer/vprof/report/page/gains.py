@@ -33,9 +33,10 @@ def gains(analysis: Analysis) -> tuple[dict[str, Any] | None, str]:
         return None, tried[0].why_not
     number = {id(ranked.factor): i for i, ranked in enumerate(analysis.factors)}
     rows = [_row(one, number[id(one.factor)]) for one in tried]
-    ways = dict.fromkeys(one.found.way for one in tried if one.found)
+    found = [one.found for one in tried if one.found]
     settled = USUAL.settled(analysis.trace.recorded)
-    model = "; ".join(settled.of(way) for way in ways)
+    said = [settled.of(one.way) for one in found] + [one.doubt for one in found if one.doubt]
+    model = "; ".join(dict.fromkeys(said))
     return {"at": _AT.tolist(), "model": model, "now_ns": _curve(analysis.tree.latency_ns), "tried": rows}, ""
 
 
