@@ -325,7 +325,7 @@ def test_where_most_is_apart_a_share_of_the_rest_is_enough_to_be_tried(target: T
         "[preempted] (27.9 % of the variance): no knob governs it",
         "flush (0.8 % of the variance, 22.5 % of the rest, not confirmed, tried since nothing better was found): delay",
         "left out, not confirmed: render",
-        "85.5 % of the variance is waiting for a CPU or the client's time: under a lower --rate more of it may be the "
+        "85.5 % of the variance is waiting for a CPU or the client's time: under less load more of it may be the "
         "program's own",
     ]
 
