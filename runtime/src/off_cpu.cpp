@@ -268,13 +268,17 @@ static void learn(const Sample &a, const Sample &b, const Granted &waits) {
   habit.most = habit.most < 0 ? habit.most + 1 : std::min(2 * habit.most + 1, kMostGranted);
 }
 
+bool is_habitual() {
+  return int64_t{t_looks.granted.waits} < t_looks.habit.most;
+}
+
 void look_after_wait(ObjectClass cls, uint64_t began, uint64_t resumed) {
   if (!was_switched() || !may_look()) return;
   if (!is_mere_sleep(cls)) {
     find();
     return;
   }
-  if (int64_t{t_looks.granted.waits} < t_looks.habit.most) return grant(began, resumed);
+  if (is_habitual()) return grant(began, resumed);
   const Sample before = t_looks.last;
   const Granted waits = with(t_looks.granted, began, resumed);
   const uint32_t count = t_looks.count;

@@ -89,6 +89,14 @@ void look_away();
 // but of waits that do nothing but sleep most need no look (off_cpu.cpp): one sleep is taken for granted.
 void look_after_wait(ObjectClass cls, uint64_t began, uint64_t resumed);
 
+// Whether was_switched() tells after a call of the thread whether it has waited in it: a wait there would be granted
+// (off_cpu.cpp). If a call that does not wait is preempted, or a signal is handled in it, that is told as a wait; then
+// the next look ends the habit, after 15 waits at most.
+bool is_habitual();
+inline bool tells_sleep() {
+  return off_cpu_is_known() && !was_switched() && t_thread.slot != nullptr && is_habitual();
+}
+
 // Before a call that sleeps for something of its own: so that its switch is told apart from those that were in waits.
 void recount();
 

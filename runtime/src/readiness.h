@@ -2,6 +2,9 @@
 //
 //     first without waiting; then watch each descriptor, wait, and name who stamped one that became ready
 //
+// While the thread's waits are what they were (off_cpu.h), the first is left out: a call in which the thread was not
+// switched has not waited, and leaves nothing.
+//
 // Of the descriptors that became ready the latest stamp within the wait counts. Those of an epoll are known if they
 // were added by the C library's epoll_ctl in this process or before its fork; 16,384 at a time, the oldest are
 // forgotten.
@@ -50,14 +53,18 @@ template <typename Now, typename Make>
 int poll_descriptors(pollfd *files, nfds_t count, bool may_wait, Now now, Make make) {
   if (!may_wait || count == 0) return make();
   pthread_testcancel();  // as the real call does
-  const int saved_errno = errno;
-  const int ready = now();
-  if (ready > 0) return ready;
-  errno = saved_errno;
-  if (ready < 0) return make();
+  const bool tells = tells_sleep();
+  if (!tells) {
+    const int saved_errno = errno;
+    const int ready = now();
+    if (ready > 0) return ready;
+    errno = saved_errno;
+    if (ready < 0) return make();
+  }
   for (nfds_t i = 0; i < count; ++i) watch(files[i].fd, files[i].events & POLLIN, files[i].events & POLLOUT);
   ReadinessWait wait;
   const int result = within(wait.wait(), make);
+  if (tells && !was_switched()) return result;
   const int error = errno;
   for (nfds_t i = 0; result > 0 && i < count; ++i)
     if (files[i].revents != 0)
@@ -71,13 +78,17 @@ template <typename Now, typename Make>
 int poll_epoll(int poller, const epoll_event *found, bool may_wait, Now now, Make make) {
   if (!may_wait) return make();
   pthread_testcancel();  // as the real call does
-  const int saved_errno = errno;
-  const int ready = now();
-  if (ready > 0) return ready;
-  errno = saved_errno;
-  if (ready < 0) return make();
+  const bool tells = tells_sleep();
+  if (!tells) {
+    const int saved_errno = errno;
+    const int ready = now();
+    if (ready > 0) return ready;
+    errno = saved_errno;
+    if (ready < 0) return make();
+  }
   ReadinessWait wait;
   const int result = within(wait.wait(), make);
+  if (tells && !was_switched()) return result;
   const int error = errno;
   for (int i = 0; i < result; ++i) wait.found(poller, found[i]);
   errno = error;
@@ -94,21 +105,25 @@ int select_descriptors(int count, fd_set *in, fd_set *out, fd_set *odd, bool may
   const size_t bytes = (static_cast<size_t>(count) + NFDBITS - 1) / NFDBITS * sizeof(fd_mask);
   for (const fd_set *set : sets)
     if (set != nullptr && !is_readable(set, bytes)) return make();
-  for (int k = 0; k < 3; ++k)
-    if (sets[k] != nullptr) memcpy(&asked[k], sets[k], bytes);
   pthread_testcancel();  // as the real call does
-  const int saved_errno = errno;
-  const int ready = now();
-  if (ready > 0) return ready;
-  errno = saved_errno;
-  if (ready < 0) return make();
-  for (int k = 0; k < 3; ++k)
-    if (sets[k] != nullptr) memcpy(sets[k], &asked[k], bytes);
+  const bool tells = tells_sleep();
+  if (!tells) {
+    for (int k = 0; k < 3; ++k)
+      if (sets[k] != nullptr) memcpy(&asked[k], sets[k], bytes);
+    const int saved_errno = errno;
+    const int ready = now();
+    if (ready > 0) return ready;
+    errno = saved_errno;
+    if (ready < 0) return make();
+    for (int k = 0; k < 3; ++k)
+      if (sets[k] != nullptr) memcpy(sets[k], &asked[k], bytes);
+  }
   const auto is_in = [](const fd_set *set, int fd) { return set != nullptr && FD_ISSET(fd, set); };
   for (int fd = 0; fd < count; ++fd)
     if (is_in(in, fd) || is_in(out, fd)) watch(fd, is_in(in, fd), is_in(out, fd));
   ReadinessWait wait;
   const int result = within(wait.wait(), make);
+  if (tells && !was_switched()) return result;
   const int error = errno;
   for (int fd = 0; result > 0 && fd < count; ++fd)
     if (is_in(in, fd) || is_in(out, fd)) wait.found(fd, is_in(in, fd), is_in(out, fd));
