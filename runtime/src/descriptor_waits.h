@@ -1,8 +1,9 @@
 // Waits for descriptors, and their releases (descriptors.h), around the real calls.
 //
 // Whether a call waited is known before: a descriptor that may block and is not ready, which poll tells, makes it wait.
-// Large writes, which may fill a buffer midway, compare the thread's voluntary switches. So what is ready leaves no
-// record, and a wait nobody in the profile ended is one all the same.
+// Of reads it is known afterwards while the thread's waits are what they were (off_cpu.h): it was switched. Large
+// writes, which may fill a buffer midway, compare the thread's voluntary switches. So what is ready leaves no record,
+// and a wait nobody in the profile ended is one all the same.
 //
 // What is remembered of a descriptor decides what is recorded, and nothing else: it may be another one by now. The only
 // call that moves the program's data is the program's own, as it was made.
@@ -45,9 +46,15 @@ auto read_descriptor(int fd, Make make) {
   const Descriptor d = descriptor(fd);
   if (d.in == 0 || d.kind == DescriptorKind::kLockedFile) return make();
   if (d.kind == DescriptorKind::kStream) release_with_time(ObjectClass::kDescriptor, room(d.in), false);
-  if (!d.may_block || is_ready(fd, POLLIN)) return make();
+  if (!d.may_block) return make();
+  const bool tells = tells_sleep();
+  if (!tells && is_ready(fd, POLLIN)) return make();
   const Wait wait = begin_wait(class_of(d), d.in);
   const auto result = within(wait, make);
+  if (tells && !was_switched()) {
+    end_wait(wait);
+    return result;
+  }
   if (result > PIPE_BUF) look_away();  // to copy so much takes some CPU: not only a sleep
   finish_call(wait, result < 0, fd);
   return result;

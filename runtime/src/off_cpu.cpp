@@ -268,8 +268,12 @@ static void learn(const Sample &a, const Sample &b, const Granted &waits) {
   habit.most = habit.most < 0 ? habit.most + 1 : std::min(2 * habit.most + 1, kMostGranted);
 }
 
-bool is_habitual() {
+static bool is_habitual() {
   return int64_t{t_looks.granted.waits} < t_looks.habit.most;
+}
+
+bool tells_sleep() {
+  return off_cpu_is_known() && !was_switched() && t_thread.slot != nullptr && may_look() && is_habitual();
 }
 
 void look_after_wait(ObjectClass cls, uint64_t began, uint64_t resumed) {

@@ -92,10 +92,7 @@ void look_after_wait(ObjectClass cls, uint64_t began, uint64_t resumed);
 // Whether was_switched() tells after a call of the thread whether it has waited in it: a wait there would be granted
 // (off_cpu.cpp). If a call that does not wait is preempted, or a signal is handled in it, that is told as a wait; then
 // the next look ends the habit, after 15 waits at most.
-bool is_habitual();
-inline bool tells_sleep() {
-  return off_cpu_is_known() && !was_switched() && t_thread.slot != nullptr && is_habitual();
-}
+bool tells_sleep();
 
 // Before a call that sleeps for something of its own: so that its switch is told apart from those that were in waits.
 void recount();

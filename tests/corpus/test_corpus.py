@@ -11,7 +11,7 @@ from kept_builds import say as say
 import corpus
 from vprof.target.fetch import SourceUnavailableError
 
-QUICK = ("zlib", "lua5.1", "jsoncpp", "lighttpd")
+QUICK = ("zlib", "lua5.1", "jsoncpp")
 
 
 @pytest.mark.parametrize("name", QUICK)
