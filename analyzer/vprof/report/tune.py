@@ -189,8 +189,8 @@ def finding_lines(findings: Findings, outcome: Outcome | None = None) -> list[st
         rows.append(f"left out, not confirmed: {', '.join(findings.unconfirmed)}")
     if findings.apart >= _MOSTLY_APART:
         rows.append(
-            f"{percent(findings.apart)} of the variance is waiting for a CPU or the client's time: under less load more "
-            "of it may be the program's own"
+            f"{percent(findings.apart)} of the variance is waiting for a CPU or the client's time: under less load "
+            "more of it may be the program's own"
         )
     return rows or ["none"]
 
