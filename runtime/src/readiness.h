@@ -49,18 +49,21 @@ class ReadinessWait {
 
 void remember_in_epoll(int poller, int fd, const epoll_event *event);
 
+// Without waiting. 0: it has to wait; negative: the real call says why it fails. Then errno is kept.
+template <typename Now>
+int try_first(Now now) {
+  const int saved_errno = errno;
+  const int ready = now();
+  if (ready <= 0) errno = saved_errno;
+  return ready;
+}
+
 template <typename Now, typename Make>
 int poll_descriptors(pollfd *files, nfds_t count, bool may_wait, Now now, Make make) {
   if (!may_wait || count == 0) return make();
   pthread_testcancel();  // as the real call does
   const bool tells = tells_sleep();
-  if (!tells) {
-    const int saved_errno = errno;
-    const int ready = now();
-    if (ready > 0) return ready;
-    errno = saved_errno;
-    if (ready < 0) return make();
-  }
+  if (const int ready = tells ? 0 : try_first(now)) return ready > 0 ? ready : make();
   for (nfds_t i = 0; i < count; ++i) watch(files[i].fd, files[i].events & POLLIN, files[i].events & POLLOUT);
   ReadinessWait wait;
   const int result = within(wait.wait(), make);
@@ -79,13 +82,7 @@ int poll_epoll(int poller, const epoll_event *found, bool may_wait, Now now, Mak
   if (!may_wait) return make();
   pthread_testcancel();  // as the real call does
   const bool tells = tells_sleep();
-  if (!tells) {
-    const int saved_errno = errno;
-    const int ready = now();
-    if (ready > 0) return ready;
-    errno = saved_errno;
-    if (ready < 0) return make();
-  }
+  if (const int ready = tells ? 0 : try_first(now)) return ready > 0 ? ready : make();
   ReadinessWait wait;
   const int result = within(wait.wait(), make);
   if (tells && !was_switched()) return result;
@@ -105,19 +102,13 @@ int select_descriptors(int count, fd_set *in, fd_set *out, fd_set *odd, bool may
   const size_t bytes = (static_cast<size_t>(count) + NFDBITS - 1) / NFDBITS * sizeof(fd_mask);
   for (const fd_set *set : sets)
     if (set != nullptr && !is_readable(set, bytes)) return make();
+  for (int k = 0; k < 3; ++k)
+    if (sets[k] != nullptr) memcpy(&asked[k], sets[k], bytes);
   pthread_testcancel();  // as the real call does
   const bool tells = tells_sleep();
-  if (!tells) {
-    for (int k = 0; k < 3; ++k)
-      if (sets[k] != nullptr) memcpy(&asked[k], sets[k], bytes);
-    const int saved_errno = errno;
-    const int ready = now();
-    if (ready > 0) return ready;
-    errno = saved_errno;
-    if (ready < 0) return make();
-    for (int k = 0; k < 3; ++k)
-      if (sets[k] != nullptr) memcpy(sets[k], &asked[k], bytes);
-  }
+  if (const int ready = tells ? 0 : try_first(now)) return ready > 0 ? ready : make();
+  for (int k = 0; k < 3; ++k)
+    if (sets[k] != nullptr) memcpy(sets[k], &asked[k], bytes);
   const auto is_in = [](const fd_set *set, int fd) { return set != nullptr && FD_ISSET(fd, set); };
   for (int fd = 0; fd < count; ++fd)
     if (is_in(in, fd) || is_in(out, fd)) watch(fd, is_in(in, fd), is_in(out, fd));
