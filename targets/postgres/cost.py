@@ -50,15 +50,15 @@ class Cost:
 
 @contextmanager
 def linked_with(library: Path | None) -> Iterator[None]:
-    """Programs started meanwhile find that folder's libraries first."""
+    """Programs started meanwhile are recorded by that folder's libvprof."""
     if library is None:
         yield
         return
-    os.environ["LD_LIBRARY_PATH"] = str(library.resolve())
+    os.environ["VPROF_LIBRARY"] = str(library.resolve())
     try:
         yield
     finally:
-        del os.environ["LD_LIBRARY_PATH"]
+        del os.environ["VPROF_LIBRARY"]
 
 
 @contextmanager

@@ -137,6 +137,15 @@ def test_it_is_recorded_where_libvprof_is(each: Path, tmp_path: Path) -> None:
     assert shown[0] == "50 intervals"
 
 
+def test_who_names_another_libvprof_has_that_one(program: Path, tmp_path: Path) -> None:
+    """As a comparison of two does."""
+    (tmp_path / "libvprof.so").write_text("no library")
+    vprof = [sys.executable, "-c", "from vprof.cli import main; main()"]
+    trace = tmp_path / "run.trace"
+    done = run(*vprof, "record", "--sites", "work", "-o", trace, "--", program, VPROF_LIBRARY=str(tmp_path))
+    assert "cannot be preloaded" in done.stderr
+
+
 def test_its_environment_is_what_it_was(each: Path, tmp_path: Path) -> None:
     math = "/lib/x86_64-linux-gnu/libm.so.6"
     printed, _ = recorded(tmp_path, each, LD_PRELOAD=math)
