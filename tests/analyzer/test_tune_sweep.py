@@ -138,29 +138,16 @@ def test_what_was_given_up_says_nothing_of_the_noise_of_others(tmp_path: Path) -
     assert outcome_of(one).detectable == before is not None
 
 
-def test_where_time_is_short_there_are_no_more_false_alarms(tmp_path: Path) -> None:
-    """As in the 200 null sweeps above."""
+@pytest.mark.parametrize(
+    ("settings", "budget"),
+    [(6, 40), (12, 32), (4, 9)],
+    ids=["short", "one run chooses", "one run leaves a single setting"],
+)
+def test_where_time_is_short_there_are_no_more_false_alarms(tmp_path: Path, settings: int, budget: int) -> None:
+    """As in the 200 null sweeps above. What chose is in the test again."""
     alarms = 0
     for seed in range(200):
-        outcome = swept(tmp_path, names(6), Simulated({}, sd=0.3, seed=seed), seed, budget=40)
-        alarms += any(one.verdict in (BETTER, WORSE, TRADED) for one in outcome.tried)
-    assert alarms <= 17
-
-
-def test_where_one_run_chooses_there_are_no_more_false_alarms(tmp_path: Path) -> None:
-    """As in the 200 null sweeps above."""
-    alarms = 0
-    for seed in range(200):
-        outcome = swept(tmp_path, names(12), Simulated({}, sd=0.3, seed=seed), seed, budget=32)
-        alarms += any(one.verdict in (BETTER, WORSE, TRADED) for one in outcome.tried)
-    assert alarms <= 17
-
-
-def test_where_one_run_leaves_a_single_setting_there_are_no_more_false_alarms(tmp_path: Path) -> None:
-    """As in the 200 null sweeps above. The baseline's first run chose nothing: but it is in the test again."""
-    alarms = 0
-    for seed in range(200):
-        outcome = swept(tmp_path, names(4), Simulated({}, sd=0.3, seed=seed), seed, budget=9)
+        outcome = swept(tmp_path, names(settings), Simulated({}, sd=0.3, seed=seed), seed, budget=budget)
         alarms += any(one.verdict in (BETTER, WORSE, TRADED) for one in outcome.tried)
     assert alarms <= 17
 

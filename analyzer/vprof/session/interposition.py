@@ -7,7 +7,6 @@ have no edges. `vprof record --preload` mends that.
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -22,7 +21,6 @@ from vprof.program.elf import read_sections
 from vprof.trace.unseen_waits import MEND
 
 _VARIABLE = "LD_PRELOAD"
-_RUNTIME = "VPROF_LIBRARY"
 _SEPARATORS = " :"
 _LIBRARIES = ("libvprof.so", "libc.so")
 
@@ -40,10 +38,8 @@ def preloaded(environment: dict[str, str]) -> dict[str, str]:
 
 
 def where_runtime_lies() -> dict[str, str]:
-    """The environment by which programs find libvprof where they were not linked to look for it: ours, unless another
-    one is named there already."""
-    named = os.environ.get(_RUNTIME)
-    return {_RUNTIME: named or str(native("lib/vprof/libvprof.so").parent.resolve())}
+    """The environment by which programs find libvprof where they were not linked to look for it."""
+    return {"VPROF_LIBRARY": str(native("lib/vprof/libvprof.so").parent.resolve())}
 
 
 def comes_without(program: str) -> bool:

@@ -43,8 +43,8 @@ class Change:
     text: str = ""
 
     @property
-    def makes_none_longer(self) -> bool:
-        """Or, if some, others as much shorter."""
+    def is_relief(self) -> bool:
+        """Whether it makes calls alike or shorter."""
         return self.rule in ALIKE or self.value < (1.0 if self.rule == "times" else 0.0)
 
     def apply(self, ns: Float, every: Float) -> Float:

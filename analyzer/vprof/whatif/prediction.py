@@ -46,11 +46,11 @@ MOST_WINDOWS = 128
 LARGE = "the traces are too large to be replayed by the way"
 
 _WORSE, _MUCH_WORSE = 1.05, 1.2
-"""Ratios of variances: a change that makes no call longer is suspect where it makes them larger than the first; and is
-not to blame where that is by the second as large as with requests that arrive when they did."""
+"""A change that makes calls alike or shorter is suspect where it makes the variance so many times as large; and not to
+blame where that is so many times what it is with requests that arrive when they did."""
 DRIFTED = (
-    "were clients to wait for answers, threads would drift apart in the replay, and wait for one another as long: here "
-    "requests arrive when they did (--closed: clients wait)"
+    "replayed with clients that wait for answers, threads would run ahead of one another, and then wait for that long: "
+    "so requests arrive when they did here (--closed overrules it)"
 )
 
 
@@ -232,13 +232,13 @@ class Replays:
         return all_
 
     def _is_suspect(self, changes: Sequence[Change], found: Found) -> bool:
-        """Whether latencies get worse by a change that makes no call longer, in a replay in which clients wait for
-        answers, since nobody said that they do not. Then their threads run ahead of one another, which only a wait for
-        another one ends: a lock that was had for 100 us is waited for as long as one is ahead."""
+        """Whether latencies vary more with calls that are alike or shorter, in a replay in which clients wait for
+        answers, since nobody said that they do not. There threads run ahead of one another until one waits for another:
+        a lock that was had for 100 us is waited for as long as one is ahead."""
         if not self._may_be_open or found.way != REPLAY or not changes:
             return False
         variance = found.outcome["variance"].ratio
-        return variance is not None and variance > _WORSE and all(one.makes_none_longer for one in changes)
+        return variance is not None and variance > _WORSE and all(one.is_relief for one in changes)
 
     @cached_property
     def _opened(self) -> Replays:
