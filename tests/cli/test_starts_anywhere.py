@@ -94,7 +94,7 @@ def run(*command: object, **environment: str) -> subprocess.CompletedProcess[str
 
 
 def recorded(folder: Path, *command: object, **environment: str) -> tuple[str, list[str]]:
-    """What the program printed, and the processes and intervals of the trace."""
+    """What the program printed, and what the trace says: on a busy machine first what waits for a CPU."""
     vprof = [sys.executable, "-c", "from vprof.cli import main; main()"]
     trace = folder / "run.trace"
     done = run(*vprof, "record", "--sites", "work", "-o", trace, "--", *command, **environment)
@@ -134,16 +134,7 @@ def test_it_is_recorded_where_libvprof_is(each: Path, tmp_path: Path) -> None:
     assert strong_references(each) == []
     printed, shown = recorded(tmp_path, each, "a", "b c")
     assert printed == f"prog {each} none a b c\n"
-    assert shown[0] == "50 intervals"
-
-
-def test_who_names_another_libvprof_has_that_one(program: Path, tmp_path: Path) -> None:
-    """As a comparison of two does."""
-    (tmp_path / "libvprof.so").write_text("no library")
-    vprof = [sys.executable, "-c", "from vprof.cli import main; main()"]
-    trace = tmp_path / "run.trace"
-    done = run(*vprof, "record", "--sites", "work", "-o", trace, "--", program, VPROF_LIBRARY=str(tmp_path))
-    assert "cannot be preloaded" in done.stderr
+    assert "50 intervals" in shown
 
 
 def test_its_environment_is_what_it_was(each: Path, tmp_path: Path) -> None:
@@ -157,7 +148,7 @@ def test_a_child_that_runs_a_program_is_recorded_too(each: Path, tmp_path: Path)
     renamed.symlink_to(each)
     printed, shown = recorded(tmp_path, each, CHILD=str(renamed))
     assert printed == f"prog {each} none\nrenamed {renamed} none again\n"
-    assert shown[0] == "100 intervals"
+    assert "100 intervals" in shown
 
 
 def test_a_child_without_vprof_stays_without(program: Path, tmp_path: Path) -> None:
@@ -181,7 +172,7 @@ def test_it_is_found_where_the_program_was_not_linked_to_look(each: Path, tmp_pa
         if file.exists():
             with_no_way(file)
     printed, shown = recorded(tmp_path, moved / "prog")
-    assert printed.startswith("prog ") and shown[0] == "50 intervals"
+    assert printed.startswith("prog ") and "50 intervals" in shown
 
 
 def test_one_started_by_a_script_and_as_one(program: Path, tmp_path: Path) -> None:
@@ -190,11 +181,11 @@ def test_one_started_by_a_script_and_as_one(program: Path, tmp_path: Path) -> No
     script.chmod(0o755)
     printed, shown = recorded(tmp_path, script)
     assert [line.split()[-1] for line in printed.splitlines()] == ["a", "b"]
-    assert shown[0] == "100 intervals"
+    assert "100 intervals" in shown
     script.write_text(f"#!{program} x\n")
     printed, shown = recorded(tmp_path, script, "y")
     assert printed.split() == ["prog", str(program), "none", "x", str(script), "y"]
-    assert shown[0] == "50 intervals"
+    assert "50 intervals" in shown
 
 
 def test_what_cannot_be_loaded_leaves_it_dormant(program: Path, tmp_path: Path) -> None:
