@@ -32,9 +32,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from os import getpid
 from pathlib import Path
+from shutil import copy2, copytree
+from tempfile import TemporaryDirectory
 
 from states import LOADS, State, cpu_seconds, name_of, processes, states
 
+from vprof.installed import native
 from vprof.session.owned import Session
 from vprof.target.target import Target
 
@@ -49,16 +52,30 @@ class Cost:
 
 
 @contextmanager
-def linked_with(library: Path | None) -> Iterator[None]:
-    """Programs started meanwhile are recorded by that folder's libvprof."""
+def recorded_by(library: Path | None) -> Iterator[None]:
+    """Programs started meanwhile are recorded by that folder's libvprof: programs look for it where `vprof` says, which
+    is below its prefix. So there is another prefix, whose other parts are the installed ones."""
     if library is None:
         yield
         return
-    os.environ["VPROF_LIBRARY"] = str(library.resolve())
-    try:
-        yield
-    finally:
-        del os.environ["VPROF_LIBRARY"]
+    installed = native("lib/vprof/libvprof.so").parents[2]
+    before = os.environ.get("VPROF_PREFIX")
+    with TemporaryDirectory() as prefix:
+        Path(prefix).chmod(0o755)  # the server's account reads there
+        for folder in ("bin", "lib/vprof"):
+            copytree(installed / folder, Path(prefix, folder), copy_function=_link)
+        Path(prefix, "lib/vprof/libvprof.so").unlink()
+        copy2(library / "libvprof.so", Path(prefix, "lib/vprof"))
+        os.environ["VPROF_PREFIX"] = prefix
+        try:
+            yield
+        finally:
+            del os.environ["VPROF_PREFIX"]
+            os.environ.update({"VPROF_PREFIX": before} if before else {})
+
+
+def _link(source: str, place: str) -> None:
+    Path(place).symlink_to(Path(source).resolve())
 
 
 @contextmanager
@@ -77,7 +94,7 @@ def running(state: State) -> Iterator[Session | None]:
 
 
 def measure(state: State, seconds: int, options: list[str]) -> Cost:
-    with linked_with(state.library), running(state) as session:
+    with recorded_by(state.library), running(state) as session:
         state.server.load(1, options).wait()
         own, collector, records = used(session)
         load = state.server.load(seconds, options)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,7 +38,7 @@ LOADS = {"select-only": ["-S"], "TPC-B": []}
 class State:
     """A name, the server's build and data, and the plan of its session; None: there is none.
 
-    `library`: the folder of the libvprof.so that it runs with, None: what it was linked with.
+    `library`: the folder of the libvprof.so that records it, None: the installed one.
     """
 
     name: str
@@ -104,8 +105,9 @@ def processes(root: int) -> list[int]:
     """A process and all its descendants that have not been waited for."""
     found = [root]
     for pid in found:
-        for children in Path(f"/proc/{pid}/task").glob("*/children"):
-            found += map(int, _read(children).split())
+        with suppress(FileNotFoundError):  # it has ended since
+            for children in Path(f"/proc/{pid}/task").glob("*/children"):
+                found += map(int, _read(children).split())
     return found
 
 
