@@ -94,13 +94,15 @@ OF_TARGETS := $(filter $(wildcard tests/*),$(patsubst targets/%/target.toml,test
 OF_OTHERS := $(OF_TARGETS) tests/corpus tests/browser
 # Needs a build of its own.
 OF_AARCH64 := tests/aarch64
+# `make lint` has them.
+OF_TEXT := tests/cli/test_docs.py tests/shared/test_citations.py
 
 # What needs no other program's source. Tests that need the CPUs to themselves (tests/shared/quiet_cpus.py) come last.
 test-quick: setup lint .stamps/postgresql
 	cmake --build $(BUILD)
 	ctest --test-dir $(BUILD) -j $(shell nproc) --output-on-failure
-	$(BIN)/python -m pytest -n $(shell nproc) -m "not quiet_cpus" $(addprefix --ignore=,$(OF_OTHERS) $(OF_AARCH64))
-	$(BIN)/python -m pytest -m quiet_cpus $(addprefix --ignore=,$(OF_OTHERS) $(OF_AARCH64))
+	$(BIN)/python -m pytest -n $(shell nproc) -m "not quiet_cpus" $(addprefix --ignore=,$(OF_OTHERS) $(OF_AARCH64) $(OF_TEXT))
+	$(BIN)/python -m pytest -m quiet_cpus $(addprefix --ignore=,$(OF_OTHERS) $(OF_AARCH64) $(OF_TEXT))
 
 # The pages of `vprof report` and `vprof diff` in a headless Chromium (2 minutes).
 test-browser: setup
@@ -118,12 +120,14 @@ test-aarch64: setup
 	tests/aarch64/prefix.sh $(BUILD) $(CROSS) $(CURDIR)/$(CROSS)/prefix
 	VPROF_PREFIX=$(CURDIR)/$(CROSS)/prefix $(BIN)/python -m pytest -n $(shell nproc) tests/aarch64
 
+# Also what people read: generated pages, examples, links, citations.
 lint: .stamps/venv
 	clang-format-19 --dry-run --Werror $(FORMATTED)
 	$(BIN)/ruff check --no-cache .
 	$(BIN)/ruff format --no-cache --check .
 	$(BIN)/vulture
 	$(BIN)/mypy
+	$(BIN)/python -m pytest -q $(OF_TEXT)
 
 format: .stamps/venv
 	clang-format-19 -i $(FORMATTED)
