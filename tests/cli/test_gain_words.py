@@ -42,8 +42,8 @@ def test_what_is_changed(changes: list[str], what: str) -> None:
     [
         (0.25, (12.1e6, 7e5), "cut the variance to 0.25 of what it is and p99 from 12.1 ms to 700 us"),
         (0.0123, (12e6, 12e6), "cut the variance to 0.012 of what it is and leave p99 as it is"),
-        (1.5, (12e6, 13e6), "raise the variance to 1.50 of what it is and p99 from 12 to 13 ms"),
-        (1.5, (12e6, 11e6), "raise the variance to 1.50 of what it is and cut p99 from 12 to 11 ms"),
+        (1.5, (12e6, 13e6), "raise the variance to 1.50 times what it is and p99 from 12 to 13 ms"),
+        (1.5, (12e6, 11e6), "raise the variance to 1.50 times what it is and cut p99 from 12 to 11 ms"),
         (1.0, (12e6, 12e6), "leave the variance and p99 as they are"),
         (None, (12e6, 11e6), "cut the mean from 4 to 3 ms and p99 from 12 to 11 ms"),
     ],

@@ -347,7 +347,7 @@ def test_what_was_predicted_of_a_finding_stands_beside_what_its_knobs_did(target
     outcome = outcome_of(one)
     first, predicted, measured, last = report.finding_lines(found, outcome)
     assert first == "flush (40.0 % of the variance): delay"
-    assert predicted == "  predicted, if it took always the same: variance 0.40, p99 0.70 of what it is"
+    assert predicted == "  predicted, if it took always the same: variance 0.40, p99 0.70 times what it is"
     assert measured.startswith("  measured, the best of its knobs: delay=100, variance 0.4")
     assert measured.endswith("): better")
     assert last == "parse (40.0 % of the variance): no knob governs it"

@@ -71,7 +71,8 @@ def _to(figure: Figure) -> str:
     """Of the variance, of which nobody knows the figure, the ratio. Without its interval, which is narrow beside the
     model's error (whatif/model.py)."""
     if figure.name == "variance":
-        return f"the variance to {_ratio(figure.ratio or 0.0)} of what it is"
+        ratio = figure.ratio or 0.0
+        return f"the variance to {_ratio(ratio)} {'times' if ratio > 1 else 'of'} what it is"
     assert figure.now is not None and figure.then is not None
     return f"{_called(figure)} from {_span(figure.now, figure.then)}"
 

@@ -182,7 +182,7 @@ def finding_lines(findings: Findings, outcome: Outcome | None = None) -> list[st
         rows.append(f"{one.name} ({percent(one.share)} of the variance{rest}{doubt}): {knobs}")
         if outcome and one.predicted:
             ratios = [f"{name} {ratio:.2f}" for name, ratio in one.predicted.items() if ratio is not None]
-            rows.append(f"  predicted, if it took always the same: {', '.join(ratios)} of what it is")
+            rows.append(f"  predicted, if it took always the same: {', '.join(ratios)} times what it is")
         if outcome and (best := best_for(outcome, one)):
             rows.append(f"  measured, the best of its knobs: {_measured_line(best)}")
     if findings.unconfirmed:
