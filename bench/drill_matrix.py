@@ -29,7 +29,7 @@ from vprof.target import descriptor as descriptors
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "shared"))
 
-from build_cache import Built, built, cache_folder, command
+from build_cache import built, cache_folder, command
 
 BUDGET = "5m"
 
@@ -120,12 +120,13 @@ def name(finding: dict[str, Any]) -> str:
     return "|".join(finding["functions"])
 
 
-def drilled(build: Built, row: Row, number: int) -> Run:
-    """The load's seed is the run's number where it has one (minidb)."""
+def drilled(how: dict[str, Any], row: Row, number: int) -> Run:
+    """`how`: arguments of the process, such as its folder. The load's seed is the run's number where it has one
+    (minidb)."""
     load = [*row.load, *(["--seed", str(number)] if row.target == "minidb" else [])]
     options = ["--auto", "--target", row.target, "--budget", BUDGET, "--format", "json", *row.options]
     begin = time.monotonic()
-    done = subprocess.run(command("drill", *options, "--", *load), capture_output=True, check=False, **build.how())
+    done = subprocess.run(command("drill", *options, "--", *load), capture_output=True, check=False, **how)
     seconds = round(time.monotonic() - begin, 1)
     machine = round(os.getloadavg()[0], 1)
     if done.returncode != 0:
@@ -159,7 +160,7 @@ def missing(rows: list[Row], count: int, have: list[Run]) -> Iterator[Run]:
         return
     with built(rows[0].target, cache_folder(), native("bin/vprof-cc").parents[1], print) as build:
         for row, number in wanted:
-            yield drilled(build, row, number)
+            yield drilled(build.how(), row, number)
 
 
 def is_right(row: Row, run: Run) -> bool:
