@@ -1,12 +1,14 @@
 /* worker KIND: a server with rights and its worker without: the child becomes `nobody` and writes hostile values over
  * the session's memory, which it has inherited, while the parent goes on with all that it may do. Prints what the
  * parent has done, which depends on nothing else, and says on the error output what went wrong. Driven by
- * bench/faults.py.
+ * bench/faults.py. KIND:
  *
- *   words     each word of the parent's slot in turn is the way to the parent's own memory, those around it small or
- * large header    the arena's header, all words one value tables    everything between the header and the slots,
- * likewise slots     everything of all slots but who owns them, likewise random    any byte held      every lock word
- * and every free slot belongs to process 1 for ever */
+ * - words: each word of the parent's slot in turn is the way to the parent's own memory, those around it small or large
+ * - header: the arena's header, all words one value
+ * - tables: everything between the header and the slots, likewise
+ * - slots: everything of all slots but who owns them, likewise
+ * - random: any byte
+ * - held: every lock word and every free slot belongs to process 1 for ever */
 #include <dlfcn.h>
 #include <limits.h>
 #include <poll.h>
@@ -73,6 +75,10 @@ __attribute__((noinline)) static int call(int deeper) {
   return calls;
 }
 
+struct done {
+  long calls, children, plugins;
+};
+
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t barrier;
 
@@ -99,7 +105,7 @@ static void run_threads(long *calls) {
 }
 
 /* Every other one runs this program anew, which joins the session as it is now. */
-static void run_children(long *calls) {
+static void run_children(struct done *done) {
   for (int i = 0; i < CHILDREN; ++i) {
     const pid_t child = fork();
     if (child == 0) {
@@ -111,33 +117,36 @@ static void run_children(long *calls) {
     int status = -1;
     waitpid(child, &status, 0);
     if (status == 0)
-      ++*calls;
+      ++done->children;
     else
       fprintf(stderr, "a child ended with %x\n", (unsigned)status);
   }
 }
 
-static void load_plugin(long *calls) {
+static void load_plugin(struct done *done) {
   char path[PATH_MAX + 16];
   snprintf(path, sizeof path, "%s/libplugin.so", directory);
   void *library = dlopen(path, RTLD_NOW);
   void (*plugin)(void) = NULL;
   if (library != NULL) *(void **)&plugin = dlsym(library, "plugin_call");
-  if (plugin == NULL) return;
+  if (plugin == NULL) {
+    fprintf(stderr, "no plugin: %s\n", dlerror());
+    return;
+  }
   plugin();
   dlclose(library);
-  ++*calls;
+  ++done->plugins;
 }
 
-static void work(int round, long *calls) {
+static void work(int round, struct done *done) {
   char type[32];
   snprintf(type, sizeof type, "type %d", round);
   vprof_interval_begin((uint64_t)round + 1, type);
-  *calls += call(10);
-  if (round % 10 == 0) *calls += call(1100); /* deeper than what is recorded */
-  run_threads(calls);
-  if (round % 60 == 0) run_children(calls);
-  if (round % 20 == 0) load_plugin(calls);
+  done->calls += call(10);
+  if (round % 10 == 0) done->calls += call(1100); /* deeper than what is recorded */
+  run_threads(&done->calls);
+  if (round % 60 == 0) run_children(done);
+  if (round % 20 == 0) load_plugin(done);
   vprof_interval_end((uint64_t)round + 1);
 }
 
@@ -252,19 +261,19 @@ int main(int argc, char **argv) {
   find_arena();
   int to_worker[2], from_worker[2];
   if (pipe(to_worker) != 0 || pipe(from_worker) != 0) return 2;
-  long calls = call(10);
+  struct done done = {call(10), 0, 0};
   const pid_t worker = start_worker(argv[1], to_worker[0], from_worker[1]);
   close(to_worker[0]);
   close(from_worker[1]);
   const double began = now_s();
   if (strcmp(argv[1], "words") == 0)
-    calls += step_by_step(to_worker[1], from_worker[0]);
+    done.calls += step_by_step(to_worker[1], from_worker[0]);
   else
-    for (int round = 0; round < ROUNDS; ++round) work(round, &calls);
+    for (int round = 0; round < ROUNDS; ++round) work(round, &done);
   kill(worker, SIGKILL);
   waitpid(worker, NULL, 0);
   if (changed_words() != 0) fprintf(stderr, "%ld words of the parent's memory have changed\n", changed_words());
   fprintf(stderr, "took %.1f s\n", now_s() - began);
-  printf("calls %ld\n", calls);
+  printf("calls %ld, children %ld, plugins %ld\n", done.calls, done.children, done.plugins);
   return changed_words() != 0;
 }
