@@ -108,7 +108,7 @@ std::string Collector::rotate(const std::string &path) {
 }
 
 std::string Collector::plan() const {
-  return JsonObject().raw("on", sites_on(switches_, modules_.sites_used())).add("note", note_).str();
+  return JsonObject().raw("on", sites_on(switches_, modules_.known())).add("note", note_).str();
 }
 
 static std::string name_or_null(const std::string &path) {

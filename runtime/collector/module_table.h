@@ -30,8 +30,6 @@ class ModuleTable {
   const std::vector<KnownModule> &refresh();
 
   const std::vector<KnownModule> &known() const { return known_; }
-  // All sites of known modules lie below.
-  uint32_t sites_used() const { return sites_used_; }
   // REQUIRES: index < known().size().
   void acknowledge(uint32_t index);
 
@@ -40,7 +38,7 @@ class ModuleTable {
 
   Arena *arena_;
   std::vector<KnownModule> known_;
-  uint32_t sites_used_ = 0;
+  uint32_t sites_used_ = 0;  // all sites of known modules lie below
 };
 
 }  // namespace vprof

@@ -14,13 +14,17 @@ namespace vprof {
 constexpr const char *kCollectorVersion = "0.1.0";
 constexpr size_t kMostName = 500;
 
-std::string sites_on(const unsigned char *switches, uint32_t sites_used) {
+std::string sites_on(const unsigned char *switches, const std::vector<KnownModule> &modules) {
   JsonArray ranges;
-  for (uint32_t i = 0; i < sites_used;) {
-    uint32_t end = i;
-    while (end < sites_used && switches[end] == 1) ++end;
-    if (end > i) ranges.add("[" + std::to_string(i) + "," + std::to_string(end - i) + "]");
-    i = end + 1;
+  for (const KnownModule &module : modules) {
+    if (!module.mapped) continue;
+    const uint32_t last = module.base + module.count;
+    for (uint32_t i = module.base + kSwitchHeaderBytes; i < last;) {
+      uint32_t end = i;
+      while (end < last && switches[end] == 1) ++end;
+      if (end > i) ranges.add("[" + std::to_string(i) + "," + std::to_string(end - i) + "]");
+      i = end + 1;
+    }
   }
   return ranges.str();
 }
@@ -90,7 +94,7 @@ void Recorder::announce_session() {
 }
 
 void Recorder::announce_plan() {
-  event(JsonObject().add("event", "plan").raw("on", sites_on(switches_, modules_->sites_used())));
+  event(JsonObject().add("event", "plan").raw("on", sites_on(switches_, modules_->known())));
 }
 
 std::optional<Recorder::Metadata> Recorder::read_metadata(const std::string &path) {

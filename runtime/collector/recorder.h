@@ -133,8 +133,9 @@ constexpr uint64_t base_of_chunk(Record first, uint64_t now) {
   return time >> 63 == 0 ? time : 0;
 }
 
-// Site numbers [first, first + count) whose switch byte is 1, as the JSON array [[first, count], ...].
-std::string sites_on(const unsigned char *switches, uint32_t sites_used);
+// Site numbers [first, first + count) whose switch byte is 1, as the JSON array [[first, count], ...]. A module's range
+// begins with a header, whose bytes are no switches.
+std::string sites_on(const unsigned char *switches, const std::vector<KnownModule> &modules);
 
 }  // namespace vprof
 
