@@ -31,6 +31,7 @@ from build_cache import command
 from drill_matrix import ROWS, Row, drilled
 from plain_build import built_plain
 
+from vprof.target.build_choices import BuildChoices
 from vprof.target.target import Target
 
 ROOT = Path(__file__).parents[1]
@@ -57,7 +58,7 @@ def cpu_seconds(work: Callable[[], object]) -> float:
 
 def build(target: str, folder: Path) -> Part:
     """Raises VprofError, CalledProcessError."""
-    found = Target.of(target, folder / ".vprof" / target)
+    found = Target.of(target, folder / ".vprof" / target, BuildChoices())
     found.folder.mkdir(parents=True, exist_ok=True)
     found = found.fetch(print, io.StringIO())
     said: list[str] = []

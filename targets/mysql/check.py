@@ -80,8 +80,8 @@ def tests_of(target: Target) -> list[str]:
     return [f"main.{name}" for name in TESTS.split() if (folder / f"{name}.test").exists()]
 
 
-def complete(target: Target, build: Target) -> None:
-    """Makes in `build` what only mysql-test-run needs: the other clients, plugins."""
+def complete(target: Target, build: Target, account: Account) -> None:
+    """Makes in `build` what only mysql-test-run needs: the other clients, plugins. MySQL's writes beside the server."""
     environment = {key: value for key, value in os.environ.items() if key != "VPROF_DESCRIPTOR"}
     ninja = build.filled("ninja -j{jobs}")
     if mysql_tests(target):
@@ -89,6 +89,8 @@ def complete(target: Target, build: Target) -> None:
             ["ninja", "-t", "targets", "all"], cwd=build.build_dir, capture_output=True, text=True, check=True
         )
         names = {line.split(":")[0] for line in known.stdout.splitlines()}
+        if account.uid is not None and account.gid is not None:
+            os.chown(build.build_dir / "runtime_output_directory", account.uid, account.gid)
         ninja += [name for name in MYSQL_NEEDS.split() if name in names]
     with (build.folder / "check.log").open("wb") as log:
         subprocess.run(ninja, cwd=build.build_dir, env=environment, stdout=log, stderr=subprocess.STDOUT, check=True)
@@ -99,7 +101,7 @@ def run(target: Target, mode: str, tests: list[str]) -> Result:
     account = Account.of(target)
     output = own_tests.folder_for(target, mode, account)
     build = built_plain(target) if mode == "plain" else target
-    complete(target, build)
+    complete(target, build, account)
     mtr = build.filled("perl {build}/mysql-test/mtr --parallel={jobs} --force --max-test-fail=0 --retry=0 --suite=main")
     command = [*mtr, f"--vardir={output}/var", *switches, *(tests or tests_of(target))]
     suite, summary = partial(own_tests.start, command, output, account), partial(said, output)
