@@ -89,8 +89,9 @@ def complete(target: Target, build: Target, account: Account) -> None:
             ["ninja", "-t", "targets", "all"], cwd=build.build_dir, capture_output=True, text=True, check=True
         )
         names = {line.split(":")[0] for line in known.stdout.splitlines()}
-        if account.uid is not None and account.gid is not None:
-            os.chown(build.build_dir / "runtime_output_directory", account.uid, account.gid)
+        beside = build.build_dir / "runtime_output_directory"
+        if beside.is_dir() and account.uid is not None and account.gid is not None:
+            os.chown(beside, account.uid, account.gid)
         ninja += [name for name in MYSQL_NEEDS.split() if name in names]
     with (build.folder / "check.log").open("wb") as log:
         subprocess.run(ninja, cwd=build.build_dir, env=environment, stdout=log, stderr=subprocess.STDOUT, check=True)
