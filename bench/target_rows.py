@@ -17,6 +17,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import subprocess
 import sys
 import time
@@ -57,7 +58,8 @@ def cpu_seconds(work: Callable[[], object]) -> float:
 
 
 def build(target: str, folder: Path) -> Part:
-    """Raises VprofError, CalledProcessError."""
+    """What a stopped one left would be no work: all is removed first. Raises VprofError, CalledProcessError."""
+    shutil.rmtree(folder / ".vprof" / target, ignore_errors=True)
     found = Target.of(target, folder / ".vprof" / target, BuildChoices())
     found.folder.mkdir(parents=True, exist_ok=True)
     found = found.fetch(print, io.StringIO())
