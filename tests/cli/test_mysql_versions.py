@@ -42,6 +42,15 @@ def tree(folder: Path, version: str) -> Path:
     return folder
 
 
+def has_what_cures_change(tree: Path, version: str) -> None:
+    descriptor = of_version(version)
+    for cure in descriptor.cures.values():
+        for edit in cure.edits if descriptors.for_version(cure, version, descriptor.file) else ():
+            (tree / edit.file).parent.mkdir(parents=True, exist_ok=True)
+            with (tree / edit.file).open("a") as file:
+                file.write(edit.anchor + "\n")
+
+
 def of_version(version: str) -> descriptors.Descriptor:
     return descriptors.load(target_file("mysql"), BuildChoices(UserSource(Path(), version, [])))
 
@@ -49,6 +58,7 @@ def of_version(version: str) -> descriptors.Descriptor:
 def instrument(folder: Path, version: str, *options: str) -> tuple[Path, list[str]]:
     """The program, built from a tree by a command of the user's, and what `--source` takes for that."""
     mine = tree(folder / "mine", NEW if version == NEWEST else version)
+    has_what_cures_change(mine, version)
     [program] = of_version(version).build["programs"]
     flags = f"-std={STANDARD[version]} -O1 -pthread -include {{annotations}}/load_types.h -o {{build}}/{program}"
     build = f"mkdir -p $(dirname {{build}}/{program}) && {{cxx}} {flags} sql/sql_parse.cc"
@@ -74,7 +84,7 @@ def test_the_text_has_the_entries_that_the_build_has(
     _, of_tree = instrument(tmp_path, version, *kind)
     by_text = said(vprof("targets check mysql", *of_tree, "--format", "json"))["entries"]
     built = Target.load("mysql", tmp_path / "work")
-    assert places(by_text) == places(targets.places(built, built.units()))
+    assert places(by_text) == places([*targets.places(built, built.units()), *targets.cured(built)])
     titles = [title for title, *_ in places(by_text)]
     assert sum(title.startswith("interval") for title in titles) == intervals
     assert sum(title.startswith("sync") for title in titles) == (5 if version == OLD else 6)  # rows: two or three
