@@ -42,7 +42,8 @@ static void write_woken(const ConditionWait &wait, uint64_t resumed) {
   if (signaller.flags != 0 || (slept_once(wait) && !came_at_once(wait, signaller)))
     return write_blocked(wait.on_condition, signaller, resumed);
   const Peer unlocker = find_peer(wait.on_mutex, resumed, Trust::kOnlyDuringWait);
-  if (unlocker.flags != 0 || unlocker.time <= signaller.time || came_at_once(wait, signaller))
+  const bool one_to_blame = came_at_once(wait, signaller) && unlocker.uid == signaller.uid;
+  if (unlocker.flags != 0 || unlocker.time <= signaller.time || one_to_blame)
     return write_blocked(wait.on_condition, later(signaller, unlocker), resumed);
   const uint64_t signalled = signaller.time + 1;
   Wait on_mutex = wait.on_mutex;

@@ -199,7 +199,7 @@ INSTANTIATE_TEST_SUITE_P(
     Scenarios, KindEdges,
     testing::ValuesIn(each({
         {"rwlock_edges", {"last-reader", "readers-in-turn", "writer", "writers", "timeout"}},
-        {"lock_edges", {"spin", "many-signals", "owner-died", "reused", "uncontended"}},
+        {"lock_edges", {"spin", "many-signals", "signal-at-once", "owner-died", "reused", "uncontended"}},
         {"meeting_edges", {"barrier", "once", "once-c11"}},
         {"c11_edges", {"mutex", "condition", "join"}},
         {"semaphore_edges", {"many-posts", "interrupted", "cancelled", "named", "system-v", "system-v-zero"}},

@@ -59,6 +59,56 @@ static void many_signals(void) {
   for (int i = 0; i < 4; ++i) expect(2, tid_of[i], self());
 }
 
+static atomic_int is_watched, is_signalled, is_tried, woke_first;
+
+/* Both sides have done it before: the first time takes longer than "at once". */
+static void *wait_when_watched(void *i) {
+  const struct timespec until = soon(CLOCK_REALTIME);
+  pthread_mutex_lock(&mutex);
+  require(pthread_cond_timedwait(&condition, &mutex, &until) == ETIMEDOUT, "pthread_cond_timedwait");
+  enter_thread(index_of(i));
+  while (is_watched == 0) sched_yield();
+  pthread_cond_wait(&condition, &mutex);
+  woke_first = 1;
+  pthread_mutex_unlock(&mutex);
+  return NULL;
+}
+
+static void *lock_before_waiter(void *i) {
+  while (is_signalled == 0) sched_yield();
+  enter_thread(index_of(i));
+  is_tried = 1;
+  while (pthread_mutex_trylock(&mutex) != 0) continue;
+  const int is_first = woke_first == 0;
+  if (is_first) pause_ms(20);
+  pthread_mutex_unlock(&mutex);
+  return (void *)(intptr_t)is_first;
+}
+
+/* The signal comes before the waiter sleeps, mostly: it sleeps for the mutex then, which another thread gets first. */
+static void signal_at_once(void) {
+  pthread_cond_signal(&condition);
+  pthread_t waiter = start_as(0, wait_when_watched), third = start_as(1, lock_before_waiter);
+  wait_for_tid(0);
+  is_watched = 1;
+  while (pthread_mutex_trylock(&mutex) != 0) continue;
+  pthread_cond_signal(&condition);
+  wait_until_asleep(0);
+  is_signalled = 1;
+  while (is_tried == 0) sched_yield();
+  pthread_mutex_unlock(&mutex);
+  void *third_was_first;
+  pthread_join(third, &third_was_first);
+  join_ended(waiter, 0);
+  expect(2, tid_of[0], 0);
+  expect(2, tid_of[0], self());
+  if (third_was_first != NULL)
+    expect(1, tid_of[0], tid_of[1]);
+  else
+    allow(1, tid_of[0], self());
+  allow(4, self(), tid_of[1]);
+}
+
 static void *die_with_mutex(void *i) {
   pthread_mutex_lock(&mutex);
   enter_thread(index_of(i));
@@ -146,7 +196,7 @@ static void uncontended(void) {
 }
 
 static const struct scenario scenarios[] = {
-    {"spin", spin_lock}, {"many-signals", many_signals}, {"owner-died", owner_died},
+    {"spin", spin_lock}, {"many-signals", many_signals}, {"signal-at-once", signal_at_once}, {"owner-died", owner_died},
     {"reused", reused},  {"uncontended", uncontended},
 };
 
