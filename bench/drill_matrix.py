@@ -113,6 +113,8 @@ ROWS = [
     tpcc("16 warehouses", "postgres", 16, "-c shared_buffers=2GB"),
     tpcc("16 warehouses", "mysql", 16, "--innodb-buffer-pool-size=2G"),
     tpcc("2 warehouses", "mysql", 2, "--innodb-buffer-pool-size=128M"),
+    tpcc("8 warehouses", "mysql", 8, "--innodb-buffer-pool-size=2G"),
+    tpcc("1 warehouse", "mysql", 1, "--innodb-buffer-pool-size=2G"),
 ]
 
 
