@@ -42,6 +42,7 @@ static void write_woken(const ConditionWait &wait, uint64_t resumed) {
   if (signaller.flags != 0 || (slept_once(wait) && !came_at_once(wait, signaller)))
     return write_blocked(wait.on_condition, signaller, resumed);
   const Peer unlocker = find_peer(wait.on_mutex, resumed, Trust::kOnlyDuringWait);
+  // Who signals at once and releases the mutex a moment later is to blame for both: one record tells as much as two.
   const bool one_to_blame = came_at_once(wait, signaller) && unlocker.uid == signaller.uid;
   if (unlocker.flags != 0 || unlocker.time <= signaller.time || one_to_blame)
     return write_blocked(wait.on_condition, later(signaller, unlocker), resumed);
