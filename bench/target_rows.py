@@ -140,7 +140,9 @@ def finding(found: Part) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("targets", nargs="+")
-    parser.add_argument("--folder", type=Path, default=Path("target_rows"))
+    parser.add_argument(
+        "--folder", type=Path, default=Path("target_rows"), help="a build of the target that is there is removed"
+    )
     parser.add_argument("--results", type=Path, default=Path("target_rows.jsonl"))
     parser.add_argument("--only", choices=PARTS, help="this part of a row alone")
     given = parser.parse_args()

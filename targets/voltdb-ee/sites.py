@@ -3,14 +3,15 @@
 
     python targets/voltdb-ee/sites.py [--dir .vprof/voltdb-ee] [--rounds 100] [--seconds 20] [--rate 800] [--runs 3]
 
-REQUIRES: `vprof instrument --target voltdb-ee` has built the library; a JDK; a quiet machine for the last part.
+REQUIRES: `vprof instrument --target voltdb-ee` has built the library; a JDK; a quiet machine, where a site that is to
+come 4 ms after another does.
 jvm/Sites.java puts work on the sites. Java has no probes, so all is recorded with `--preload`.
 
     forced   transactions of all sites, which come one after the other: whom each site waited for is known
     sites    one random load on 1, 2 and 4 sites: latency, its spread, and the time in the queue by Java's clock, by the
              unique ids that Java made of it, and by vprof, which has these
 
-Exit code 1 if an edge is wrong or missing.
+Exit code 1 if an edge is wrong or missing, 2 if a recording fails.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from vprof.errors import VprofError
 from vprof.tables.model import NONE, OBJECT_CLASSES, Trace
+from vprof.target.target import Target
 from vprof.trace.loading import load_trace
 
 JAVA = Path(__file__).with_name("jvm")
@@ -48,17 +51,13 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Bench:
-    """The built target, the compiled front end and where traces go."""
+    """The target's work folder, the library that it built, the compiled front end: traces go there."""
 
     work: Path
+    library: Path
     classes: Path
 
-    @property
-    def library(self) -> Path:
-        return next(self.work.rglob("libvoltdb-*.so"))
-
     def recorded(self, name: str, **options: float) -> Recorded:
-        """Raises CalledProcessError."""
         trace = self.classes / f"{name}.trace"
         record = ["record", "--target", "voltdb-ee", "--dir", str(self.work), "--preload", "-o", str(trace), "--"]
         java = ["java", "-cp", str(self.classes), "Sites", str(self.library)]
@@ -68,8 +67,12 @@ class Bench:
 
 
 def vprof(*arguments: str) -> str:
+    """What it prints. Ends the program where it fails: it has said why."""
     command = [str(Path(sys.executable).with_name("vprof")), *arguments]
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    done = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        sys.exit(2)
+    return done.stdout
 
 
 def compiled(folder: Path) -> Path:
@@ -84,10 +87,9 @@ def threads(trace: Trace) -> dict[int, int]:
     return {int(name.split("/")[1].split()[0]): index for index, name in enumerate(trace.threads)}
 
 
-def batch(trace: Trace, interval: int) -> tuple[int, int]:
-    """Transaction and partition, as the descriptor's `id` packs them."""
-    packed = int(trace.interval_ids[interval].partition("#")[0]) - 1
-    return packed >> 14, packed & 16383
+def transaction_of(trace: Trace, interval: int) -> int:
+    """Out of the descriptor's `id`, which has the partition below it."""
+    return (int(trace.interval_ids[interval].partition("#")[0]) - 1) >> 14
 
 
 def signalled(trace: Trace) -> Iterator[tuple[int, int, int]]:
@@ -96,7 +98,7 @@ def signalled(trace: Trace) -> Iterator[tuple[int, int, int]]:
     for row, segment in enumerate(trace.wakeups.segment):
         interval = int(trace.segments.interval[segment])
         if interval != NONE and trace.segments.object_class[segment] == CONDITION:
-            yield batch(trace, interval)[0], int(trace.wakeups.thread[row]), int(trace.wakeups.waker[row])
+            yield transaction_of(trace, interval), int(trace.wakeups.thread[row]), int(trace.wakeups.waker[row])
 
 
 def forced(bench: Bench, sites: int, rounds: int) -> Counter[str]:
@@ -152,7 +154,13 @@ def main() -> None:
     parser.add_argument("--rate", type=int, default=800)
     parser.add_argument("--runs", type=int, default=3)
     given = parser.parse_args()
-    bench = Bench(given.dir.resolve(), compiled(given.dir.resolve() / "sites"))
+    work = given.dir.resolve()
+    try:
+        target = Target.load("voltdb-ee", work)
+        target.units()  # refuses what was not built, or not with vprof
+    except VprofError as error:
+        sys.exit(f"{parser.prog}: {error}")
+    bench = Bench(work, target.programs()[0], compiled(work / "sites"))
     bad = 0
     for sites in (2, 3):
         found = forced(bench, sites, given.rounds)

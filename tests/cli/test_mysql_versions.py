@@ -42,7 +42,7 @@ def tree(folder: Path, version: str) -> Path:
     return folder
 
 
-def has_what_cures_change(tree: Path, version: str) -> None:
+def add_what_cures_change(tree: Path, version: str) -> None:
     descriptor = of_version(version)
     for cure in descriptor.cures.values():
         for edit in cure.edits if descriptors.for_version(cure, version, descriptor.file) else ():
@@ -58,7 +58,7 @@ def of_version(version: str) -> descriptors.Descriptor:
 def instrument(folder: Path, version: str, *options: str) -> tuple[Path, list[str]]:
     """The program, built from a tree by a command of the user's, and what `--source` takes for that."""
     mine = tree(folder / "mine", NEW if version == NEWEST else version)
-    has_what_cures_change(mine, version)
+    add_what_cures_change(mine, version)
     [program] = of_version(version).build["programs"]
     flags = f"-std={STANDARD[version]} -O1 -pthread -include {{annotations}}/load_types.h -o {{build}}/{program}"
     build = f"mkdir -p $(dirname {{build}}/{program}) && {{cxx}} {flags} sql/sql_parse.cc"

@@ -1,5 +1,4 @@
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -13,14 +12,15 @@ import java.util.concurrent.LinkedBlockingQueue;
 import org.voltdb.jni.ExecutionEngine;
 
 /**
- * Sites of VoltDB's engine in one JVM, a thread each with a queue, and a front end that initiates transactions at random
- * times: inserts and scans at one site, inserts into a replicated table at all of them.
+ * Sites of VoltDB's engine in one JVM, a thread each with a queue, and a front end that initiates transactions at
+ * random times: inserts and scans at one site, inserts into a replicated table at all of them.
  *
  * <pre>java -cp CLASSES Sites LIBVOLTDB sites=2 seconds=20 rate=400 scans=0.7 multi=0.02 rows=20000 seed=1</pre>
  *
- * Prints for each kind of batch how many there were, how long they took and waited in the queue by this program's clock,
- * and by their unique ids, which know milliseconds only. With {@code rounds=N} there are N inserts at all sites instead,
- * where the sites come in a random order, {@code late} ms after each other; what each has to wait for is printed.
+ * Prints for each kind of batch how many there were, how long they took, and how long they waited in the queue, by this
+ * program's clock and by their unique ids, which know milliseconds only. With {@code rounds=N} there are N inserts at
+ * all sites instead, where the sites come in a random order, {@code late} ms after each other; who comes last is
+ * printed.
  */
 public final class Sites {
     private static final long EPOCH_MS = 1_199_145_600_000L;
@@ -205,7 +205,8 @@ public final class Sites {
             double byId = all.stream().mapToDouble(Done::queueById).average().orElse(0);
             double took = all.stream().mapToDouble(Done::took).average().orElse(0);
             double mean = queue + took;
-            double variance = all.stream().mapToDouble(one -> Math.pow(one.queue + one.took - mean, 2)).average().orElse(0);
+            double variance =
+                all.stream().mapToDouble(one -> Math.pow(one.queue + one.took - mean, 2)).average().orElse(0);
             String name = kind.getKey() == 0 ? "all" : kind.getKey().toString();
             System.out.printf("%-8s %7d %9.3f %9.3f %8.3f %10.3f%n", name, all.size(), queue, byId, took, variance);
         }

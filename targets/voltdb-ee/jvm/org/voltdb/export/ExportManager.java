@@ -6,8 +6,8 @@ import org.voltcore.utils.DBBPool.BBContainer;
 public final class ExportManager {
     private ExportManager() {}
 
-    static void pushExportBuffer(int partition, String table, long offset, long committed, long rows, long id, long handle,
-        long unique, BBContainer buffer) {
+    static void pushExportBuffer(int partition, String table, long offset, long committed, long rows, long id,
+        long handle, long unique, BBContainer buffer) {
         throw new UnsupportedOperationException("export");
     }
 }

@@ -5,8 +5,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.Map;
 
 /**
- * One site's engine, by the names that libvoltdb looks for in a JVM. Of VoltDB's own class it has what Sites needs: what
- * the library may call but a batch of Sites does not need throws.
+ * One site's engine, by the names that libvoltdb looks for in a JVM. Of VoltDB's own class it has what Sites needs:
+ * what the library may call but a batch of Sites does not need throws.
  *
  * <p>A site's thread makes its engine and alone uses it.
  */
@@ -45,7 +45,7 @@ public class ExecutionEngine {
         succeeded(nativeLoadCatalog(engine, 0, catalog.getBytes(StandardCharsets.UTF_8)));
     }
 
-    /** Executes and commits `fragment`, whose parameters are integers, as often as {@code rows} has rows, as one batch. */
+    /** Executes and commits {@code fragment} as one batch, once for each of {@code rows}, its parameters. */
     public void execute(long fragment, int[][] rows, long transaction, long uniqueId, long undo) {
         parameters.clear();
         long[] fragments = new long[rows.length];
