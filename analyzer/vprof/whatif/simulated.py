@@ -78,7 +78,9 @@ class Simulated:
 
     def unknown(self, recorded_ns: Float) -> str:
         """What it did not know that may be why it is off, and who would tell; "" if there is no such thing."""
-        if self.told or not self.guessed or abs(self.nearness(recorded_ns)["mean"] - 1) <= _NEARER:
+        if self.told or not self.guessed or not self.used.any():
+            return ""
+        if abs(self.nearness(recorded_ns)["mean"] - 1) <= _NEARER:
             return ""
         return (
             "who has a lock is known only where somebody waited for it: vprof record --locks tells more, if the "
