@@ -47,7 +47,8 @@ class Row:
 
 @dataclass(frozen=True)
 class Run:
-    """One drill-down: its first finding, with the way there; `on`: functions on in its last step; `seconds` of all."""
+    """One drill-down: its first finding, with the way there; `on`: functions on in its last step; `seconds` of all;
+    `why`: the reason why its share has no interval."""
 
     row: str
     number: int
@@ -63,6 +64,7 @@ class Run:
     seconds: float
     load: float
     error: str = ""
+    why: str = ""
 
 
 # A commit's way to the disk: its own flush, or another's that it waits for.
@@ -151,6 +153,7 @@ def drilled(how: dict[str, Any], row: Row, number: int) -> Run:
         on=len(report["steps"][-1]["on"]),
         seconds=seconds,
         load=machine,
+        why=first.get("ci95_reason") or "",
     )
 
 

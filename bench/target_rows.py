@@ -91,7 +91,7 @@ def drill(target: str, folder: Path) -> Part:
     """REQUIRES: the target is built."""
     row = next((row for row in ROWS if row.target == target), Row(target, target, None))
     run = drilled({"cwd": folder, "text": True}, row, 1)
-    kept = ("first", "share", "ci95", "confirmed", "others", "cpu_wait", "steps", "seconds", "load", "error")
+    kept = ("first", "share", "ci95", "confirmed", "others", "cpu_wait", "steps", "seconds", "load", "error", "why")
     return {"name": row.name, **{key: getattr(run, key) for key in kept}}
 
 

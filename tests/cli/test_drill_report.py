@@ -81,10 +81,13 @@ def test_calls_that_nobody_can_follow_are_said_of_the_finding(capsys: pytest.Cap
 
 def test_what_would_be_gained_is_said_of_a_finding(capsys: pytest.CaptureFixture[str]) -> None:
     ratios = {"variance": 0.4, "p99": 1.1, "mean": None}
-    lines = said(capsys, {}, gain={"changes": ["scan=constant"], "ratios": ratios, "why_not": ""})
-    assert lines[-1].strip() == (
-        "if it took always the same, predicted: variance 60% less, p99 10% more (vprof whatif)"
-    )
+    gain = {"changes": ["scan=constant"], "ratios": ratios, "why_not": ""}
+    without = {"changes": ["scan=0"], "ratios": {"variance": 0.3, "p99": 0.9, "mean": 0.8}, "why_not": ""}
+    lines = said(capsys, {}, gain=gain, gain_without=without)
+    assert [line.strip() for line in lines[-2:]] == [
+        "if it took always the same, predicted: variance 60% less, p99 10% more (vprof whatif)",
+        "if it took no time, predicted: variance 70% less, p99 10% less, mean 20% less (vprof whatif)",
+    ]
     assert said(capsys, {}, gain={"changes": [], "ratios": {}, "why_not": "too large"}) == said(capsys, {})
 
 

@@ -339,19 +339,25 @@ def test_factors_of_an_analysis_are_findings_if_they_are_large(target: Target, t
 
 def test_what_was_predicted_of_a_finding_stands_beside_what_its_knobs_did(target: Target, tmp_path: Path) -> None:
     gain = {"changes": ["flush=constant"], "ratios": {"variance": 0.4, "p99": 0.7, "mean": None}, "why_not": ""}
-    rows = [finding("flush", gain=gain), finding("parse", gain={"changes": [], "ratios": {}, "why_not": "no calls"})]
+    without = {"changes": ["flush=0"], "ratios": {"variance": 0.3, "p99": 0.6, "mean": 0.5}, "why_not": ""}
+    rows = [
+        finding("flush", gain=gain, gain_without=without),
+        finding("parse", gain={"changes": [], "ratios": {}, "why_not": "no calls"}),
+    ]
     found = auto.findings_of(auto.read(drilled(tmp_path / "d.json", rows)), target.descriptor.knobs)
     settings = settings_of(["delay=100,200", "threads=1"], target.descriptor, combined=False)
     one = sweep(tmp_path, settings, Simulated({"delay=100": 0.5, "delay=200": 0.9, "threads=1": 0.1}, sd=0.05))
     one.go()
     outcome = outcome_of(one)
-    first, predicted, measured, last = report.finding_lines(found, outcome)
+    first, alike, gone, measured, last = report.finding_lines(found, outcome)
     assert first == "flush (40.0 % of the variance): delay"
-    assert predicted == "  predicted, if it took always the same: variance 0.40, p99 0.70 times what it is"
+    assert alike == "  predicted, if it took always the same: variance 0.40, p99 0.70 times what it is"
+    assert gone == "  predicted, if it took no time: variance 0.30, p99 0.60, mean 0.50 times what it is"
     assert measured.startswith("  measured, the best of its knobs: delay=100, variance 0.4")
     assert measured.endswith("): better")
     assert last == "parse (40.0 % of the variance): no knob governs it"
     rows = report.tune_json(outcome, found)["findings"]["governed"]
+    assert [row["predicted_without"] for row in rows] == [without["ratios"], {}]
     assert [row["best"] for row in rows] == ["delay=100", None]
     assert rows[0]["predicted"]["variance"] == 0.4 and rows[1]["predicted"] == {}
 

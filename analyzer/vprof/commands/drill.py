@@ -232,10 +232,11 @@ def _drill(file: DrillFile, folder: Path, auto: bool, form: str, svg_file: Path 
         if form == "text":
             report.print_end(drill)
         fresh, findings = confirm(drill)
-    gained = gains(fresh, [finding.factor for finding in findings], ["constant"])
+    gained = gains(fresh, [finding.factor for finding in findings], ["constant", "0"])
     rows = [
-        report.finding_json(finding, fresh.explained) | {"gain": report.gain_json(gain)}
-        for finding, gain in zip(findings, gained, strict=True)
+        report.finding_json(finding, fresh.explained)
+        | {"gain": report.gain_json(alike), "gain_without": report.gain_json(without)}
+        for finding, alike, without in zip(findings, gained[::2], gained[1::2], strict=True)
     ]
     cpu_wait = cpu_share(fresh.tree)
     place = heaviest_place(fresh)

@@ -56,7 +56,8 @@ class DrillFile:
 
     def as_json(self) -> dict[str, Any]:
         """`steps` as measured; `confirmation` as `vprof-analysis/1`, `findings` best first,
-        each with its `gain` (what the latencies would be if it took always the same, `ratios` then by now),
+        each with its `gain` (what the latencies would be if it took always the same, `ratios` then by now) and
+        `gain_without` (if it took no time),
         `cpu_wait` the share of the variance by kind of wait for a CPU, `cpu_place` where most of that is
         (cpu_places.CpuPlace; null if it is little), `client_time` the share of the client's time, once it was done."""
         return {

@@ -248,8 +248,9 @@ def _details(finding: dict[str, Any]) -> list[str]:
         lines.append(f"part of it is what it calls through pointers at {where}: no callee is known there")
     if (finding.get("probes") or 0) >= MOSTLY:
         lines.append(f"mostly the cost of probes: {finding['probes']:.0%} of its time")
-    if ratios := (finding.get("gain") or {}).get("ratios"):
-        lines.append(f"if it took always the same, predicted: {_gain(ratios)} (vprof whatif)")
+    for key, change in (("gain", "always the same"), ("gain_without", "no time")):
+        if ratios := (finding.get(key) or {}).get("ratios"):
+            lines.append(f"if it took {change}, predicted: {_gain(ratios)} (vprof whatif)")
     if finding["ci95_reason"] and not finding.get("few_intervals"):
         lines.append(f"no interval: {finding['ci95_reason']}")
     return lines + (finding.get("missing") or [])

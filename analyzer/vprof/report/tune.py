@@ -127,7 +127,7 @@ def _findings_json(findings: Findings, outcome: Outcome) -> dict[str, Any]:
     for one in findings.governed:
         best = best_for(outcome, one)
         row = {"finding": one.name, "share": one.share, "knobs": one.knobs, "predicted": one.predicted}
-        row |= {"confirmed": one.confirmed, "share_of_rest": one.of_rest}
+        row |= {"predicted_without": one.predicted_without, "confirmed": one.confirmed, "share_of_rest": one.of_rest}
         rows.append(row | {"best": best.setting.name if best else None})
     return {"governed": rows, "unconfirmed": findings.unconfirmed, "apart": findings.apart}
 
@@ -180,9 +180,10 @@ def finding_lines(findings: Findings, outcome: Outcome | None = None) -> list[st
             f", {percent(one.of_rest)} of the rest" if findings.apart >= _MUCH_APART and one.of_rest > one.share else ""
         )
         rows.append(f"{one.name} ({percent(one.share)} of the variance{rest}{doubt}): {knobs}")
-        if outcome and one.predicted:
-            ratios = [f"{name} {ratio:.2f}" for name, ratio in one.predicted.items() if ratio is not None]
-            rows.append(f"  predicted, if it took always the same: {', '.join(ratios)} times what it is")
+        predicted = {"always the same": one.predicted, "no time": one.predicted_without} if outcome else {}
+        for change, figures in predicted.items():
+            if ratios := [f"{name} {ratio:.2f}" for name, ratio in figures.items() if ratio is not None]:
+                rows.append(f"  predicted, if it took {change}: {', '.join(ratios)} times what it is")
         if outcome and (best := best_for(outcome, one)):
             rows.append(f"  measured, the best of its knobs: {_measured_line(best)}")
     if findings.unconfirmed:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _MIN_SHARE = 0.05
 _MOST_FACTORS = 20
+_GAIN = table_of({}, may={"ratios": mapping_of(optional(NUMBER))})
 _FINDING = table_of(
     {"functions": list_of(TEXT), "share": optional(NUMBER)},
     may={
@@ -38,7 +39,8 @@ _FINDING = table_of(
         "confirmed": FLAG,
         "explains": list_of(TEXT),
         "wakers": list_of(table_of({"function": TEXT, "share": optional(NUMBER)})),
-        "gain": table_of({}, may={"ratios": mapping_of(optional(NUMBER))}),
+        "gain": _GAIN,
+        "gain_without": _GAIN,
     },
 )
 _DRILL, _ANALYSIS = "vprof-drill/1", "vprof-analysis/1"
@@ -55,13 +57,15 @@ _FORMS = {
 @dataclass(frozen=True)
 class Governed:
     """A finding, its share of the variance, and the knobs that govern it: none may. `predicted`: by figure what it
-    would be, by now, if the finding took always the same; {} where the drill-down does not know. `confirmed`: False
-    where nothing better was found. `of_rest`: its share of the variance without what is apart."""
+    would be, by now, if the finding took always the same, `predicted_without`: if it took no time; {} where the
+    drill-down does not know. `confirmed`: False where nothing better was found. `of_rest`: its share of the variance
+    without what is apart."""
 
     name: str
     share: float
     knobs: list[str]
     predicted: dict[str, float | None] = field(default_factory=dict)
+    predicted_without: dict[str, float | None] = field(default_factory=dict)
     confirmed: bool = True
     of_rest: float = 0.0
 
@@ -140,17 +144,17 @@ def findings_of(raw: Mapping[str, Any], knobs: Mapping[str, Knob]) -> Findings:
 
 def _governed(row: Mapping[str, Any], knobs: Mapping[str, Knob]) -> Governed:
     share, confirmed = row["share"] or 0.0, row.get("confirmed") is not False
-    return Governed(
-        _name(row), share, _governing(row, knobs), _predicted(row), confirmed, row.get("share_of_rest", share)
-    )
+    alike, without = (_ratios(row.get(key, {})) for key in ("gain", "gain_without"))
+    of_rest = row.get("share_of_rest", share)
+    return Governed(_name(row), share, _governing(row, knobs), alike, without, confirmed, of_rest)
 
 
 def _name(row: Mapping[str, Any]) -> str:
     return " with ".join(row["functions"])
 
 
-def _predicted(row: Mapping[str, Any]) -> dict[str, float | None]:
-    return dict(row.get("gain", {}).get("ratios", {}))
+def _ratios(gain: Mapping[str, Any]) -> dict[str, float | None]:
+    return dict(gain.get("ratios", {}))
 
 
 def _governing(row: Mapping[str, Any], knobs: Mapping[str, Knob]) -> list[str]:
