@@ -3,12 +3,13 @@
     python packaging/compilers.py                       the compilers of this machine, with the installed rewriter
     python packaging/compilers.py clang-16 gcc-11       some of them
     python packaging/compilers.py --llvm 14 --llvm 16   also builds the rewriter with these (5 minutes of CPU each)
+    python packaging/compilers.py --corpus              and the quick projects of the corpus, 3 minutes each compiler
     python packaging/compilers.py --root FOLDER         also the compilers of another Debian, in a chroot (needs root)
 
 Behind each compiler the golden rewrites (tests/instrumenter/rewrites) are compiled plain and with vprof: the rewritten
 text must be the expected one, and both programs must print the same. Then minidb is built and recorded with all sites
-on. Compilers that are not installed are left out; `apt install clang-14 gcc-11 libclang-16-dev` brings some. Exit code
-1 if anything failed.
+on. The corpus (tests/corpus) runs on this machine only. Compilers that are not installed are left out; `apt install
+clang-14 gcc-11 libclang-16-dev` brings some. Exit code 1 if anything failed.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ ROOT = Path(__file__).resolve().parents[1]
 REWRITES = ROOT / "tests/instrumenter/rewrites"
 MINIDB = ROOT / "targets/minidb/src"
 KNOWN = [*(f"clang-{n}" for n in range(14, 20)), *(f"gcc-{n}" for n in range(11, 15))]
+QUICK = ("zlib", "lua5.1", "jsoncpp")
 VPROF = [sys.executable, "-c", "from vprof.cli import main; main()"]
 
 
@@ -64,14 +66,19 @@ class Row:
     llvm: str
     compiler: str
     total: int = 0
+    right: int = 0
     faults: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)  # what the compiler does not know itself
     minidb: str = "-"
+    corpus: str = "-"
+
+    def failed(self) -> bool:
+        return bool(self.faults) or "records" not in self.minidb or "not " in self.minidb
 
     def line(self) -> str:
-        golden = f"{self.total - len(self.faults)} of {self.total}" if self.total else "-"
+        golden = f"{self.right} of {self.total}" if self.total else "-"
         told = "; ".join([*self.faults, *(f"{name}: {self.compiler} itself refuses it" for name in self.left_out)])
-        return f"| {self.place} | {self.llvm} | {self.compiler} | {golden} | {self.minidb} | {told} |"
+        return f"| {self.place} | {self.llvm} | {self.compiler} | {golden} | {self.minidb} | {self.corpus} | {told} |"
 
 
 def cxx_of(compiler: str) -> str:
@@ -129,6 +136,20 @@ def judge_minidb(place: Place, prefix: Path, compiler: str, folder: Path) -> str
     return f"{int(told[1]):,} records" if told and int(told[1]) else f"not recorded: {done.stderr.strip()[-80:]}"
 
 
+def judge_corpus(compiler: str, row: Row) -> None:
+    """Each project's own tests pass, behind this compiler, as they do without vprof."""
+    script = ROOT / "tests/corpus/corpus.py"
+    environment = os.environ | {"VPROF_REAL_CC": compiler, "VPROF_REAL_CXX": cxx_of(compiler)}
+    good = 0
+    for project in QUICK:
+        command = [sys.executable, str(script), project]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        told = (done.stdout + done.stderr).strip().splitlines()
+        good += done.returncode == 0
+        row.faults += [f"{project}: {told[-1] if told else 'not run'}"] if done.returncode else []
+    row.corpus = f"{good} of {len(QUICK)}"
+
+
 def judge(place: Place, prefix: Path, llvm: str, compiler: str, folder: Path) -> Row:
     row = Row(place.name(), llvm, compiler)
     folder.mkdir()
@@ -138,6 +159,7 @@ def judge(place: Place, prefix: Path, llvm: str, compiler: str, folder: Path) ->
             row.left_out.append(golden.name)
             continue
         row.total += 1
+        row.right += not fault
         row.faults += [fault] if fault else []
     row.minidb = judge_minidb(place, prefix, compiler, folder / "minidb")
     return row
@@ -190,7 +212,10 @@ def bound(root: Path, *folders: Path) -> Iterator[None]:
 def rows(options: argparse.Namespace, work: Path) -> Iterator[Row]:
     here, prefix = Place(), native("bin/vprof-cc").parents[1]
     for compiler in here.compilers(options.compilers):
-        yield judge(here, prefix, "installed", compiler, work / compiler)
+        row = judge(here, prefix, "installed", compiler, work / compiler)
+        if options.corpus:
+            judge_corpus(compiler, row)
+        yield row
     for llvm in options.llvm:
         own = work / f"llvm-{llvm}"
         why = build_rewriter(llvm, own)
@@ -210,17 +235,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("compilers", nargs="*", metavar="COMPILER", help="such as clang-16; default: all installed")
     parser.add_argument("--llvm", type=int, action="append", default=[], help="a release to build the rewriter with")
+    parser.add_argument("--corpus", action="store_true", help="also the quick projects of the corpus")
     parser.add_argument("--root", type=Path, metavar="FOLDER", help="a root file system with compilers and make")
     options = parser.parse_args()
     if unknown := set(options.compilers) - set(KNOWN):
         parser.error(f"unknown: {', '.join(sorted(unknown))}; known are {', '.join(KNOWN)}")
-    print("| system | rewriter's LLVM | compiler | golden rewrites | minidb | what failed |")
-    print("|---|---|---|---|---|---|")
+    print("| system | rewriter's LLVM | compiler | golden rewrites | minidb | corpus | what failed |")
+    print("|---|---|---|---|---|---|---|")
     failed = False
     with tempfile.TemporaryDirectory(prefix="vprof-compilers-") as work:
         for row in rows(options, Path(work)):
             print(row.line(), flush=True)
-            failed |= bool(row.faults) or "records" not in row.minidb or "not " in row.minidb
+            failed |= row.failed()
     sys.exit(failed)
 
 
