@@ -21,22 +21,22 @@ def built_plain(target: Target) -> Target:
     return plain
 
 
-def built_with_entry_probes(target: Target) -> Target:
-    """As the target itself, but with `VPROF_PROBES=entry`: below `entry/` of its folder.
+def built_before_bodies(target: Target, probes: str) -> Target:
+    """As the target itself, but with `VPROF_PROBES` (entry or light): below a folder of that name in its own.
 
     It is made anew when vprof's tools or the descriptor have changed. REQUIRES: the target is built. Raises
-    CalledProcessError; the output is in `entry/build.log`.
+    CalledProcessError; the output is in the folder's `build.log`.
     """
-    entry = replace(target, folder=target.folder / "entry")
-    descriptor, stamp = target.folder / "descriptor.json", entry.folder / "build.stamp"
+    beside = replace(target, folder=target.folder / probes)
+    descriptor, stamp = target.folder / "descriptor.json", beside.folder / "build.stamp"
     made_from = compiling_tools() + descriptor.read_text(encoding="utf-8")
     if not stamp.exists() or stamp.read_text(encoding="utf-8") != made_from:
-        for folder in (entry.build_dir, entry.folder / "install"):
+        for folder in (beside.build_dir, beside.folder / "install"):
             shutil.rmtree(folder, ignore_errors=True)
     tools = {"cc": str(native("bin/vprof-cc")), "cxx": str(native("bin/vprof-c++"))}
-    _make(target, entry, tools, {"VPROF_PROBES": "entry", "VPROF_DESCRIPTOR": str(descriptor)})
+    _make(target, beside, tools, {"VPROF_PROBES": probes, "VPROF_DESCRIPTOR": str(descriptor)})
     stamp.write_text(made_from, encoding="utf-8")
-    return entry
+    return beside
 
 
 def _make(target: Target, beside: Target, tools: dict[str, str], environment: dict[str, str]) -> None:

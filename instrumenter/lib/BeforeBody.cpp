@@ -203,4 +203,14 @@ void chooseBeforeBody(Unit &unit, const Descriptor &descriptor, const clang::Com
   }
 }
 
+void chooseBeforeBodyLightly(Unit &unit, const Descriptor &descriptor, const clang::CompilerInstance &compiler) {
+  if (isUncertain(compiler)) return;
+  for (Function &function : unit.functions) {
+    function.before_body =
+        function.site && !isNamed(function, descriptor) && mayBeWrapped(function, compiler.getCodeGenOpts());
+    function.is_expandable = function.before_body && !descriptor.asksFor(function.name);
+    function.is_recursive = function.before_body && !function.is_expandable && callsItself(function, unit);
+  }
+}
+
 }  // namespace vprof

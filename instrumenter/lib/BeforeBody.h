@@ -1,4 +1,4 @@
-// Unit with sites -> those of its functions whose probe may stand before the body (VPROF_PROBES=entry).
+// Unit with sites -> those of its functions whose probe may stand before the body (VPROF_PROBES=entry, light).
 //
 // Such a function begins with a no-op that becomes a jump to a wrapper: a call of the body from a frame between it and
 // its caller (runtime/abi/PROBE_ABI.md "Probes before the body"). So it must be certain that the body has no argument
@@ -20,5 +20,9 @@ namespace vprof {
 /// Sets `before_body` of functions with a site. Before call numbers are given: there is none in such functions.
 void chooseBeforeBody(Unit &unit, const Descriptor &descriptor, const clang::CompilerInstance &compiler,
                       const Expansions &expansions);
+
+/// As above, for VPROF_PROBES=light: all functions that may be, as long as nobody asks for their calls, and each may
+/// still be expanded in its callers.
+void chooseBeforeBodyLightly(Unit &unit, const Descriptor &descriptor, const clang::CompilerInstance &compiler);
 
 }  // namespace vprof

@@ -43,6 +43,7 @@ struct Function {
   std::string left;
   bool before_body = false;       ///< its probe is there (BeforeBody.h)
   bool is_recursive = false;      ///< as well: it calls itself
+  bool is_expandable = false;     ///< as well: copies in its callers may be, where it is not seen
   double effort = 0;              ///< Effort.h
   bool may_be_expanded = false;   ///< in its callers: Effort.h
   bool is_small = false;          ///< by its effort

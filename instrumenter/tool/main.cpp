@@ -1,8 +1,7 @@
 // vprof-rewrite: reads one translation unit and writes its instrumented text below a directory.
 //
-//   vprof-rewrite [--spare-lambdas] [--messages] [--before-body] --out DIR --prelude FILE --object PATH [--descriptor
-//   JSON]
-//   [--emit-tree DIR] [--gcc-text FILE] [--expansions FILE] -- COMPILER ARGUMENTS...
+//   vprof-rewrite [--spare-lambdas] [--messages] [--before-body] [--light] --out DIR --prelude FILE --object PATH
+//   [--descriptor JSON] [--emit-tree DIR] [--gcc-text FILE] [--expansions FILE] -- COMPILER ARGUMENTS...
 //
 // Writes DIR/manifest (pairs of lines: file as the compiler names it, file that replaces it) and the files it names;
 // the replacement of the prelude's FILE is the unit's prelude. With --gcc-text, the unit as gcc reads it
@@ -36,7 +35,7 @@ enum ExitCode { kWritten = 0, kCannotInstrument = 1, kUsage = 2, kWrongDescripto
 
 struct Options {
   std::string out, prelude, object, descriptor, emit_tree, gcc_text, expansions;
-  bool spare_lambdas = false, messages = false, before_body = false;
+  bool spare_lambdas = false, messages = false, before_body = false, light = false;
   std::vector<std::string> command;
 
   bool complete() const { return !out.empty() && !prelude.empty() && !object.empty() && !command.empty(); }
@@ -59,7 +58,8 @@ Options parseOptions(int argc, char **argv) {
   int i = 1;
   for (const auto &[name, value] : {std::pair("--spare-lambdas", &options.spare_lambdas),
                                     {"--messages", &options.messages},
-                                    {"--before-body", &options.before_body}})
+                                    {"--before-body", &options.before_body},
+                                    {"--light", &options.light}})
     if (i < argc && std::string(argv[i]) == name) {
       *value = true;
       ++i;
@@ -119,6 +119,7 @@ class Consumer : public clang::ASTConsumer {
     vprof::assignSites(unit, untouchable, job_.descriptor);
     if (job_.options.before_body)
       vprof::chooseBeforeBody(unit, job_.descriptor, compiler_, vprof::Expansions(job_.options.expansions));
+    if (job_.options.light) vprof::chooseBeforeBodyLightly(unit, job_.descriptor, compiler_);
     vprof::numberCalls(unit, context);
     llvm::Expected<vprof::Edits> edits = vprof::placeEdits(unit, untouchable, job_.descriptor, context);
     job_.hooked = !unit.matched.empty();
@@ -143,7 +144,7 @@ class Action : public clang::ASTFrontendAction {
     const llvm::Triple &target = compiler.getTarget().getTriple();
     if (!target.isArch64Bit() || !(target.isX86() || target.isAArch64()) || !target.isLittleEndian())
       job_.outcome = {kCannotInstrument, "the target is neither x86-64 nor aarch64"};
-    if (!target.isX86()) job_.options.before_body = false;
+    if (!target.isX86()) job_.options.before_body = job_.options.light = false;
     return job_.outcome.code == kWritten;
   }
 

@@ -96,7 +96,7 @@ class Compilation {
     Arguments command = {tools_.rewriter()};
     if (spare_lambdas) command.push_back("--spare-lambdas");
     if (tools_.is_rewriters_clang) command.push_back("--messages");
-    if (before_body) command.push_back("--before-body");
+    if (before_body) command.push_back(tools_.probes == Probes::kLight ? "--light" : "--before-body");
     command = join(command, {"--out", scratch_, "--prelude", tools_.prelude(), "--object", unit_.identity});
     if (!tools_.descriptor.empty()) command = join(command, {"--descriptor", tools_.descriptor});
     if (!tools_.emit_tree.empty()) command = join(command, {"--emit-tree", tools_.emit_tree});
@@ -123,8 +123,8 @@ class Compilation {
 
   /// The result, or nothing and the reason why the unit cannot be instrumented.
   std::optional<Result> compileInstrumented(std::string &reason) {
-    if (tools_.before_body && tools_.is_rewriters_clang) {
-      askForExpansions();
+    if (tools_.probes != Probes::kBody && tools_.is_rewriters_clang) {
+      if (tools_.probes == Probes::kEntry) askForExpansions();
       if (const std::optional<Result> result = compileInstrumented(reason, /*before_body=*/true)) return result;
     }
     return compileInstrumented(reason, /*before_body=*/false);

@@ -18,12 +18,19 @@ enum class Runtime {
   kPreloaded,  ///< they start without; whoever wants to record brings it
 };
 
+/// VPROF_PROBES: where probes stand.
+enum class Probes {
+  kBody,   ///< in bodies
+  kEntry,  ///< before bodies where they may; no call is expanded unseen
+  kLight,  ///< the same, but what the compiler expands stays expanded, and is not seen there
+};
+
 struct Tools {
   std::vector<std::string>
       compiler;  ///< the real compiler, perhaps behind a launcher: "ccache clang"; none if there is none
   Family family = Family::kClang;   ///< the real compiler's
   bool is_rewriters_clang = false;  ///< the clang whose parser vprof-rewrite has: it prints the same
-  bool before_body = false;         ///< VPROF_PROBES=entry: probes stand before bodies where they may
+  Probes probes = Probes::kBody;
   Runtime runtime = Runtime::kFound;
   std::string library;     ///< PREFIX/lib/vprof
   std::string include;     ///< PREFIX/include

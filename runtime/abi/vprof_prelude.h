@@ -130,7 +130,8 @@ __VPROF_INLINE void __vprof_out(const struct __vprof_probe *probe) {
  * instruction and goes wherever a copy of the body goes. A declaration, so that C89's may follow. The sections are in
  * the function's group. The record of the place is a section of its own, which only the function's refers to: the
  * linker keeps both or none (--gc-sections). */
-#define __VPROF_WRAPPED __attribute__((__patchable_function_entry__(5, 0), __aligned__(16), __noinline__))
+#define __VPROF_EXPANDABLE __attribute__((__patchable_function_entry__(5, 0), __aligned__(16)))
+#define __VPROF_WRAPPED __VPROF_EXPANDABLE __attribute__((__noinline__))
 #define __VPROF_WRAPPED_RECURSIVE __VPROF_WRAPPED __attribute__((__disable_tail_calls__))
 #define __VPROF_PLACE(i)                                                                                            \
   const int __vprof_place_ __attribute__((__unused__, __nodebug__)) = __extension__({                               \

@@ -13,10 +13,10 @@ read: some 11 minutes for
 
     python targets/postgres/cost.py --rounds 9 --seconds 3 --states dormant off before --before FOLDER
 
-Probes in bodies and before them (VPROF_PROBES=entry) are compared by `--entry`, which builds PostgreSQL so first (below
-.vprof/postgres/entry/, some 8 minutes once):
+Probes in bodies and before them (VPROF_PROBES=entry, light) are compared by `--before-bodies`, which builds PostgreSQL
+so first (below .vprof/postgres/entry/ and light/, some 8 minutes each once):
 
-    python targets/postgres/cost.py --rounds 9 --seconds 5 --entry
+    python targets/postgres/cost.py --rounds 9 --seconds 5 --before-bodies entry light
 """
 
 from __future__ import annotations
@@ -140,10 +140,16 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--seconds", type=int, default=5, help="length of a measurement")
     parser.add_argument("--before", type=Path, help="folder of another libvprof.so: a state more")
-    parser.add_argument("--entry", action="store_true", help="three states more: with probes before bodies")
+    parser.add_argument(
+        "--before-bodies",
+        nargs="*",
+        choices=("entry", "light"),
+        default=[],
+        help="three states more for each: with probes before bodies",
+    )
     parser.add_argument("--states", nargs="*", help="those to measure besides plain; default: all")
     arguments = parser.parse_args()
-    measured = states(Target.load("postgres"), arguments.before, arguments.entry)
+    measured = states(Target.load("postgres"), arguments.before, arguments.before_bodies)
     if arguments.states:
         if unknown := {"plain", *arguments.states} - {state.name for state in measured}:
             parser.error(f"--states: there is no {', '.join(sorted(unknown))}")

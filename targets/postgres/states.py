@@ -6,14 +6,15 @@ off       a session attached, no function probe on; intervals and waits are reco
 before    the same with another libvprof.so, if asked for
 100       100 functions on, chosen evenly by name among those that the loads call for every statement or nearly so
 
-With probes before bodies (VPROF_PROBES=entry), if asked for, in a build of their own: entry, entry-off and entry-100,
-which are dormant, off and 100 of it.
+With probes before bodies (VPROF_PROBES=entry, light), if asked for, in builds of their own: entry, entry-off and
+entry-100 (light, ...), which are dormant, off and 100 of it.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,7 @@ import numpy as np
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-from plain_build import built_plain, built_with_entry_probes
+from plain_build import built_before_bodies, built_plain
 
 from vprof.session.owned import Session
 from vprof.session.plan import Plan
@@ -47,9 +48,9 @@ class State:
     library: Path | None = None
 
 
-def states(target: Target, before: Path | None = None, entry: bool = False) -> list[State]:
-    """All four on one data folder, and `before`: as `off`, with that libvprof; and those of `entry`. Builds what is not
-    there yet."""
+def states(target: Target, before: Path | None = None, before_bodies: Sequence[str] = ()) -> list[State]:
+    """All four on one data folder, and `before`: as `off`, with that libvprof; and three for each of `before_bodies`
+    (entry, light). Builds what is not there yet."""
     server = Server.of(target)
     plain = Server(_on_data_of(target, built_plain(target)), server.account)
     called = called_functions(server)
@@ -61,12 +62,12 @@ def states(target: Target, before: Path | None = None, entry: bool = False) -> l
         *([State("before", server, Plan.of([]), before)] if before else []),
         State("100", server, hundred),
     ]
-    if entry:
-        before_bodies = Server(_on_data_of(target, built_with_entry_probes(target)), server.account)
+    for probes in before_bodies:
+        beside = Server(_on_data_of(target, built_before_bodies(target, probes)), server.account)
         found += [
-            State("entry", before_bodies, None),
-            State("entry-off", before_bodies, Plan.of([])),
-            State("entry-100", before_bodies, hundred),
+            State(probes, beside, None),
+            State(f"{probes}-off", beside, Plan.of([])),
+            State(f"{probes}-100", beside, hundred),
         ]
     return found
 

@@ -79,6 +79,11 @@ def test_calls_that_nobody_can_follow_are_said_of_the_finding(capsys: pytest.Cap
     assert lines[-1].strip() == "part of it is what it calls through pointers at a.c:9: no callee is known there"
 
 
+def test_what_the_compiler_expanded_below_a_finding_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = said(capsys, {}, expanded=["check", "append"])
+    assert lines[-1].strip() == "of what it calls, check, append: expanded in callers, calls there are not seen"
+
+
 def test_what_would_be_gained_is_said_of_a_finding(capsys: pytest.CaptureFixture[str]) -> None:
     ratios = {"variance": 0.4, "p99": 1.1, "mean": None}
     gain = {"changes": ["scan=constant"], "ratios": ratios, "why_not": ""}

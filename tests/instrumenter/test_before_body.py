@@ -1,7 +1,7 @@
-"""Probes before bodies (VPROF_PROBES=entry): programs do the same, and the same calls are recorded as with the others.
+"""Probes before bodies (VPROF_PROBES=entry, light): programs do the same, and the same calls are recorded.
 
 The golden rewrites are compiled with them, and run dormant and with all probes on. One program has what a frame between
-caller and body could break; its calls are compared one by one.
+caller and body could break; its calls are compared one by one with those of probes in bodies.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from elftools.elf.elffile import ELFFile
 from test_rewrites import REWRITES, input_of
 from workshop import HERE, PREFIX, Workshop
 
+from vprof.program.expanded import expanded_below
 from vprof.trace.reading import load_binary
 
 RECORD = (PREFIX / "bin/vprof", "record", "--sites", "all", "-o", "run.trace", "--")
@@ -36,8 +37,8 @@ def test_a_golden_rewrite_prints_the_same(folder: Path, shop: Workshop) -> None:
 
     plain(*options, source.name, "-pthread", "-o", "plain")
     expected = shop.run("./plain").stdout
-    for level in "-O0", "-O2":
-        wrapper(*options, level, source.name, "-pthread", "-o", "program", VPROF_PROBES="entry", **env)
+    for level, probes in ("-O0", "entry"), ("-O2", "entry"), ("-O2", "light"):
+        wrapper(*options, level, source.name, "-pthread", "-o", "program", VPROF_PROBES=probes, **env)
         assert {unit["status"] for unit in shop.units("program")} == {"instrumented"}
         assert shop.run("./program").stdout == expected
         done = shop.run(*RECORD, "./program", check=False)
@@ -85,6 +86,40 @@ def calls_of(shop: Workshop) -> Calls:
 )
 def test_the_same_calls_as_with_probes_in_bodies(options: str, shop: Workshop, in_bodies: tuple[str, Calls]) -> None:
     assert recorded(shop, options, "entry") == in_bodies
+
+
+@pytest.mark.parametrize("options", ["-O0", "-O2 -fno-inline", "-O3 -fno-inline -fPIC"])
+def test_light_sees_each_call_where_none_is_expanded(
+    options: str, shop: Workshop, in_bodies: tuple[str, Calls]
+) -> None:
+    assert recorded(shop, options, "light") == in_bodies
+
+
+def test_light_leaves_to_the_compiler_what_it_expands(shop: Workshop) -> None:
+    """Also a call of itself that becomes a loop; but not what `probe` asks for."""
+    shop.write(
+        a_c="""\
+        static int once(int n) { for (int i = 0; i < n; ++i) n ^= n >> (i & 7); return n; }
+        static int kept(int n) { for (int i = 0; i < n; ++i) n ^= n >> (i & 5); return n; }
+        __attribute__((noinline)) int down(int n, int sum) {
+          for (int i = 0; i < n; ++i) sum ^= sum >> (i & 3);
+          return n ? down(n - 1, sum * 3 + n) : sum;
+        }
+        volatile int sink;
+        int main(int argc, char **argv) { return sink = once(argc) + kept(argc) + down(argc + 8, 0), 0 & (long)argv; }
+        """,
+        descriptor_json=json.dumps({"probe": ["k*"]}),
+    )
+    seen = {}
+    for probes in "body", "entry", "light":
+        env = {"VPROF_DESCRIPTOR": "descriptor.json", "VPROF_PROBES": probes}
+        shop.cc("-O2", "a.c", "-o", "program", **env)
+        shop.run(*RECORD, "./program")
+        [calls] = calls_of(shop)
+        seen[probes] = [name for name, _ in calls]
+    assert sorted(seen["body"]) == sorted(seen["entry"]) == sorted(["main", "once", "kept", *["down"] * 10])
+    assert sorted(seen["light"]) == ["down", "kept", "main"]
+    assert expanded_below([shop.path / "program", shop.path / "gone"], ["main", "kept"]) == {"main": ["once"]}
 
 
 IN_BODY = {"seven", "nine", "by_value", "variable", "caller", "vector", "arrow", "Counted", "result_and_six"}

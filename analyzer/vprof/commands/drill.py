@@ -196,6 +196,7 @@ def _drill(file: DrillFile, folder: Path, auto: bool, form: str, svg_file: Path 
     from vprof.drill.cpu_places import heaviest_place
     from vprof.drill.findings import confirm
     from vprof.drill.loop import Drill, DrillOptions, automatic
+    from vprof.program.expanded import expanded_below
     from vprof.report import dot, text
     from vprof.report import drill as report
     from vprof.report.drill_ask import LeaveError, ask
@@ -233,8 +234,10 @@ def _drill(file: DrillFile, folder: Path, auto: bool, form: str, svg_file: Path 
             report.print_end(drill)
         fresh, findings = confirm(drill)
     gained = gains(fresh, [finding.factor for finding in findings], ["constant", "0"])
+    with_copies = [Path(path) for one in fresh.trace.recorded if one.before_bodies for path in one.modules]
+    unseen = expanded_below(with_copies, {name for finding in findings for name in finding.factor.functions})
     rows = [
-        report.finding_json(finding, fresh.explained)
+        report.finding_json(finding, fresh.explained, unseen)
         | {"gain": report.gain_json(alike), "gain_without": report.gain_json(without)}
         for finding, alike, without in zip(findings, gained[::2], gained[1::2], strict=True)
     ]

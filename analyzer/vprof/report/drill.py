@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -134,8 +135,11 @@ def print_end(drill: Drill) -> None:
     print(f"{reason}; confirming, {drill.confirmation_seconds():.1f} s and as long without probes", flush=True)
 
 
-def finding_json(finding: Finding, explained: float = 1.0) -> dict[str, Any]:
-    """`explained`: of the confirmation: the variance without waits for a CPU, by all of it."""
+def finding_json(
+    finding: Finding, explained: float = 1.0, unseen: Mapping[str, list[str]] | None = None
+) -> dict[str, Any]:
+    """`explained`: of the confirmation: the variance without waits for a CPU, by all of it. `unseen`: by function what
+    it calls and the compiler expanded (program/expanded.py)."""
     factor = finding.factor
     return {
         "functions": factor.functions,
@@ -163,6 +167,7 @@ def finding_json(finding: Finding, explained: float = 1.0) -> dict[str, Any]:
         "host_spread": finding.host_spread,
         "explains": finding.explains,
         "unfollowed": finding.unfollowed,
+        "expanded": sorted({name for function in factor.functions for name in (unseen or {}).get(function, [])}),
     }
 
 
@@ -246,6 +251,8 @@ def _details(finding: dict[str, Any]) -> list[str]:
     if finding.get("unfollowed"):
         where = _some(finding["unfollowed"])
         lines.append(f"part of it is what it calls through pointers at {where}: no callee is known there")
+    if finding.get("expanded"):
+        lines.append(f"of what it calls, {_some(finding['expanded'])}: expanded in callers, calls there are not seen")
     if (finding.get("probes") or 0) >= MOSTLY:
         lines.append(f"mostly the cost of probes: {finding['probes']:.0%} of its time")
     for key, change in (("gain", "always the same"), ("gain_without", "no time")):
