@@ -11,6 +11,7 @@
 #include "clang/Basic/TargetInfo.h"
 #include "clang/Basic/Version.h"
 #include "clang/Frontend/CompilerInstance.h"
+#include "clang/Lex/Lexer.h"
 
 namespace vprof {
 namespace {
@@ -144,19 +145,30 @@ bool mayHaveOtherArguments(const clang::FunctionDecl &decl, const clang::CodeGen
          });
 }
 
-/// The attribute goes before the body: there it would belong to what stands behind an arrow or `requires`.
-bool hasPlaceForAttribute(const clang::FunctionDecl &decl) {
-  const auto *type = decl.getType()->getAs<clang::FunctionProtoType>();
-  return type && decl.hasWrittenPrototype() && !type->hasTrailingReturn() && !decl.getTrailingRequiresClause() &&
-         llvm::isa<clang::CompoundStmt>(decl.getBody());
+/// For gcc the attribute goes before the declaration, which a macro may begin; invalid if gcc does not see that line.
+clang::SourceLocation beginOf(const clang::FunctionDecl &decl, const CompilerText &gcc_text) {
+  const clang::ASTContext &context = decl.getASTContext();
+  clang::SourceLocation begin = decl.getInnerLocStart();
+  if (begin.isMacroID() &&
+      !clang::Lexer::isAtStartOfMacroExpansion(begin, context.getSourceManager(), context.getLangOpts(), &begin))
+    return {};
+  return begin.isFileID() && gcc_text.sees(begin) ? begin : clang::SourceLocation();
 }
 
-bool mayBeWrapped(const Function &function, const clang::CodeGenOptions &code) {
+/// Where the attribute goes, invalid if there is no place. For clang before the body: there it would belong to what
+/// stands behind an arrow or `requires`.
+clang::SourceLocation placeOfAttribute(const clang::FunctionDecl &decl, const CompilerText *gcc_text) {
+  const auto *type = decl.getType()->getAs<clang::FunctionProtoType>();
+  if (!type || !decl.hasWrittenPrototype() || type->hasTrailingReturn() || decl.getTrailingRequiresClause() ||
+      !llvm::isa<clang::CompoundStmt>(decl.getBody()))
+    return {};
+  return gcc_text ? beginOf(decl, *gcc_text) : decl.getBody()->getBeginLoc();
+}
+
+bool mayBeWrapped(const Function &function) {
   const clang::FunctionDecl &decl = *function.decl;
   if (function.is_lambda || llvm::isa<clang::CXXConstructorDecl, clang::CXXDestructorDecl>(decl)) return false;
-  if (hasUncertainAttribute(decl) || !hasPlaceForAttribute(decl) || !hasAllArgumentsInRegisters(decl) ||
-      mayHaveOtherArguments(decl, code))
-    return false;
+  if (hasUncertainAttribute(decl) || !hasAllArgumentsInRegisters(decl)) return false;
   LooksForCaller looks;
   looks.TraverseStmt(decl.getBody());
   return !looks.found;
@@ -190,27 +202,37 @@ bool callsItself(const Function &function, const Unit &unit) {
   return llvm::any_of(function.calls, [&](const auto &call) { return unit.symbols[call.first].id == function.id; });
 }
 
-}  // namespace
-
-void chooseBeforeBody(Unit &unit, const Descriptor &descriptor, const clang::CompilerInstance &compiler,
-                      const Expansions &expansions) {
+/// Among the functions with a site, those for which `is_wanted` holds and that may have it.
+template <typename Predicate>
+void choose(Unit &unit, const Descriptor &descriptor, const clang::CompilerInstance &compiler,
+            const CompilerText *gcc_text, const Predicate &is_wanted) {
   if (isUncertain(compiler)) return;
   for (Function &function : unit.functions) {
-    function.before_body = function.site && !isNamed(function, descriptor) &&
-                           isWorthItsCall(function, descriptor, expansions) &&
-                           mayBeWrapped(function, compiler.getCodeGenOpts());
-    function.is_recursive = function.before_body && callsItself(function, unit);
+    if (!function.site || isNamed(function, descriptor) || !is_wanted(function) || !mayBeWrapped(function)) continue;
+    if (!gcc_text && mayHaveOtherArguments(*function.decl, compiler.getCodeGenOpts())) continue;
+    function.attribute = placeOfAttribute(*function.decl, gcc_text);
+    function.before_body = function.attribute.isValid();
   }
 }
 
-void chooseBeforeBodyLightly(Unit &unit, const Descriptor &descriptor, const clang::CompilerInstance &compiler) {
-  if (isUncertain(compiler)) return;
-  for (Function &function : unit.functions) {
-    function.before_body =
-        function.site && !isNamed(function, descriptor) && mayBeWrapped(function, compiler.getCodeGenOpts());
-    function.is_expandable = function.before_body && !descriptor.asksFor(function.name);
-    function.is_recursive = function.before_body && !function.is_expandable && callsItself(function, unit);
-  }
+}  // namespace
+
+void chooseBeforeBody(Unit &unit, const Descriptor &descriptor, const clang::CompilerInstance &compiler,
+                      const CompilerText *gcc_text, const Expansions &expansions) {
+  choose(unit, descriptor, compiler, gcc_text, [&](Function &function) {
+    function.is_recursive = callsItself(function, unit);
+    // Nothing keeps gcc alone from making loops of calls.
+    return isWorthItsCall(function, descriptor, expansions) && !(gcc_text && function.is_recursive);
+  });
+}
+
+void chooseBeforeBodyLightly(Unit &unit, const Descriptor &descriptor, const clang::CompilerInstance &compiler,
+                             const CompilerText *gcc_text) {
+  choose(unit, descriptor, compiler, gcc_text, [&](Function &function) {
+    function.is_expandable = !descriptor.asksFor(function.name);
+    function.is_recursive = !function.is_expandable && callsItself(function, unit);
+    return !(gcc_text && function.is_recursive);
+  });
 }
 
 }  // namespace vprof

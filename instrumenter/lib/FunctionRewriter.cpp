@@ -143,9 +143,9 @@ llvm::Error placeInFunction(Function &function, const FunctionHooks &hooks, std:
   if (hooks.ofReturned()) function.numbered.clear();
   const std::string text = textBehindBrace(function, hooks, *at_calls);
   if (function.before_body)
-    placer.before(function.decl->getBody()->getBeginLoc(), function.is_expandable  ? "__VPROF_EXPANDABLE "
-                                                           : function.is_recursive ? "__VPROF_WRAPPED_RECURSIVE "
-                                                                                   : "__VPROF_WRAPPED ");
+    placer.before(function.attribute, function.is_expandable  ? "__VPROF_EXPANDABLE "
+                                      : function.is_recursive ? "__VPROF_WRAPPED_RECURSIVE "
+                                                              : "__VPROF_WRAPPED ");
   if (!text.empty()) placeInBody(function, text, placer);
   placeAroundCalls(function, *at_calls, placer);
   matched.insert(matched.end(), at_calls->matched.begin(), at_calls->matched.end());

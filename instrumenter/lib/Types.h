@@ -41,15 +41,16 @@ struct Function {
   unsigned line = 0;
   std::optional<unsigned> site;
   std::string left;
-  bool before_body = false;       ///< its probe is there (BeforeBody.h)
-  bool is_recursive = false;      ///< as well: it calls itself
-  bool is_expandable = false;     ///< as well: copies in its callers may be, where it is not seen
-  double effort = 0;              ///< Effort.h
-  bool may_be_expanded = false;   ///< in its callers: Effort.h
-  bool is_small = false;          ///< by its effort
-  bool calls_out = false;         ///< of the library, what may take long (Library.h)
-  bool always_calls_out = false;  ///< on every way through it
-  bool is_decided = false;        ///< its call is, by a condition (CallWays.h)
+  bool before_body = false;         ///< its probe is there (BeforeBody.h)
+  clang::SourceLocation attribute;  ///< as well: where the attribute goes that asks for the no-op
+  bool is_recursive = false;        ///< as well: it calls itself
+  bool is_expandable = false;       ///< as well: copies in its callers may be, where it is not seen
+  double effort = 0;                ///< Effort.h
+  bool may_be_expanded = false;     ///< in its callers: Effort.h
+  bool is_small = false;            ///< by its effort
+  bool calls_out = false;           ///< of the library, what may take long (Library.h)
+  bool always_calls_out = false;    ///< on every way through it
+  bool is_decided = false;          ///< its call is, by a condition (CallWays.h)
   bool has_musttail = false;
   bool is_lambda = false;
   bool is_constexpr = false;  ///< as written, consteval included

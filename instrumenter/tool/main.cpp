@@ -118,8 +118,9 @@ class Consumer : public clang::ASTConsumer {
     if (gcc_text) vprof::addUntouchableByGcc(unit, *gcc_text, untouchable);
     vprof::assignSites(unit, untouchable, job_.descriptor);
     if (job_.options.before_body)
-      vprof::chooseBeforeBody(unit, job_.descriptor, compiler_, vprof::Expansions(job_.options.expansions));
-    if (job_.options.light) vprof::chooseBeforeBodyLightly(unit, job_.descriptor, compiler_);
+      vprof::chooseBeforeBody(unit, job_.descriptor, compiler_, gcc_text.get(),
+                              vprof::Expansions(job_.options.expansions));
+    if (job_.options.light) vprof::chooseBeforeBodyLightly(unit, job_.descriptor, compiler_, gcc_text.get());
     vprof::numberCalls(unit, context);
     llvm::Expected<vprof::Edits> edits = vprof::placeEdits(unit, untouchable, job_.descriptor, context);
     job_.hooked = !unit.matched.empty();

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "Commands.h"
+#include "NoOps.h"
 #include "UnchangedChunk.h"
 
 namespace vprof {
@@ -101,7 +102,7 @@ class Compilation {
     if (!tools_.descriptor.empty()) command = join(command, {"--descriptor", tools_.descriptor});
     if (!tools_.emit_tree.empty()) command = join(command, {"--emit-tree", tools_.emit_tree});
     if (!commands_.text.empty()) command = join(command, {"--gcc-text", commands_.text});
-    if (before_body) command = join(command, {"--expansions", commands_.expansions});
+    if (before_body && !commands_.expansions.empty()) command = join(command, {"--expansions", commands_.expansions});
     command.push_back("--");
     const Result result = vprof::run(join(command, commands_.parse), Capture::kOutput);
     if (result.ok() && !commands_.text.empty()) keepTimestamp();
@@ -123,7 +124,7 @@ class Compilation {
 
   /// The result, or nothing and the reason why the unit cannot be instrumented.
   std::optional<Result> compileInstrumented(std::string &reason) {
-    if (tools_.probes != Probes::kBody && tools_.is_rewriters_clang) {
+    if (tools_.probes != Probes::kBody && commands_.no_ops) {
       if (tools_.probes == Probes::kEntry) askForExpansions();
       if (const std::optional<Result> result = compileInstrumented(reason, /*before_body=*/true)) return result;
     }
@@ -135,7 +136,8 @@ class Compilation {
       reason = rewrite(before_body, spare_lambdas);
       if (pendingSignal() || wrong_descriptor_) return failed();
       if (!reason.empty()) break;
-      const Result result = compileRewritten();
+      const Result result = compileRewritten(before_body);
+      if (result.ok() && before_body && tools_.family == Family::kGcc && !joinNoOps(unit_.object)) return std::nullopt;
       if (result.ok() || said_ || pendingSignal()) return result;
       reason = "the rewritten text does not compile: " + firstError(result.captured);
       if (unit_.source.language == Language::kC) break;
@@ -147,8 +149,9 @@ class Compilation {
   /// about the rewritten text means that there is nothing to say about the original either. Otherwise the rewritten
   /// text is compiled without warnings (-Werror must not see ours), and what is said, and the verdict, are those on the
   /// original.
-  Result compileRewritten() {
+  Result compileRewritten(bool before_body) {
     Arguments rewritten = commands_.rewritten;
+    if (before_body) rewritten = withOptions(rewritten, commands_.for_no_ops);
     if (tools_.family == Family::kClang) rewritten = withOptions(rewritten, remapOptions(scratch_));
     const std::optional<std::string> messages = readFile(scratch_ + "/messages");
     if (messages) rewritten = withOptions(rewritten, {"-Xclang", "-w"});  // but the driver's

@@ -42,8 +42,9 @@ Arguments runtimeFor(Runtime runtime, const Arguments &arguments, const Tools &t
   Arguments parts;
   if (isStatic(arguments)) {
     // Weak references bring nothing out of an archive. A static PIE that has a search path ends at its start (glibc).
+    // Probes before bodies are found by .eh_frame_hdr, for which gcc does not ask here.
     const std::string wrappers = tools.library + "/vprof_wrap";
-    parts = {wrappers + ".o", "-Wl,@" + wrappers + ".options", "-Wl,-u,__vprof_register"};
+    parts = {wrappers + ".o", "-Wl,@" + wrappers + ".options", "-Wl,-u,__vprof_register", "-Wl,--eh-frame-hdr"};
     parts.insert(parts.end(), whole.begin(), whole.end());
   } else if (runtime == Runtime::kLinked) {
     parts = whole;

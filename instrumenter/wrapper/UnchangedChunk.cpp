@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "ElfBytes.h"
 #include "Process.h"
 
 namespace vprof {
@@ -37,13 +38,6 @@ bool isElf(const std::string &path) {
   char magic[4] = {};
   std::ifstream(path, std::ios::binary).read(magic, sizeof magic);
   return std::string(magic, sizeof magic) == "\177ELF";
-}
-
-/// The part of `bytes` that is `count` structures T from `offset` on, null if that is beyond the end.
-template <typename T>
-T *within(std::string &bytes, uint64_t offset, uint64_t count) {
-  const bool fits = offset <= bytes.size() && count <= (bytes.size() - offset) / sizeof(T);
-  return fits ? reinterpret_cast<T *>(bytes.data() + offset) : nullptr;
 }
 
 /// Says in the 64-bit ELF object `bytes` that --gc-sections keeps the chunk. GNU ld believes it only of objects for GNU

@@ -130,11 +130,19 @@ __VPROF_INLINE void __vprof_out(const struct __vprof_probe *probe) {
  * instruction and goes wherever a copy of the body goes. A declaration, so that C89's may follow. The sections are in
  * the function's group. The record of the place is a section of its own, which only the function's refers to: the
  * linker keeps both or none (--gc-sections). */
-#define __VPROF_EXPANDABLE __attribute__((__patchable_function_entry__(5, 0), __aligned__(16)))
+#define __VPROF_STARTED __attribute__((__patchable_function_entry__(5, 0), __aligned__(16)))
+#ifdef __clang__
+#define __VPROF_EXPANDABLE __VPROF_STARTED
+#define __VPROF_NOT_SEEN __attribute__((__unused__, __nodebug__))
+#else
+/* Copies for certain arguments have others than the type says. */
+#define __VPROF_EXPANDABLE __VPROF_STARTED __attribute__((__noclone__))
+#define __VPROF_NOT_SEEN __attribute__((__unused__))
+#endif
 #define __VPROF_WRAPPED __VPROF_EXPANDABLE __attribute__((__noinline__))
 #define __VPROF_WRAPPED_RECURSIVE __VPROF_WRAPPED __attribute__((__disable_tail_calls__))
 #define __VPROF_PLACE(i)                                                                                            \
-  const int __vprof_place_ __attribute__((__unused__, __nodebug__)) = __extension__({                               \
+  const int __vprof_place_ __VPROF_NOT_SEEN = __extension__({                                                       \
     __asm__ __inline__ __volatile__(                                                                                \
         ".Lvprof_place%=:\n"                                                                                        \
         "\t.reloc .Lvprof_place%=, R_X86_64_NONE, .Lvprof_record%=\n"                                               \
