@@ -182,6 +182,49 @@ def test_which_functions_are_wrapped(options: str, more: set[str] | None, shop: 
     assert probed == IN_BODY | more if more is not None else not wrapped
 
 
+UNCERTAIN = ["-flto", "-fsanitize=address", "-fpatchable-function-entry=2", "-pg", "-fwhole-program", "-S"]
+
+
+@pytest.mark.parametrize("family", ["gcc"], indirect=True)
+@pytest.mark.parametrize("option", UNCERTAIN)
+def test_what_gcc_may_pass_elsewhere_keeps_its_probe_in_the_body(option: str, shop: Workshop) -> None:
+    source = HERE / "before_body.cpp"
+    for probes in "light", "entry":
+        shop.cxx("-O2", option, "--emit-tree", "tree", "-c", source, "-o", "program.o", VPROF_PROBES=probes)
+        text = (shop.path / f"tree{source}").read_text()
+        assert "__VPROF_PROBE" in text
+        assert not {"__VPROF_EXPANDABLE", "__VPROF_WRAPPED", "__VPROF_PLACE"} & set(re.findall(r"\w+", text))
+
+
+@pytest.mark.parametrize("family", ["gcc"], indirect=True)
+def test_the_attribute_stands_where_gcc_takes_it(shop: Workshop) -> None:
+    """Before the declaration, which a macro, `extern "C"`, `friend`, an attribute or `template` may begin."""
+    shop.write(
+        a_cpp="""\
+        #define API __attribute__((visibility("default"))) int
+        #define BOTH int made(int n) { for (int i = 0; i < n; ++i) n ^= i; return n; } int other
+        API one(int n) { for (int i = 0; i < n; ++i) n ^= i; return n; }
+        extern "C" int two(int n) { for (int i = 0; i < n; ++i) n ^= i; return n; }
+        struct S { friend int three(S &, int n) { for (int i = 0; i < n; ++i) n ^= i; return n; } };
+        [[gnu::noinline]] static int four(int n) { for (int i = 0; i < n; ++i) n ^= i; return n; }
+        template <typename T> int five(int n) { for (T i = 0; i < n; ++i) n ^= i; return n; }
+        struct R { template <typename T> int six(int n); };
+        template <typename T> int R::six(int n) { for (T i = 0; i < n; ++i) n ^= i; return n; }
+        BOTH(int n) { for (int i = 0; i < n; ++i) n ^= i; return n; }
+        S s;
+        int more() { return five<int>(2) + R().six<int>(2) + made(2) + other(2); }
+        int main() { return one(2) + two(2) + three(s, 2) + four(2) + more(); }
+        """
+    )
+    for probes in "body", "light":
+        shop.cxx("-O2", "-fno-inline", "a.cpp", "-o", "program", VPROF_PROBES=probes)
+        assert shop.run("./program", check=False).returncode == shop.run(*RECORD, "./program", check=False).returncode
+        [calls] = calls_of(shop)
+        wanted = {"one", "two", "three", "four", "five", "R::six", "other", "more", "main"}
+        assert {name for name, _ in calls} == wanted
+    assert {f["name"] for f in shop.unit("program")["functions"] if f.get("before_body")} == wanted - {"other"}
+
+
 @EVERY_COMPILER
 def test_a_function_that_the_descriptor_names_is_not_wrapped(shop: Workshop) -> None:
     """Somebody wants its calls also where it is expanded."""
