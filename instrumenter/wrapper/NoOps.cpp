@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <vector>
@@ -126,6 +127,21 @@ bool isUncertain(const std::string &argument) {
                      [&](const char *family) { return startsWith(argument, family); });
 }
 
+/// By another file: a compiler's cache may share the one that is there.
+bool replace(const std::string &object, const std::string &bytes) {
+  namespace fs = std::filesystem;
+  const std::string beside = object + ".joined";
+  std::ofstream file(beside, std::ios::binary | std::ios::trunc);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  std::error_code error;
+  if (file) fs::permissions(beside, fs::status(object, error).permissions(), error);
+  if (file && !error) fs::rename(beside, object, error);
+  if (file && !error) return true;
+  fs::remove(beside, error);
+  return false;
+}
+
 }  // namespace
 
 bool mayHaveNoOps(const CommandLine &line) {
@@ -149,10 +165,7 @@ bool joinNoOps(const std::string &object) {
     if (place + 5 > bytes.size() || bytes.compare(place, 5, kFive) != 0) return false;
     bytes.replace(place, 5, std::string(kOne, 5));
   }
-  if (places.empty()) return true;
-  std::ofstream file(object, std::ios::binary | std::ios::trunc);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  return static_cast<bool>(file.flush());
+  return places.empty() || replace(object, bytes);
 }
 
 }  // namespace vprof
