@@ -134,10 +134,15 @@ bool hasAllArgumentsInRegisters(const clang::FunctionDecl &decl) {
   return integers <= kIntegerRegisters && floats <= kFloatRegisters;
 }
 
-/// At -O3 what is behind a pointer may become several arguments: of functions that only the unit calls, and of copies
-/// that are made of others for certain arguments.
+/// An instance of a template may be, if its arguments are.
+bool mayBeOfTheUnitAlone(const clang::FunctionDecl &decl) {
+  return !decl.isExternallyVisible() || decl.isDependentContext() || decl.getDescribedFunctionTemplate();
+}
+
+/// At -O3 what is behind a pointer may become several arguments of functions that only the unit calls. Clang makes no
+/// such functions of others: no copies for certain arguments (wrapper/NoOps.h).
 bool mayHaveOtherArguments(const clang::FunctionDecl &decl, const clang::CodeGenOptions &code) {
-  if (code.OptimizationLevel < 3) return false;
+  if (code.OptimizationLevel < 3 || !mayBeOfTheUnitAlone(decl)) return false;
   const auto *method = llvm::dyn_cast<clang::CXXMethodDecl>(&decl);
   return (method && method->isInstance()) || mayBeReturnedInMemory(decl.getReturnType()) ||
          llvm::any_of(decl.parameters(), [](const clang::ParmVarDecl *parameter) {

@@ -44,6 +44,7 @@ Commands commandsForClang(const Tools &tools, const Arguments &arguments, const 
   // The prelude comes behind the user's own -include, so that a precompiled header named there stays the first.
   commands.rewritten = withOptions(commands.plain, {"-idirafter", tools.library, "-include", kPreludeName});
   commands.no_ops = tools.is_rewriters_clang;
+  commands.for_no_ops = optionsForClang(arguments);
   commands.expansions = scratch + "/expansions";
   commands.ask = askForExpansions(commands.parse, scratch, commands.expansions);
   commands.verdict = withOptions(commands.plain, {"-fsyntax-only"});
@@ -88,7 +89,7 @@ Commands commandsForGcc(const Unit &unit, const Tools &tools, const Arguments &a
   commands.rewritten = join(join(tools.compiler, gccArguments(line, {"-x", language, rewritten})),
                             {"-fdirectives-only", "-finput-charset=UTF-8", "-o", unit.object});
   commands.no_ops = mayHaveNoOps(line);
-  commands.for_no_ops = optionsOfNoOps();
+  commands.for_no_ops = optionsForGcc();
   commands.verdict = join(original_to, {"-S", "-o", scratch + "/verdict.s"});
   return commands;
 }

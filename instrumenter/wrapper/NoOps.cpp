@@ -148,8 +148,15 @@ bool mayHaveNoOps(const CommandLine &line) {
   return !line.assembly && std::none_of(line.arguments.begin(), line.arguments.end(), isUncertain);
 }
 
-Arguments optionsOfNoOps() {
+Arguments optionsForGcc() {
   return {"-fno-ipa-ra", "-fno-ipa-sra", "-fno-ipa-stack-alignment"};
+}
+
+Arguments optionsForClang(const Arguments &arguments) {
+  const bool most = std::any_of(arguments.begin(), arguments.end(), [](const std::string &argument) {
+    return argument == "-O3" || argument == "-O4" || argument == "-Ofast";
+  });
+  return most ? Arguments{"-mllvm", "-funcspec-max-iters=0"} : Arguments();
 }
 
 bool joinNoOps(const std::string &object) {
@@ -161,9 +168,11 @@ bool joinNoOps(const std::string &object) {
   std::vector<size_t> places;
   if (!Object(bytes).takeNoOps(places)) return false;
   for (size_t place : places) {
-    if (place + 4 <= bytes.size() && bytes.compare(place, 4, kLanding) == 0) place += 4;
-    if (place + 5 > bytes.size() || bytes.compare(place, 5, kFive) != 0) return false;
-    bytes.replace(place, 5, std::string(kOne, 5));
+    const char *begin = within<char>(bytes, place, 4);
+    if (begin && std::memcmp(begin, kLanding, 4) == 0) place += 4;
+    char *no_ops = within<char>(bytes, place, 5);
+    if (!no_ops || std::memcmp(no_ops, kFive, 5) != 0) return false;
+    std::memcpy(no_ops, kOne, 5);
   }
   return places.empty() || replace(object, bytes);
 }

@@ -1,4 +1,4 @@
-// What gcc needs beyond options of the user's so that probes may stand before bodies (VPROF_PROBES=entry, light).
+// What compilers need beyond the user's options so that probes may stand before bodies (VPROF_PROBES=entry, light).
 #pragma once
 
 #include <string>
@@ -7,13 +7,17 @@
 
 namespace vprof {
 
-/// Whether a function that gcc compiles so has its arguments where its type says, with `optionsOfNoOps`, and ends in an
+/// Whether a function that gcc compiles so has its arguments where its type says, with `optionsForGcc`, and ends in an
 /// object whose no-ops can be joined.
 bool mayHaveNoOps(const CommandLine &line);
 
 /// gcc passes arguments of functions that only the unit calls elsewhere, keeps values in registers that they do not
 /// change, and calls them with another alignment of the stack: not with these.
-Arguments optionsOfNoOps();
+Arguments optionsForGcc();
+
+/// At -O3 clang 19 makes copies of functions for certain arguments and passes what is behind a pointer to them instead
+/// of it: it makes no copies with these.
+Arguments optionsForClang(const Arguments &arguments);
 
 /// Makes each five no-ops of one byte, which gcc puts before a body, one of five: one store can then change it. False
 /// if the object is not as gcc writes it for x86-64; it is left as it was then.
