@@ -120,6 +120,8 @@ double Effort::ofBlock(const clang::Stmt &block) {
 }
 
 double Effort::ofIf(const clang::IfStmt &branch) {
+  // `if consteval`: one part is all that runs.
+  if (branch.isConsteval()) return of(branch.isNegatedConsteval() ? branch.getThen() : branch.getElse());
   const bool skips_then = branches_.isUnlikely(branch.getCond()) || branches_.neverGoesOn(branch.getThen());
   const bool skips_else = branches_.neverGoesOn(branch.getElse());
   const double then_part = skips_then ? 0 : of(branch.getThen()), else_part = skips_else ? 0 : of(branch.getElse());
