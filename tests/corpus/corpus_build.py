@@ -53,7 +53,8 @@ class Build:
 
     def environment(self) -> dict[str, str]:
         """Nothing of ours but the compilers: no MAKEFLAGS, no launcher, no locale."""
-        kept = {key: os.environ[key] for key in ("PATH", "VPROF_REAL_CC", "VPROF_REAL_CXX") if key in os.environ}
+        ours = ("PATH", "VPROF_REAL_CC", "VPROF_REAL_CXX", "VPROF_PROBES")
+        kept = {key: os.environ[key] for key in ours if key in os.environ}
         own = {"CC": str(self.cc), "CXX": str(self.cxx), "HOME": str(self.folder), "LC_ALL": "C.UTF-8"}
         return {**kept, **own, "JOBS": str(os.cpu_count() or 1)}
 
