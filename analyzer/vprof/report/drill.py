@@ -252,7 +252,10 @@ def _details(finding: dict[str, Any]) -> list[str]:
         where = _some(finding["unfollowed"])
         lines.append(f"part of it is what it calls through pointers at {where}: no callee is known there")
     if finding.get("expanded"):
-        lines.append(f"of what it calls, {_some(finding['expanded'])}: expanded in callers, calls there are not seen")
+        lines.append(
+            f"of what it calls, {_some(finding['expanded'])}: expanded in callers, where calls are not seen (to see them, "
+            "name functions in `probe` and build again)"
+        )
     if (finding.get("probes") or 0) >= MOSTLY:
         lines.append(f"mostly the cost of probes: {finding['probes']:.0%} of its time")
     for key, change in (("gain", "always the same"), ("gain_without", "no time")):
