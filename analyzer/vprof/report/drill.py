@@ -253,8 +253,8 @@ def _details(finding: dict[str, Any]) -> list[str]:
         lines.append(f"part of it is what it calls through pointers at {where}: no callee is known there")
     if finding.get("expanded"):
         lines.append(
-            f"of what it calls, {_some(finding['expanded'])}: expanded in callers, where calls are not seen (to see them, "
-            "name functions in `probe` and build again)"
+            f"of what it calls, {_some(finding['expanded'])}: expanded in callers, where calls are not seen (to see "
+            "them, name functions in `probe` and build again)"
         )
     if (finding.get("probes") or 0) >= MOSTLY:
         lines.append(f"mostly the cost of probes: {finding['probes']:.0%} of its time")
