@@ -9,6 +9,7 @@ import os
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -83,6 +84,20 @@ def test_json_has_no_infinities() -> None:
     report = analysis_json(analyze(hand_trace({"A": (1, 5, 1, 5)}, "1 A 5 9 exec")))
     assert json.loads(json.dumps(report, allow_nan=False))["tree"]["share"] is None
     assert report["no_ranking"] == "one interval has no variance"
+
+
+def nodes_of(tree: dict[str, Any]) -> list[dict[str, Any]]:
+    return [tree, *(node for child in tree.get("children", []) for node in nodes_of(child))]
+
+
+def test_small_parts_of_the_tree_are_counted_instead_of_listed() -> None:
+    whole, part = (nodes_of(analysis_json(lock_handoff(), least)["tree"]) for least in (0.0, 0.3))
+    assert not any("left_out" in node for node in whole)
+    assert 1 < len(part) < len(whole)
+    assert len(part) + sum(node.get("left_out", 0) for node in part) == len(whole)
+    for node in part:
+        shares = [one[key] or 0.0 for one in nodes_of(node) for key in ("share", "mean_share", "tail_share")]
+        assert max(map(abs, shares)) >= 0.3
 
 
 def test_labels_with_quotes_and_backslashes_survive_graphviz() -> None:

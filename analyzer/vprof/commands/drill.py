@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from vprof.variance.analysis import AnalysisOptions
 
 _FILE = "session.json"
+_LEAST_SHARE = 1e-4
+"""Of nodes of the confirmation's tree that are kept: a server's may have 200,000, of which 2 % have more."""
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -243,7 +245,7 @@ def _drill(file: DrillFile, folder: Path, auto: bool, form: str, svg_file: Path 
     ]
     cpu_wait = cpu_share(fresh.tree)
     place = heaviest_place(fresh)
-    file.outcome = {"confirmation": analysis_json(fresh), "findings": rows, "cpu_wait": cpu_wait}
+    file.outcome = {"confirmation": analysis_json(fresh, _LEAST_SHARE), "findings": rows, "cpu_wait": cpu_wait}
     file.outcome |= {"cpu_place": asdict(place) if place else None, "client_time": client_share(fresh.tree)}
     file.save()
     if svg_file:

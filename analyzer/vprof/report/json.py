@@ -11,15 +11,15 @@ import math
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from vprof.path.path_tree import display_names
 from vprof.report.aborted import aborted_json
 from vprof.report.origins import by_host_json, by_process_json
 from vprof.variance.analysis import Analysis, RankedFactor
 from vprof.variance.cpu_share import CpuShare, client_share, cpu_share
-from vprof.variance.factors import Factor
 from vprof.variance.per_interval import IntervalDetail
 from vprof.variance.statistics import TypeSplit
-from vprof.variance.sums import TypedTree
 from vprof.variance.variance_tree import VarianceTree
 
 SCHEMA = "vprof-analysis/1"
@@ -29,8 +29,9 @@ def render(analysis: Analysis) -> str:
     return json.dumps(analysis_json(analysis), indent=1) + "\n"
 
 
-def analysis_json(analysis: Analysis) -> dict[str, Any]:
-    """The report as plain data."""
+def analysis_json(analysis: Analysis, least_share: float = 0.0) -> dict[str, Any]:
+    """The report as plain data. `least_share`: nodes of the tree with less, where nothing below has more, are counted
+    instead of listed."""
     names = display_names(analysis.trace)
     grow = [
         {**asdict(e), "function": names[e.function], "children": [names[c] for c in e.children]}
@@ -41,7 +42,7 @@ def analysis_json(analysis: Analysis) -> dict[str, Any]:
         "intervals": intervals_json(analysis),
         "built_from": analysis.trace.built_from,
         "recorded": [asdict(one) for one in analysis.trace.recorded],
-        "tree": _tree(analysis.tree),
+        "tree": _tree(analysis.tree, least_share),
         "tail_quantile": analysis.tail_quantile,
         "factors": [_factor(f) for f in analysis.factors],
         "cpu_wait": _cpu_wait(analysis.leading_cpu),
@@ -66,7 +67,7 @@ def analysis_json(analysis: Analysis) -> dict[str, Any]:
         "notes": analysis.trace.notes,
     }
     if analysis.types:
-        out["by_type"] = _by_type(analysis.types, analysis.type_trees, analysis.type_factors)
+        out["by_type"] = _by_type(analysis, analysis.types, least_share)
     if analysis.by_host:
         out["by_host"] = by_host_json(analysis.by_host)
     if analysis.by_process:
@@ -108,17 +109,18 @@ def _client_time(analysis: Analysis) -> dict[str, Any]:
     return {"counted": "apart" if analysis.options.client_apart else "in", "share": client_share(analysis.tree)}
 
 
-def _by_type(split: TypeSplit, trees: list[TypedTree], factors: list[list[Factor]]) -> dict[str, Any]:
+def _by_type(analysis: Analysis, split: TypeSplit, least_share: float) -> dict[str, Any]:
     """A single type has the tree and the factors of all: they are not repeated."""
     rows = [asdict(row) for row in split.rows]
-    for row, typed, of_type in zip(rows, trees, factors, strict=False):
-        row |= {"tail_quantile": typed.tail_quantile, "tree": _tree(typed.tree)}
+    for row, typed, of_type in zip(rows, analysis.type_trees, analysis.type_factors, strict=False):
+        row |= {"tail_quantile": typed.tail_quantile, "tree": _tree(typed.tree, least_share)}
         row["factors"] = [{"kind": f.kind, "functions": f.functions, "share": f.share} for f in of_type]
     return {"within_ns2": split.within_ns2, "between_ns2": split.between_ns2, "types": rows}
 
 
-def _tree(tree: VarianceTree) -> dict[str, Any]:
+def _tree(tree: VarianceTree, least_share: float) -> dict[str, Any]:
     """Built from the leaves up, so that depth is no limit; parents come before children in the columns."""
+    largest, count = _below(tree)
     nodes: list[dict[str, Any]] = []
     for x, name in enumerate(tree.paths.name):
         nodes.append(
@@ -132,11 +134,25 @@ def _tree(tree: VarianceTree) -> dict[str, Any]:
             }
         )
     for x, kids in enumerate(tree.children):
-        present = [i for i, c in enumerate(kids) if tree.mean_ns[c]]
+        timed = [i for i, c in enumerate(kids) if tree.mean_ns[c]]
+        present = [i for i in timed if largest[kids[i]] >= least_share]
         if present:
             nodes[x]["children"] = [nodes[kids[i]] for i in present]
             nodes[x]["cov"] = _covariances(tree, x, present)
+        if len(present) < len(timed):
+            nodes[x]["left_out"] = sum(count[kids[i]] for i in timed if i not in present)
     return nodes[0]
+
+
+def _below(tree: VarianceTree) -> tuple[list[float], list[int]]:
+    """By node: the largest of the shares of it and those below, without their signs; how many these are."""
+    shares = np.array([tree.share, tree.mean_share, tree.tail_share])
+    largest, count = np.abs(np.nan_to_num(shares)).max(axis=0).tolist(), [1] * len(tree.children)
+    for x in range(len(tree.children) - 1, -1, -1):
+        for child in tree.children[x]:
+            largest[x] = max(largest[x], largest[child])
+            count[x] += count[child]
+    return largest, count
 
 
 def _covariances(tree: VarianceTree, x: int, present: list[int]) -> dict[str, float]:
