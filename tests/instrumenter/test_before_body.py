@@ -18,7 +18,8 @@ from elftools.elf.elffile import ELFFile
 from test_rewrites import REWRITES, input_of
 from workshop import EVERY_COMPILER, HERE, PREFIX, Workshop
 
-from vprof.program.expanded import expanded_below
+from vprof.program.elf import read_program
+from vprof.program.expanded import expanded_below, expanded_in
 from vprof.trace.reading import load_binary
 
 RECORD = (PREFIX / "bin/vprof", "record", "--sites", "all", "-o", "run.trace", "--")
@@ -169,6 +170,30 @@ def test_which_functions_are_wrapped(options: str, more: set[str] | None, shop: 
 
 
 UNCERTAIN = ["-flto", "-fsanitize=address", "-fpatchable-function-entry=2", "-pg", "-fwhole-program", "-S"]
+
+
+@EVERY_COMPILER
+def test_a_drill_down_goes_on_below_what_is_expanded(shop: Workshop) -> None:
+    """`middle` has no body of its own: what it calls is called by `outer`."""
+    shop.write(
+        a_c="""\
+        __attribute__((noinline)) int inner(int n) { for (int i = 0; i < n; ++i) n ^= n >> (i & 7); return n; }
+        static int middle(int n) { for (int i = 0; i < n; ++i) n ^= inner(n - i); return n; }
+        __attribute__((noinline)) int outer(int n) { for (int i = 0; i < n; ++i) n ^= middle(n - i); return n; }
+        int main(int argc, char **argv) { (void)argv; return outer(argc + 4) & 0; }
+        """
+    )
+    shop.cc("-O2", "a.c", "-o", "program", VPROF_PROBES="light")
+    units = read_program(shop.path / "program")
+    found = expanded_in(shop.path / "program", units)
+    assert [len(found.copied), len(found.only)] == [1, 1]
+    assert expanded_below([shop.path / "program"], ["outer", "inner"]) == {"outer": ["middle"]}
+    shop.run(*RECORD, "./program")
+    program = load_binary(shop.path / "run.trace").program
+    calls = {name: {program.functions[c] for c in program.calls[f]} for f, name in enumerate(program.functions)}
+    assert calls["outer"] == {"middle", "inner"}
+    (shop.path / "program").rename(shop.path / "moved")  # then nothing is known of copies
+    assert load_binary(shop.path / "run.trace").program.functions == program.functions
 
 
 @pytest.mark.parametrize("family", ["gcc"], indirect=True)

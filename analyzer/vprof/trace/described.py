@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from vprof.errors import VprofError
 from vprof.program import callgraph
 from vprof.program.callgraph import CallGraph
+from vprof.program.expanded import expanded_in, seen_through
 from vprof.program.heights import acyclic, group_sizes, heights, with_observed
 from vprof.program.metadata import Unit, parse_units
 from vprof.tables.model import NONE, Bool, Int32, Int64, Program
@@ -51,6 +53,7 @@ def read_sites(file: TraceFile, seen: Int64) -> Sites:
     units: list[Unit] = []
     numbers: dict[int, str] = {}
     remarks = []
+    expanded = []
     for module in {module["index"]: module for module in file.of("module")}.values():
         content = file.metadata.get(module["index"], b"")
         try:
@@ -65,7 +68,10 @@ def read_sites(file: TraceFile, seen: Int64) -> Sites:
         else:
             units += of_module
             numbers.update(own)
+            expanded.append(expanded_in(Path(module["path"]), of_module))
     graph = callgraph.build(units)
+    for of_one in expanded:
+        seen_through(graph, of_one)
     nameless = [int(number) for number in seen if int(number) not in numbers]
     for number in nameless:
         numbers[number] = f"site {number}"
