@@ -44,7 +44,7 @@ Commands commandsForClang(const Tools &tools, const Arguments &arguments, const 
   // The prelude comes behind the user's own -include, so that a precompiled header named there stays the first.
   commands.rewritten = withOptions(commands.plain, {"-idirafter", tools.library, "-include", kPreludeName});
   commands.no_ops = tools.is_rewriters_clang;
-  commands.for_no_ops = optionsForClang(arguments);
+  commands.for_no_ops = optionsForClang(commands.plain);
   commands.expansions = scratch + "/expansions";
   commands.ask = askForExpansions(commands.parse, scratch, commands.expansions);
   commands.verdict = withOptions(commands.plain, {"-fsyntax-only"});
@@ -88,7 +88,7 @@ Commands commandsForGcc(const Unit &unit, const Tools &tools, const Arguments &a
   // The text is UTF-8 whatever the source was.
   commands.rewritten = join(join(tools.compiler, gccArguments(line, {"-x", language, rewritten})),
                             {"-fdirectives-only", "-finput-charset=UTF-8", "-o", unit.object});
-  commands.no_ops = mayHaveNoOps(line);
+  commands.no_ops = mayHaveNoOps(tools.compiler, line);
   commands.for_no_ops = optionsForGcc();
   commands.verdict = join(original_to, {"-S", "-o", scratch + "/verdict.s"});
   return commands;

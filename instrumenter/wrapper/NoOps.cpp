@@ -144,16 +144,17 @@ bool replace(const std::string &object, const std::string &bytes) {
 
 }  // namespace
 
-bool mayHaveNoOps(const CommandLine &line) {
-  return !line.assembly && std::none_of(line.arguments.begin(), line.arguments.end(), isUncertain);
+bool mayHaveNoOps(const Arguments &compiler, const CommandLine &line) {
+  return !line.assembly && std::none_of(compiler.begin(), compiler.end(), isUncertain) &&
+         std::none_of(line.arguments.begin(), line.arguments.end(), isUncertain);
 }
 
 Arguments optionsForGcc() {
   return {"-fno-ipa-ra", "-fno-ipa-sra", "-fno-ipa-stack-alignment"};
 }
 
-Arguments optionsForClang(const Arguments &arguments) {
-  const bool most = std::any_of(arguments.begin(), arguments.end(), [](const std::string &argument) {
+Arguments optionsForClang(const Arguments &command) {
+  const bool most = std::any_of(command.begin(), command.end(), [](const std::string &argument) {
     return argument == "-O3" || argument == "-O4" || argument == "-Ofast";
   });
   return most ? Arguments{"-mllvm", "-funcspec-max-iters=0"} : Arguments();

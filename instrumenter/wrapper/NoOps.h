@@ -8,8 +8,8 @@
 namespace vprof {
 
 /// Whether a function that gcc compiles so has its arguments where its type says, with `optionsForGcc`, and ends in an
-/// object whose no-ops can be joined.
-bool mayHaveNoOps(const CommandLine &line);
+/// object whose no-ops can be joined. `compiler`: the words before the arguments, which may be options.
+bool mayHaveNoOps(const Arguments &compiler, const CommandLine &line);
 
 /// gcc passes arguments of functions that only the unit calls elsewhere, keeps values in registers that they do not
 /// change, and calls them with another alignment of the stack: not with these.
@@ -17,7 +17,7 @@ Arguments optionsForGcc();
 
 /// At -O3 clang 19 makes copies of functions for certain arguments and passes what is behind a pointer to them instead
 /// of it: it makes no copies with these.
-Arguments optionsForClang(const Arguments &arguments);
+Arguments optionsForClang(const Arguments &command);
 
 /// Makes each five no-ops of one byte, which gcc puts before a body, one of five: one store can then change it. False
 /// if the object is not as gcc writes it for x86-64; it is left as it was then.

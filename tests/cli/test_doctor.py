@@ -67,14 +67,14 @@ def test_where_probes_stand_and_whether_they_can_be_switched_one_by_one(tmp_path
         command = [native("bin/vprof-cc"), "-O1", "a.c", "-o", probes]
         subprocess.run(command, cwd=tmp_path, check=True, env={**os.environ, "VPROF_PROBES": probes})
     _, found = doctor(after=str(tmp_path / "entry"))
-    assert found["probes before bodies"] == (
-        True,
-        "processes of a session share their code, and a probe that is off is one no-op",
-    )
+    shared = (True, "processes of a session share their code, and a probe that is off is one no-op")
+    assert found["probes before bodies"] == shared
     assert found[f"{tmp_path}/entry: probes"] == (True, "1 before bodies (VPROF_PROBES=entry), 0 in them")
     _, found = doctor("export VPROF_REAL_CC=gcc;", after=str(tmp_path / "body"))
-    assert found["probes before bodies"] == (None, "not by this compiler: VPROF_PROBES=entry needs clang 19")
+    assert found["probes before bodies"] == shared
     assert found[f"{tmp_path}/body: probes"] == (True, "1, all in bodies")
+    _, found = doctor("export VPROF_REAL_CC='gcc -flto';")
+    assert found["probes before bodies"] == (None, "not by this compiler: VPROF_PROBES=entry needs clang 19 or gcc")
 
 
 _NOEXEC = "unshare -rm mount -o remount,bind,noexec /dev/shm"

@@ -142,7 +142,7 @@ def _before_bodies() -> list[Check]:
         if _build(program.parent, choices=_ENTRY):
             return []
         if not _before(program)[0]:
-            return [Check(_BEFORE, None, "not by this compiler: VPROF_PROBES=entry needs clang 19")]
+            return [Check(_BEFORE, None, "not by this compiler: VPROF_PROBES=entry needs clang 19 or gcc")]
         try:
             with Session.start(None) as session:
                 process = subprocess.Popen([program], env=session.environment(), stdout=subprocess.DEVNULL)
