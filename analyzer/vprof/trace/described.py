@@ -15,7 +15,6 @@ import numpy as np
 from vprof.errors import VprofError
 from vprof.program import callgraph
 from vprof.program.callgraph import CallGraph
-from vprof.program.expanded import expanded_in, seen_through
 from vprof.program.heights import acyclic, group_sizes, heights, with_observed
 from vprof.program.metadata import Unit, parse_units
 from vprof.tables.model import NONE, Bool, Int32, Int64, Program
@@ -53,7 +52,7 @@ def read_sites(file: TraceFile, seen: Int64) -> Sites:
     units: list[Unit] = []
     numbers: dict[int, str] = {}
     remarks = []
-    expanded = []
+    programs: list[tuple[Path, list[Unit]]] = []
     for module in {module["index"]: module for module in file.of("module")}.values():
         content = file.metadata.get(module["index"], b"")
         try:
@@ -68,10 +67,9 @@ def read_sites(file: TraceFile, seen: Int64) -> Sites:
         else:
             units += of_module
             numbers.update(own)
-            expanded.append(expanded_in(Path(module["path"]), of_module))
+            programs.append((Path(module["path"]), of_module))
     graph = callgraph.build(units)
-    for of_one in expanded:
-        seen_through(graph, of_one)
+    _see_through(graph, programs)
     nameless = [int(number) for number in seen if int(number) not in numbers]
     for number in nameless:
         numbers[number] = f"site {number}"
@@ -82,6 +80,15 @@ def read_sites(file: TraceFile, seen: Int64) -> Sites:
     function = np.array([graph.number[numbers[number]] for number in ordered], np.int32)
     before = {f.id for unit in units for f in unit.functions if f.before_body and f.site is not None}
     return Sites(graph, np.array(ordered, np.int64), function, remarks, len(before))
+
+
+def _see_through(graph: CallGraph, programs: list[tuple[Path, list[Unit]]]) -> None:
+    """Functions that are expanded in their callers are no way's end. Asked only of programs that have such probes."""
+    for path, units in programs:
+        if any(function.before_body for unit in units for function in unit.functions):
+            from vprof.program.expanded import expanded_in, seen_through  # it reads programs, which takes a library
+
+            seen_through(graph, expanded_in(path, units))
 
 
 def _dormant(unit: Unit) -> Unit:
