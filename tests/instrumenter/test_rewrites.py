@@ -32,12 +32,16 @@ def input_of(folder: Path) -> Path:
     return source
 
 
+def skip_unless_known(folder: Path, family: str) -> None:
+    only = folder / "only"
+    if only.exists() and only.read_text().strip() != family:
+        pytest.skip(f"{family} does not know such code")
+
+
 @EVERY_COMPILER
 @pytest.mark.parametrize("folder", REWRITES, ids=lambda path: path.name)
 def test_rewrite(folder: Path, shop: Workshop) -> None:
-    only = folder / "only"
-    if only.exists() and only.read_text().strip() != shop.family:
-        pytest.skip(f"{shop.family} does not know such code")
+    skip_unless_known(folder, shop.family)
     shutil.copytree(folder, shop.path, dirs_exist_ok=True)
     source = input_of(folder)
     cxx = source.suffix == ".cpp"
