@@ -15,5 +15,6 @@ OTHERS = [folder for folder in test_rewrites.REWRITES if folder.name != "odd_c"]
 
 @EVERY_COMPILER
 @pytest.mark.parametrize("folder", OTHERS, ids=lambda path: path.name)
-def test_rewrite(folder: Path, shop: CrossWorkshop) -> None:
+def test_rewrite(folder: Path, shop: CrossWorkshop, family: str) -> None:
+    test_rewrites.skip_unless_known(folder, family)
     test_rewrites.test_rewrite(folder, shop)
