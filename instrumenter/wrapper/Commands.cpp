@@ -44,7 +44,7 @@ Commands commandsForClang(const Tools &tools, const Arguments &arguments, const 
   // The prelude comes behind the user's own -include, so that a precompiled header named there stays the first.
   commands.rewritten = withOptions(commands.plain, {"-idirafter", tools.library, "-include", kPreludeName});
   commands.no_ops = tools.is_rewriters_clang;
-  commands.for_no_ops = optionsForClang(commands.plain);
+  commands.for_no_ops = optionsForClang();
   commands.expansions = scratch + "/expansions";
   commands.ask = askForExpansions(commands.parse, scratch, commands.expansions);
   commands.verdict = withOptions(commands.plain, {"-fsyntax-only"});

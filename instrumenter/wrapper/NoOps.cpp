@@ -153,11 +153,8 @@ Arguments optionsForGcc() {
   return {"-fno-ipa-ra", "-fno-ipa-sra", "-fno-ipa-stack-alignment"};
 }
 
-Arguments optionsForClang(const Arguments &command) {
-  const bool most = std::any_of(command.begin(), command.end(), [](const std::string &argument) {
-    return argument == "-O3" || argument == "-O4" || argument == "-Ofast";
-  });
-  return most ? Arguments{"-mllvm", "-funcspec-max-iters=0"} : Arguments();
+Arguments optionsForClang() {
+  return {"-mllvm", "-funcspec-max-iters=0"};
 }
 
 bool joinNoOps(const std::string &object) {

@@ -15,9 +15,9 @@ bool mayHaveNoOps(const Arguments &compiler, const CommandLine &line);
 /// change, and calls them with another alignment of the stack: not with these.
 Arguments optionsForGcc();
 
-/// At -O3 clang 19 makes copies of functions for certain arguments and passes what is behind a pointer to them instead
+/// Clang 19 makes copies of functions for certain arguments, and at -O3 passes what is behind a pointer to them instead
 /// of it: it makes no copies with these.
-Arguments optionsForClang(const Arguments &command);
+Arguments optionsForClang();
 
 /// Makes each five no-ops of one byte, which gcc puts before a body, one of five: one store can then change it. False
 /// if the object is not as gcc writes it for x86-64; it is left as it was then.

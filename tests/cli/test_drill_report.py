@@ -82,8 +82,8 @@ def test_calls_that_nobody_can_follow_are_said_of_the_finding(capsys: pytest.Cap
 def test_what_the_compiler_expanded_below_a_finding_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     lines = said(capsys, {}, expanded=["check", "append"])
     assert lines[-1].strip() == (
-        "of what it calls, check, append: expanded in callers, where calls are not seen (to see them, name functions "
-        "in `probe` and build again)"
+        "expanded in it, so that their calls are not seen: check, append (to see them, name functions in `probe` and "
+        "build again)"
     )
 
 

@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from workshop import EVERY_COMPILER, HERE, Workshop
+from workshop import COMPILERS, HERE, Workshop
 
 REWRITES = sorted(path for path in (HERE / "rewrites").iterdir() if path.is_dir())
 
@@ -32,16 +32,19 @@ def input_of(folder: Path) -> Path:
     return source
 
 
-def skip_unless_known(folder: Path, family: str) -> None:
-    only = folder / "only"
-    if only.exists() and only.read_text().strip() != family:
-        pytest.skip(f"{family} does not know such code")
+def compiled(rewrites: list[Path]) -> pytest.MarkDecorator:
+    """For tests of each rewrite with each compiler that knows such code."""
+    pairs = [
+        pytest.param(folder, family, id=f"{folder.name}-{family}")
+        for folder in rewrites
+        for family in COMPILERS
+        if not (only := folder / "only").exists() or only.read_text().strip() == family
+    ]
+    return pytest.mark.parametrize(("folder", "family"), pairs, indirect=["family"])
 
 
-@EVERY_COMPILER
-@pytest.mark.parametrize("folder", REWRITES, ids=lambda path: path.name)
+@compiled(REWRITES)
 def test_rewrite(folder: Path, shop: Workshop) -> None:
-    skip_unless_known(folder, shop.family)
     shutil.copytree(folder, shop.path, dirs_exist_ok=True)
     source = input_of(folder)
     cxx = source.suffix == ".cpp"

@@ -37,7 +37,7 @@ def command(action: str, names: tuple[str, ...], directory: Path | None, form: s
       on, off   switch these functions, in programs that join later too
       list      the functions that are on; with NAMES those, on and off
       status    threads, records, file, functions on
-      symbols   give perf the names in code that processes share (VPROF_PROBES=entry)
+      symbols   give perf the names in code that processes share (VPROF_PROBES)
       sessions  the sessions that run: program, pid, since when
 
     What you switch adds to the plan of `vprof record`. The steps of `vprof drill` switch the probes themselves, and

@@ -136,13 +136,13 @@ def _preloading(folder: Path) -> Check:
 
 
 def _before_bodies() -> list[Check]:
-    """What VPROF_PROBES=entry is worth here; nothing if no program can be built or recorded: that is said already."""
+    """What VPROF_PROBES is worth here; nothing if no program can be built or recorded: that is said already."""
     with tempfile.TemporaryDirectory(prefix="vprof-doctor-") as name:
         program = Path(name) / "program"
         if _build(program.parent, choices=_ENTRY):
             return []
         if not _before(program)[0]:
-            return [Check(_BEFORE, None, "not by this compiler: VPROF_PROBES=entry needs clang 19 or gcc")]
+            return [Check(_BEFORE, None, "not by this compiler: VPROF_PROBES=entry and light need clang 19 or gcc")]
         try:
             with Session.start(None) as session:
                 process = subprocess.Popen([program], env=session.environment(), stdout=subprocess.DEVNULL)
@@ -164,7 +164,11 @@ def _probes(program: Path) -> list[Check]:
         before, inside = _before(program)
     except VprofError:
         return []
-    said = f"{before} before bodies (VPROF_PROBES=entry), {inside} in them" if before else f"{inside}, all in bodies"
+    said = (
+        f"{before} before bodies (VPROF_PROBES=entry or light), {inside} in them"
+        if before
+        else f"{inside}, all in bodies"
+    )
     return [Check(f"{program}: probes", True, said)]
 
 

@@ -385,7 +385,7 @@ def _report(session: Session, plan: Plan, totals: dict[str, Any]) -> None:
     if totals["not_wrapped"]:
         print(
             f"vprof: {totals['not_wrapped']} functions are not recorded: their probes stand before bodies "
-            "(VPROF_PROBES=entry), where a breakpoint is, or the runtime could not write; build without that",
+            "(VPROF_PROBES), where a breakpoint is, or the runtime could not write; build without that",
             file=sys.stderr,
         )
     if totals["own_text"]:

@@ -1,21 +1,21 @@
 """What a compiler expanded in its callers, where a probe before the body does not see it.
 
-programs with such probes -> copies of bodies (places.py) -> ids of functions
+programs with such probes -> copies of bodies (places.py) -> Expanded: which function has copies of which
   [seen_through] what a copy calls is called by who has it: the way of a drill-down goes on there
-  [expanded_below] by function: what it enters next, unseen
+  [expanded_below] by function: the copies in it
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
 from vprof.errors import VprofError
 from vprof.program import callgraph
-from vprof.program.callgraph import CallGraph
+from vprof.program.callgraph import CallGraph, Graph
 from vprof.program.elf import ELF_ERRORS, read_program
 from vprof.program.metadata import Unit
 from vprof.program.places import Places, read_places
@@ -23,10 +23,24 @@ from vprof.program.places import Places, read_places
 
 @dataclass(frozen=True)
 class Expanded:
-    """Ids of functions with a copy in some caller, and of those among them that are nowhere else."""
+    """By id: `inside[f]` are the functions with a copy in f, if f has a no-op; `elsewhere` have one in some function
+    without, of which only the address is known. `bodies` have a no-op."""
 
-    copied: frozenset[str] = frozenset()
-    only: frozenset[str] = frozenset()
+    inside: dict[str, set[str]] = field(default_factory=dict)
+    elsewhere: set[str] = field(default_factory=set)
+    bodies: set[str] = field(default_factory=set)
+
+    def add(self, other: Expanded) -> None:
+        """What another program has."""
+        for id_, copies in other.inside.items():
+            self.inside.setdefault(id_, set()).update(copies)
+        self.elsewhere.update(other.elsewhere)
+        self.bodies.update(other.bodies)
+
+    @property
+    def only(self) -> set[str]:
+        """Those that are nowhere but in others."""
+        return set[str]().union(self.elsewhere, *self.inside.values()) - self.bodies
 
 
 def expanded_in(program: Path, units: Iterable[Unit]) -> Expanded:
@@ -38,11 +52,15 @@ def expanded_in(program: Path, units: Iterable[Unit]) -> Expanded:
         places = _places(program, program.stat().st_mtime_ns)
     except (OSError, *ELF_ERRORS):
         return Expanded()
-    if not places.copies or not (places.own | places.copies.keys()) <= sites.keys():
+    if not (places.own | places.copies.keys()) <= sites.keys():
         return Expanded()
-    own = {sites[byte].id for byte in places.own}
-    copied = {sites[byte].id for byte in places.copies}
-    return Expanded(frozenset(copied), frozenset(copied - own))
+    found = Expanded(bodies={sites[byte].id for byte in places.own})
+    for byte, begins in places.copies.items():
+        for begin in begins:
+            caller = places.bodies.get(begin)
+            copies = found.elsewhere if caller is None else found.inside.setdefault(sites[caller].id, set())
+            copies.add(sites[byte].id)
+    return found
 
 
 @lru_cache(maxsize=64)
@@ -51,45 +69,47 @@ def _places(program: Path, _changed_ns: int) -> Places:
     return read_places(program)
 
 
+def copies_by_number(graph: CallGraph, expanded: Expanded) -> Graph:
+    """By function of the graph: those with a copy in it. A function without a no-op may have the copies of what it
+    calls, and of what these call."""
+    elsewhere = {graph.number[id_] for id_ in expanded.elsewhere}
+    found: Graph = []
+    for f, id_ in enumerate(graph.number):
+        if id_ in expanded.bodies:
+            found.append(sorted(graph.number[copy] for copy in expanded.inside.get(id_, ())))
+            continue
+        queue = [g for g in graph.calls[f] if g in elsewhere]
+        known = set(queue)
+        for g in queue:
+            new = [h for h in graph.calls[g] if h in elsewhere and h not in known]
+            known.update(new)
+            queue += new
+        found.append(queue)
+    return found
+
+
 def seen_through(graph: CallGraph, expanded: Expanded) -> None:
-    """Adds the calls of copies to the functions that may have them. What is nowhere else has no site."""
-    copied = {graph.number[id_] for id_ in expanded.copied}
+    """Adds the calls of copies to the functions that have them. What is nowhere else has no site."""
+    copies = copies_by_number(graph, expanded)
     for calls in (graph.calls, graph.candidates):
-        for f, callees in enumerate(calls):
-            known, queue = set(callees), list(graph.calls[f])
-            for g in queue:
-                if g in copied:
-                    new = [h for h in calls[g] if h not in known]
-                    known.update(new)
-                    callees += new
-                    queue += [h for h in graph.calls[g] if h not in queue]
+        added = [{h for g in inside for h in calls[g]} for inside in copies]
+        for f, new in enumerate(added):
+            calls[f] += sorted(new.difference(calls[f]))
     for id_ in expanded.only:
         graph.sited[graph.number[id_]] = False
 
 
 def expanded_below(programs: Iterable[Path], names: Iterable[str]) -> dict[str, list[str]]:
-    """By name: the functions with a probe that it, or a copy below it, enters next and that are expanded in some
-    caller, sorted. Which caller has the copy is not asked: it may be another one."""
-    units: list[Unit] = []
-    copied: set[str] = set()
+    """By name: the functions with a probe that have a copy in it, sorted."""
+    units, expanded = list[Unit](), Expanded()
     for program in programs:
         with suppress(OSError, VprofError):
             of_program = read_program(program)
-            if found := expanded_in(program, of_program).copied:
-                units += of_program
-                copied |= found
-    if not copied:
-        return {}
+            expanded.add(expanded_in(program, of_program))
+            units += of_program
     graph = callgraph.build(units)
-    numbers = {graph.number[id_] for id_ in copied}
-    below = {}
-    for name in names:
-        queue = [f for f, other in enumerate(graph.names) if other == name]
-        unseen = set[int]()
-        for f in queue:
-            new = callgraph.probed_children(graph, graph.calls, f).keys() & numbers - unseen
-            unseen |= new
-            queue += sorted(new)
-        if unseen:
-            below[name] = sorted({graph.names[f] for f in unseen})
-    return below
+    below: dict[str, set[str]] = {name: set() for name in names}
+    for f, inside in enumerate(copies_by_number(graph, expanded)):
+        if graph.names[f] in below:
+            below[graph.names[f]].update(graph.names[g] for g in inside)
+    return {name: sorted(copies) for name, copies in below.items() if copies}

@@ -11,6 +11,7 @@ import bisect
 import struct
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
 
@@ -24,11 +25,16 @@ _AS_LINKERS_DO = bytes.fromhex("011b033b")
 
 @dataclass(frozen=True)
 class Places:
-    """By the address of the switch byte: `own` have a body with a no-op; `copies`: where the functions with a copy
-    begin."""
+    """`bodies`: of each body with a no-op, by where it begins, the address of its switch byte; `copies`: by the address
+    of the switch byte, where the functions with a copy begin."""
 
-    own: set[int] = field(default_factory=set)
+    bodies: dict[int, int] = field(default_factory=dict)
     copies: dict[int, set[int]] = field(default_factory=dict)
+
+    @cached_property
+    def own(self) -> set[int]:
+        """Switch bytes of what has a body with a no-op."""
+        return set(self.bodies.values())
 
 
 def read_places(path: Path) -> Places:
@@ -85,7 +91,7 @@ def _sorted_out(around: dict[int, list[tuple[int, int]]], code: _Code) -> Places
             key=itemgetter(0)
         )  # of several at one address the outer ones come first, as the compiler wrote them
         if code.has_no_op(begin):
-            found.own.add(places.pop(0)[1])
+            found.bodies[begin] = places.pop(0)[1]
         for _, site in places:
             found.copies.setdefault(site, set()).add(begin)
     return found

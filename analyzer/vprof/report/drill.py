@@ -139,7 +139,7 @@ def finding_json(
     finding: Finding, explained: float = 1.0, unseen: Mapping[str, list[str]] | None = None
 ) -> dict[str, Any]:
     """`explained`: of the confirmation: the variance without waits for a CPU, by all of it. `unseen`: by function what
-    it calls and the compiler expanded (program/expanded.py)."""
+    the compiler expanded in it (program/expanded.py)."""
     factor = finding.factor
     return {
         "functions": factor.functions,
@@ -253,8 +253,8 @@ def _details(finding: dict[str, Any]) -> list[str]:
         lines.append(f"part of it is what it calls through pointers at {where}: no callee is known there")
     if finding.get("expanded"):
         lines.append(
-            f"of what it calls, {_some(finding['expanded'])}: expanded in callers, where calls are not seen (to see "
-            "them, name functions in `probe` and build again)"
+            f"expanded in it, so that their calls are not seen: {_some(finding['expanded'])} (to see them, name "
+            "functions in `probe` and build again)"
         )
     if (finding.get("probes") or 0) >= MOSTLY:
         lines.append(f"mostly the cost of probes: {finding['probes']:.0%} of its time")

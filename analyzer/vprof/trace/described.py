@@ -83,12 +83,16 @@ def read_sites(file: TraceFile, seen: Int64) -> Sites:
 
 
 def _see_through(graph: CallGraph, programs: list[tuple[Path, list[Unit]]]) -> None:
-    """Functions that are expanded in their callers are no way's end. Asked only of programs that have such probes."""
-    for path, units in programs:
-        if any(function.before_body for unit in units for function in unit.functions):
-            from vprof.program.expanded import expanded_in, seen_through  # it reads programs, which takes a library
+    """Functions that are expanded in their callers are no way's end."""
+    before = [one for one in programs if any(function.before_body for unit in one[1] for function in unit.functions)]
+    if not before:
+        return
+    from vprof.program.expanded import Expanded, expanded_in, seen_through  # it reads programs, which takes a library
 
-            seen_through(graph, expanded_in(path, units))
+    expanded = Expanded()
+    for path, units in before:
+        expanded.add(expanded_in(path, units))
+    seen_through(graph, expanded)
 
 
 def _dormant(unit: Unit) -> Unit:
