@@ -356,7 +356,7 @@ def test_what_was_predicted_of_a_finding_stands_beside_what_its_knobs_did(target
     assert measured.startswith("  measured, the best of its knobs: delay=100, variance 0.4")
     assert measured.endswith("): better")
     assert last == "parse (40.0 % of the variance): no knob governs it"
-    rows = report.tune_json(outcome, found)["findings"]["governed"]
+    rows = validated(json.dumps(report.tune_json(outcome, found)))["findings"]["governed"]
     assert [row["predicted_without"] for row in rows] == [without["ratios"], {}]
     assert [row["best"] for row in rows] == ["delay=100", None]
     assert rows[0]["predicted"]["variance"] == 0.4 and rows[1]["predicted"] == {}
