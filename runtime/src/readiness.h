@@ -49,9 +49,12 @@ class ReadinessWait {
 
 void remember_in_epoll(int poller, int fd, const epoll_event *event);
 
-// Without waiting. 0: it has to wait; negative: the real call says why it fails. Then errno is kept.
+// Without waiting, a cancellation point as the real call is. 0: it has to wait; negative: the real call says why it
+// fails. Then errno is kept. With `tells` it is the real call's turn at once.
 template <typename Now>
-int try_first(Now now) {
+int try_first(bool tells, Now now) {
+  if (tells) return 0;
+  pthread_testcancel();
   const int saved_errno = errno;
   const int ready = now();
   if (ready <= 0) errno = saved_errno;
@@ -61,9 +64,8 @@ int try_first(Now now) {
 template <typename Now, typename Make>
 int poll_descriptors(pollfd *files, nfds_t count, bool may_wait, Now now, Make make) {
   if (!may_wait || count == 0) return make();
-  pthread_testcancel();  // as the real call does
   const bool tells = tells_sleep();
-  if (const int ready = tells ? 0 : try_first(now)) return ready > 0 ? ready : make();
+  if (const int ready = try_first(tells, now)) return ready > 0 ? ready : make();
   for (nfds_t i = 0; i < count; ++i) watch(files[i].fd, files[i].events & POLLIN, files[i].events & POLLOUT);
   ReadinessWait wait;
   const int result = within(wait.wait(), make);
@@ -80,9 +82,8 @@ int poll_descriptors(pollfd *files, nfds_t count, bool may_wait, Now now, Make m
 template <typename Now, typename Make>
 int poll_epoll(int poller, const epoll_event *found, bool may_wait, Now now, Make make) {
   if (!may_wait) return make();
-  pthread_testcancel();  // as the real call does
   const bool tells = tells_sleep();
-  if (const int ready = tells ? 0 : try_first(now)) return ready > 0 ? ready : make();
+  if (const int ready = try_first(tells, now)) return ready > 0 ? ready : make();
   ReadinessWait wait;
   const int result = within(wait.wait(), make);
   if (tells && !was_switched()) return result;
@@ -104,9 +105,8 @@ int select_descriptors(int count, fd_set *in, fd_set *out, fd_set *odd, bool may
     if (set != nullptr && !is_readable(set, bytes)) return make();
   for (int k = 0; k < 3; ++k)
     if (sets[k] != nullptr) memcpy(&asked[k], sets[k], bytes);
-  pthread_testcancel();  // as the real call does
   const bool tells = tells_sleep();
-  if (const int ready = tells ? 0 : try_first(now)) return ready > 0 ? ready : make();
+  if (const int ready = try_first(tells, now)) return ready > 0 ? ready : make();
   for (int k = 0; k < 3; ++k)
     if (sets[k] != nullptr) memcpy(sets[k], &asked[k], bytes);
   const auto is_in = [](const fd_set *set, int fd) { return set != nullptr && FD_ISSET(fd, set); };

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "last_stack.h"
 #include "stacks.h"
 
 extern "C" int _dl_find_object(void *address, struct dl_find_object *found) noexcept __attribute__((weak));
@@ -30,6 +31,7 @@ struct Sampling {
   bool is_taking;   // what the unwinder calls is not asked where it waits, nor is a signal handler that interrupts it
   uint64_t waited;  // ticks since the last multiple of the period
   uint64_t last_release;  // when a stack was taken at one
+  LastStack last;
 };
 __thread Sampling t_sampling __attribute__((tls_model("initial-exec")));
 
@@ -42,6 +44,7 @@ const Code *code_at(uint64_t address) {
 
 _Unwind_Reason_Code visit(_Unwind_Context *context, void *data) {
   CallStack *stack = static_cast<CallStack *>(data);
+  t_sampling.last.saw(context);
   int is_exact = 0;  // of a frame that a signal interrupted; others go on behind their call
   const uint64_t address = _Unwind_GetIPInfo(context, &is_exact) - (is_exact != 0 ? 0 : 1);
   const Code *code = code_at(address);
@@ -67,15 +70,26 @@ void pay(uint64_t now, uint64_t ticks) {
   paid.store(until + kShareOfStacks * ticks, std::memory_order_relaxed);
 }
 
+// The number of the calling thread's stack; 0: there is none, or the table is full. A frame of its own.
+__attribute__((noinline)) uint32_t number_of_stack() {
+  const uint64_t frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+  const uint32_t modules = g_code_count.load(std::memory_order_acquire);
+  if (const uint32_t same = t_sampling.last.number_at(frame, modules)) return same;
+  CallStack stack;
+  stack.count = 0;
+  t_sampling.last.begin(frame, modules);
+  _Unwind_Backtrace(visit, &stack);
+  const uint32_t number = stack.count != 0 ? g_session.arena->stacks.intern(stack) : 0;
+  t_sampling.last.keep(number);
+  return number;
+}
+
 void take(Slot *slot, uint32_t aux, uint64_t waited, uint64_t now) {
   if (slot == nullptr || t_sampling.is_taking || !g_may_unwind.load(std::memory_order_relaxed) || !has_room()) return;
   t_sampling.is_taking = true;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   const uint64_t begun = ticks();
-  CallStack stack;
-  stack.count = 0;
-  _Unwind_Backtrace(visit, &stack);
-  const uint32_t number = stack.count != 0 ? g_session.arena->stacks.intern(stack) : 0;
+  const uint32_t number = number_of_stack();
   const uint64_t ended = ticks();
   if (ended > begun) pay(ended, ended - begun);
   if (number != 0)

@@ -9,12 +9,12 @@
 // bursts. The more of the reserve is used up, the longer the period gets, for all alike; a refusal for some time would
 // hit those who wait for others that wait, again and again. Only without any reserve nothing is taken.
 //
-// Source of stacks: the unwind tables that compilers write by default, by libgcc's unwinder. It finds them by
-// _dl_find_object (glibc 2.35), so it neither locks nor allocates; it is run once at attach, so that nothing is bound
-// lazily later. It would lock, for tables that were registered at run time: none is taken in a process that has any, as
-// compilers at run time register them and static programs their own. A stack ends where code has no tables. Places
-// outside instrumented modules are left out. No stack is taken where little of the thread's stack is left, nor on a
-// signal stack, nor where the stack is not known.
+// Source of stacks: the unwind tables that compilers write by default, by libgcc's unwinder, where the thread's last
+// stack does not stand any more (last_stack.h). It finds them by _dl_find_object (glibc 2.35), so it neither locks nor
+// allocates; it is run once at attach, so that nothing is bound lazily later. It would lock, for tables that were
+// registered at run time: none is taken in a process that has any, as compilers at run time register them and static
+// programs their own. A stack ends where code has no tables. Places outside instrumented modules are left out. No stack
+// is taken where little of the thread's stack is left, nor on a signal stack, nor where the stack is not known.
 #ifndef VPROF_WAIT_STACKS_H
 #define VPROF_WAIT_STACKS_H
 
