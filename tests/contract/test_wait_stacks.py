@@ -121,6 +121,12 @@ def test_a_wait_in_a_signal_handler_lies_below_what_it_interrupted(tmp_path: Pat
     assert stack == (*PATH, "on_signal", "wait_for_time")
 
 
+def test_callers_are_told_apart_where_their_frames_are_alike(tmp_path: Path) -> None:
+    times = waited(recorded(tmp_path, [], "rows"))
+    assert set(times) == {(*PATH, "read_row", "wait_for_time"), (*PATH, "write_row", "wait_for_time")}
+    assert list(times.values()) == pytest.approx([REQUESTS / 2 * LONG_NS] * 2, rel=0.5)
+
+
 def stack_record(number: int, waited: int) -> tuple[int, int]:
     return 2 << 8, waited << 16 | number
 

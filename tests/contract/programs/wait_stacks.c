@@ -80,6 +80,15 @@ FAR static void wait_for_time(void) {
   nanosleep(&kLong, NULL);
 }
 
+/* Frames of one size. */
+FAR static void read_row(void) {
+  wait_for_time();
+}
+
+FAR static void write_row(void) {
+  wait_for_time();
+}
+
 FAR static void descend(int depth) {
   volatile char ballast[100];
   ballast[depth] = 1;
@@ -94,6 +103,8 @@ FAR static void descend(int depth) {
   if (strcmp(kind, "pipe") == 0) wait_for_pipe();
   if (strcmp(kind, "time") == 0) wait_for_time();
   if (strcmp(kind, "handler") == 0) raise(SIGUSR1);
+  static int rows;
+  if (strcmp(kind, "rows") == 0) (rows++ % 2 == 0 ? read_row : write_row)();
   ballast[0] = 2;
 }
 
