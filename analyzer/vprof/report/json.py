@@ -134,13 +134,13 @@ def _tree(tree: VarianceTree, least_share: float) -> dict[str, Any]:
             }
         )
     for x, kids in enumerate(tree.children):
-        timed = [i for i, c in enumerate(kids) if tree.mean_ns[c]]
-        present = [i for i in timed if largest[kids[i]] >= least_share]
+        present = [i for i, c in enumerate(kids) if tree.mean_ns[c] and largest[c] >= least_share]
+        left_out = [c for c in kids if tree.mean_ns[c] and largest[c] < least_share]
         if present:
             nodes[x]["children"] = [nodes[kids[i]] for i in present]
             nodes[x]["cov"] = _covariances(tree, x, present)
-        if len(present) < len(timed):
-            nodes[x]["left_out"] = sum(count[kids[i]] for i in timed if i not in present)
+        if left_out:
+            nodes[x]["left_out"] = sum(count[c] for c in left_out)
     return nodes[0]
 
 
