@@ -8,8 +8,9 @@
 
 Behind each compiler the golden rewrites (tests/instrumenter/rewrites) are compiled plain and with vprof: the rewritten
 text must be the expected one, and both programs must print the same. Then minidb is built and recorded with all sites
-on. The corpus (tests/corpus) runs on this machine only. Compilers that are not installed are left out; `apt install
-clang-14 gcc-11 libclang-16-dev` brings some. Exit code 1 if anything failed.
+on. In a chroot the corpus (tests/corpus) needs vprof's Debian package and `apt install git gcc g++ libtool-bin meson
+pkg-config`, and takes the sources that it has on this machine: let it run here first. Compilers that are not installed
+are left out; `apt install clang-14 gcc-11 libclang-16-dev` brings some. Exit code 1 if anything failed.
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).parents[1] / "tests/shared"))
+
+from build_cache import cache_folder
+
 from vprof.installed import native
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -33,6 +38,8 @@ REWRITES = ROOT / "tests/instrumenter/rewrites"
 MINIDB = ROOT / "targets/minidb/src"
 KNOWN = [*(f"clang-{n}" for n in range(14, 20)), *(f"gcc-{n}" for n in range(11, 15))]
 QUICK = ("zlib", "lua5.1", "jsoncpp")
+PACKAGED = "/usr/lib/vprof/venv/bin/python3"
+"""Of vprof's Debian package."""
 VPROF = [sys.executable, "-c", "from vprof.cli import main; main()"]
 
 
@@ -136,14 +143,16 @@ def judge_minidb(place: Place, prefix: Path, compiler: str, folder: Path) -> str
     return f"{int(told[1]):,} records" if told and int(told[1]) else f"not recorded: {done.stderr.strip()[-80:]}"
 
 
-def judge_corpus(compiler: str, row: Row) -> None:
+def judge_corpus(place: Place, compiler: str, row: Row) -> None:
     """Each project's own tests pass, behind this compiler, as they do without vprof."""
     script = ROOT / "tests/corpus/corpus.py"
-    environment = os.environ | {"VPROF_REAL_CC": compiler, "VPROF_REAL_CXX": cxx_of(compiler)}
+    environment = {"VPROF_REAL_CC": compiler, "VPROF_REAL_CXX": cxx_of(compiler)}
+    if place.root:
+        environment |= {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "VPROF_PREFIX": "/usr"}
     good = 0
     for project in QUICK:
-        command = [sys.executable, str(script), project]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        python = PACKAGED if place.root else sys.executable
+        done = place.run(python, script, project, folder=ROOT, **environment)
         told = (done.stdout + done.stderr).strip().splitlines()
         good += done.returncode == 0
         row.faults += [f"{project}: {told[-1] if told else 'not run'}"] if done.returncode else []
@@ -214,7 +223,7 @@ def rows(options: argparse.Namespace, work: Path) -> Iterator[Row]:
     for compiler in here.compilers(options.compilers):
         row = judge(here, prefix, "installed", compiler, work / compiler)
         if options.corpus:
-            judge_corpus(compiler, row)
+            judge_corpus(here, compiler, row)
         yield row
     for llvm in options.llvm:
         own = work / f"llvm-{llvm}"
@@ -226,9 +235,12 @@ def rows(options: argparse.Namespace, work: Path) -> Iterator[Row]:
             yield judge(here, own, str(llvm), compiler, work / f"with-{llvm}")
     if options.root:
         there = Place(options.root)
-        with bound(options.root, work, prefix, ROOT, *headers(prefix)):
+        with bound(options.root, work, prefix, ROOT, cache_folder(), *headers(prefix)):
             for compiler in there.compilers(options.compilers):
-                yield judge(there, prefix, "installed", compiler, work / f"there-{compiler}")
+                row = judge(there, prefix, "installed", compiler, work / f"there-{compiler}")
+                if options.corpus:
+                    judge_corpus(there, compiler, row)
+                yield row
 
 
 def main() -> None:

@@ -144,7 +144,10 @@ def _sources(descriptor: Descriptor) -> list[Path]:
 
 
 def _tool_files(tools: Path) -> list[Path]:
-    return [tools / "bin/vprof-cc", tools / "bin/vprof-c++", *sorted((tools / "lib/vprof").iterdir())]
+    """Of a checkout or an installed package. Debian's has its Python beside the native parts."""
+    parts = sorted(part for part in (tools / "lib/vprof").iterdir() if part.name != "venv")
+    below = [file for part in parts for file in (sorted(part.rglob("*")) if part.is_dir() else [part])]
+    return [tools / "bin/vprof-cc", tools / "bin/vprof-c++", *(file for file in below if file.is_file())]
 
 
 def install(tools: Path, prefix: Path) -> None:
