@@ -149,7 +149,7 @@ def test_a_killed_drill_goes_on_where_it_was(requests: Path, tmp_path: Path) -> 
     result = json.loads(done.stdout)
     assert result["steps"][: len(before)] == before
     assert result["settings"]["k"] == 1
-    assert found(result) & {"transform", "usleep"}
+    assert found(result) & {"transform", "usleep"}, result["findings"]
 
 
 @pytest.mark.parametrize("victim", ["the program", "the collector"])
