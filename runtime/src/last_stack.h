@@ -41,8 +41,9 @@ class LastStack {
     }
     if (address == 0) return;  // the end
     const uint64_t at = _Unwind_GetCFA(context) - sizeof address, words = (at - frame_) / sizeof address;
-    can_be_kept_ = can_be_kept_ && is_interrupted == 0 && count_ < kMostFrames && at > frame_ && words <= UINT16_MAX &&
-                   t_stack.has(at) && word_at(words) == address;
+    const bool is_further_out = words <= UINT16_MAX && words > (count_ == 0 ? 0 : words_[count_ - 1]);
+    can_be_kept_ = can_be_kept_ && is_interrupted == 0 && count_ < kMostFrames && is_further_out && t_stack.has(at) &&
+                   word_at(words) == address;
     if (!can_be_kept_) return;
     words_[count_] = static_cast<uint16_t>(words);
     addresses_[count_++] = address;
