@@ -136,8 +136,9 @@ def table(load: str, costs: dict[str, list[Cost]]) -> None:
 
 
 def forget(programs: Path) -> None:
-    """The page cache gives up these files: the next start reads them from the disk. Programs that were just linked, and
-    lie in memory as the linker wrote them, were seen to run up to 7 % slower (docs/design/entry-probes.md)."""
+    """The page cache gives up these files, so that all are read from the disk and none lies as the linker wrote it: in
+    two runs with programs just linked the dormant ones were slower than in three others (docs/design/entry-probes.md).
+    """
     os.sync()  # what is not written yet would stay
     for file in programs.rglob("*"):
         if file.is_file():
