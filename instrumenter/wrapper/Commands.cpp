@@ -37,14 +37,29 @@ Arguments askForExpansions(const Arguments &parse, const std::string &scratch, c
   return withOptions(parse, options);
 }
 
+/// For the rewritten text where probes stand before bodies: calls are told apart by where they return to, so lines of
+/// addresses are wanted. They come before the user's own options, which may ask for more, or for none. What older tools
+/// read: valgrind 3.19 does not read version 5 of DWARF by clang.
+Arguments linesOnly(const Arguments &arguments, const char *option) {
+  const auto asks = [](const std::string &argument) { return argument.compare(0, 2, "-g") == 0; };
+  if (std::any_of(arguments.begin(), arguments.end(), asks)) return {};
+  return {option, "-gdwarf-4"};
+}
+
+/// The prelude comes behind the user's own -include, so that a precompiled header named there stays the first.
+Arguments forRewritten(const Tools &tools) {
+  return {"-idirafter", tools.library, "-include", kPreludeName};
+}
+
 Commands commandsForClang(const Tools &tools, const Arguments &arguments, const std::string &scratch) {
   Commands commands;
   commands.plain = join(tools.compiler, arguments);
   commands.parse = join(tools.bareCompiler(), arguments);
-  // The prelude comes behind the user's own -include, so that a precompiled header named there stays the first.
-  commands.rewritten = withOptions(commands.plain, {"-idirafter", tools.library, "-include", kPreludeName});
-  commands.no_ops = tools.is_rewriters_clang;
-  commands.for_no_ops = optionsForClang();
+  commands.rewritten = withOptions(commands.plain, forRewritten(tools));
+  if (tools.is_rewriters_clang) {
+    const Arguments words = join(join(tools.compiler, linesOnly(arguments, "-gline-tables-only")), arguments);
+    commands.with_no_ops = withOptions(words, join(forRewritten(tools), optionsForClang()));
+  }
   commands.expansions = scratch + "/expansions";
   commands.ask = askForExpansions(commands.parse, scratch, commands.expansions);
   commands.verdict = withOptions(commands.plain, {"-fsyntax-only"});
@@ -86,10 +101,13 @@ Commands commandsForGcc(const Unit &unit, const Tools &tools, const Arguments &a
   commands.preprocess = join(original_to, {"-E", "-fdirectives-only", "-o", commands.text});
   commands.parse = join(tools.bareCompiler(), arguments);
   // The text is UTF-8 whatever the source was.
-  commands.rewritten = join(join(tools.compiler, gccArguments(line, {"-x", language, rewritten})),
-                            {"-fdirectives-only", "-finput-charset=UTF-8", "-o", unit.object});
-  commands.no_ops = mayHaveNoOps(tools.compiler, line);
-  commands.for_no_ops = optionsForGcc();
+  const Arguments to_object = join(gccArguments(line, {"-x", language, rewritten}),
+                                   {"-fdirectives-only", "-finput-charset=UTF-8", "-o", unit.object});
+  commands.rewritten = join(tools.compiler, to_object);
+  if (mayHaveNoOps(tools.compiler, line)) {
+    const Arguments compiler = join(tools.compiler, linesOnly(arguments, "-g1"));
+    commands.with_no_ops = join(join(compiler, to_object), optionsForGcc());
+  }
   commands.verdict = join(original_to, {"-S", "-o", scratch + "/verdict.s"});
   return commands;
 }

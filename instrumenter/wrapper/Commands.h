@@ -17,8 +17,7 @@ struct Commands {
   std::string text;        ///< where to
   Arguments parse;         ///< what vprof-rewrite parses
   Arguments rewritten;     ///< compiles the rewritten text; clang needs the manifest in addition
-  bool no_ops = false;     ///< probes may stand before bodies
-  Arguments for_no_ops;    ///< what the rewritten text is compiled with then, besides
+  Arguments with_no_ops;   ///< the same if probes stand before bodies; empty: they may not
   Arguments ask;           ///< has the compiler write what it expands in the original; empty: nothing
   std::string expansions;  ///< where to
   Arguments verdict;       ///< says all about the original; its results are below the scratch directory

@@ -124,7 +124,7 @@ class Compilation {
 
   /// The result, or nothing and the reason why the unit cannot be instrumented.
   std::optional<Result> compileInstrumented(std::string &reason) {
-    if (tools_.probes != Probes::kBody && commands_.no_ops) {
+    if (tools_.probes != Probes::kBody && !commands_.with_no_ops.empty()) {
       if (tools_.probes == Probes::kEntry) askForExpansions();
       if (const std::optional<Result> result = compileInstrumented(reason, /*before_body=*/true)) return result;
     }
@@ -150,8 +150,7 @@ class Compilation {
   /// text is compiled without warnings (-Werror must not see ours), and what is said, and the verdict, are those on the
   /// original.
   Result compileRewritten(bool before_body) {
-    Arguments rewritten = commands_.rewritten;
-    if (before_body) rewritten = withOptions(rewritten, commands_.for_no_ops);
+    Arguments rewritten = before_body ? commands_.with_no_ops : commands_.rewritten;
     if (tools_.family == Family::kClang) rewritten = withOptions(rewritten, remapOptions(scratch_));
     const std::optional<std::string> messages = readFile(scratch_ + "/messages");
     if (messages) rewritten = withOptions(rewritten, {"-Xclang", "-w"});  // but the driver's

@@ -23,6 +23,7 @@
 #define VPROF_RECORD_SHIFT 4 /* log2 of a record's bytes */
 #define VPROF_MAX_FRAMES 1024
 #define VPROF_SITE_BITS 22
+#define VPROF_BY_RETURN_ADDRESS 0x8000
 #define VPROF_TIME_BITS 48
 
 #endif

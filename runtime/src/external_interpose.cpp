@@ -32,11 +32,12 @@
 #include "external_calls.h"
 #include "interpose.h"
 #include "slept_for.h"
+#include "text_instructions.h"
 
 extern "C" {
 extern unsigned char __start_vprof_switch[] __attribute__((visibility("hidden")));
 extern unsigned char vprof_external_switches[] __attribute__((visibility("hidden")));  // external_sites.S
-unsigned short *__vprof_enter(uint32_t site, void *frame);
+unsigned short *__vprof_enter(uint32_t called, void *frame);
 void __vprof_leave(void *frame);
 }
 
@@ -63,21 +64,21 @@ uint32_t site_number(Site site) {
 }  // namespace
 
 #define VPROF_ARGUMENTS(...) __VA_ARGS__
-#define VPROF_WRAP(type, symbol, name, parameters, arguments)                          \
-  VPROF_INTERPOSE(type, symbol, parameters, arguments) {                               \
-    if (!attached()) return real_##symbol arguments;                                   \
-    const auto make = [&] { return real_##symbol arguments; };                         \
-    volatile char frame = 0;                                                           \
-    const bool on = is_on(kSite_##name);                                               \
-    if (on)                                                                            \
-      __vprof_enter(site_number(kSite_##name), const_cast<char *>(&frame));            \
-    else                                                                               \
-      look_before_call();                                                              \
-    recount_before_call(kSite_##name, VPROF_ARGUMENTS arguments);                      \
-    const type result = call(Called<kSite_##name>{}, make, VPROF_ARGUMENTS arguments); \
-    look_after_call(kSite_##name, VPROF_ARGUMENTS arguments);                          \
-    if (on) __vprof_leave(const_cast<char *>(&frame));                                 \
-    return result;                                                                     \
+#define VPROF_WRAP(type, symbol, name, parameters, arguments)                                                         \
+  VPROF_INTERPOSE(type, symbol, parameters, arguments) {                                                              \
+    if (!attached()) return real_##symbol arguments;                                                                  \
+    const auto make = [&] { return real_##symbol arguments; };                                                        \
+    volatile char frame = 0;                                                                                          \
+    const bool on = is_on(kSite_##name);                                                                              \
+    if (on)                                                                                                           \
+      __vprof_enter(called_from(site_number(kSite_##name), __builtin_return_address(0)), const_cast<char *>(&frame)); \
+    else                                                                                                              \
+      look_before_call();                                                                                             \
+    recount_before_call(kSite_##name, VPROF_ARGUMENTS arguments);                                                     \
+    const type result = call(Called<kSite_##name>{}, make, VPROF_ARGUMENTS arguments);                                \
+    look_after_call(kSite_##name, VPROF_ARGUMENTS arguments);                                                         \
+    if (on) __vprof_leave(const_cast<char *>(&frame));                                                                \
+    return result;                                                                                                    \
   }
 #define VPROF_EXTERNAL(type, name, parameters, arguments) VPROF_WRAP(type, name, name, parameters, arguments)
 #define VPROF_EXTERNAL_ALIAS VPROF_WRAP

@@ -80,14 +80,19 @@ constexpr Record make_record(Kind kind, uint64_t time, uint32_t aux, uint64_t w1
   return {(time & kTimeMask) | uint64_t{aux < kMaxAux ? aux : kMaxAux} << 48 | static_cast<uint64_t>(kind) << 60, w1};
 }
 
-// The upper half of w1 of INVOCATION and ABANDONED: the site, and the caller's call number (PROBE_ABI.md).
+// The upper half of w1 of INVOCATION and ABANDONED: the site, and the call number (PROBE_ABI.md). `called` is the site
+// as probes hand it over, with the low bits of the return address above it if they know them; `number` is what the
+// caller has stored, or kByReturnAddress.
 constexpr unsigned kSiteBits = 22;
+constexpr uint32_t kSiteMask = (1u << kSiteBits) - 1;
 constexpr uint16_t kMaxCallNumber = 1023;
-constexpr uint64_t call_tag(uint32_t site, uint16_t call) {
-  return uint64_t{site} << 32 | uint64_t{call} << (32 + kSiteBits);
+constexpr uint16_t kByReturnAddress = 0x8000;
+constexpr uint64_t call_tag(uint32_t called, uint16_t number) {
+  if (number == kByReturnAddress) return uint64_t{called} << 32;
+  return uint64_t{called & kSiteMask} << 32 | uint64_t{number} << (32 + kSiteBits);
 }
 constexpr uint32_t site_of(uint64_t w1) {
-  return static_cast<uint32_t>(w1 >> 32) & ((1u << kSiteBits) - 1);
+  return static_cast<uint32_t>(w1 >> 32) & kSiteMask;
 }
 constexpr uint32_t call_of(uint64_t w1) {
   return static_cast<uint32_t>(w1 >> (32 + kSiteBits));

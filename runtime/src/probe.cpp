@@ -13,10 +13,10 @@ extern "C" {
 int64_t vprof_vector_bytes = 0;
 
 // Never null: a call that is not recorded has its number, if any, stored in `frame`.
-uint16_t *vprof_enter_slowly(uint32_t site, uint16_t *frame, uint64_t stack_pointer) {
+uint16_t *vprof_enter_slowly(uint32_t called, uint16_t *frame, uint64_t stack_pointer) {
   Slot *slot = current_slot();
   if (slot == nullptr) return frame;
-  uint16_t *call = enter(slot, site, reinterpret_cast<uint64_t>(frame), stack_pointer);
+  uint16_t *call = enter(slot, called, reinterpret_cast<uint64_t>(frame), stack_pointer);
   return call != nullptr ? call : frame;
 }
 
@@ -58,6 +58,7 @@ static_assert(sizeof(Frame) == 1 << VPROF_FRAME_SHIFT);
 static_assert(sizeof(Record) == 1 << VPROF_RECORD_SHIFT);
 static_assert(kMaxFrames == VPROF_MAX_FRAMES);
 static_assert(kSiteBits == VPROF_SITE_BITS && kTimeMask == (uint64_t{1} << VPROF_TIME_BITS) - 1);
+static_assert(kByReturnAddress == VPROF_BY_RETURN_ADDRESS);
 static_assert(kMaxCallNumber == (1u << (32 - kSiteBits)) - 1, "what is left of a number after the shift to its place");
 static_assert(kNoFrame == ~uint64_t{0} && kLongDuration > 0x7fffffff);
 

@@ -79,12 +79,12 @@ void look_before_top(Slot *slot) {
   if (depth != 0) slot->frames[depth - 1].start.store(ticks(), std::memory_order_relaxed);
 }
 
-uint16_t *enter(Slot *slot, uint32_t site, uint64_t address, uint64_t stack_pointer) {
+uint16_t *enter(Slot *slot, uint32_t called, uint64_t address, uint64_t stack_pointer) {
   uint16_t *call = nullptr;
-  if (!enter_quickly(slot, site, address, ticks, &call)) {
+  if (!enter_quickly(slot, called, address, ticks, &call)) {
     abandon_dead(slot, address, stack_pointer, ticks());
     const uint32_t depth = slot->open_frames();
-    if (depth != kMaxFrames) call = push_frame(slot, depth, site, address, ticks);
+    if (depth != kMaxFrames) call = push_frame(slot, depth, called, address, ticks);
   }
   if (call == nullptr)
     slot->ring.drop(1, ticks());

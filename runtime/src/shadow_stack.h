@@ -31,9 +31,9 @@ inline size_t call_numbers_bytes(Layout layout) {
   return size_t{layout.slots} * kMaxFrames * sizeof(uint16_t);
 }
 
-// The complete functions. `address` is the frame of PROBE_ABI.md, `stack_pointer` the caller's. enter() returns the
-// place of the frame's call number; null: too deep, not recorded.
-uint16_t *enter(Slot *slot, uint32_t site, uint64_t address, uint64_t stack_pointer);
+// The complete functions. `called` is call_tag()'s, `address` the frame of PROBE_ABI.md, `stack_pointer` the caller's.
+// enter() returns the place of the frame's call number; null: too deep, not recorded.
+uint16_t *enter(Slot *slot, uint32_t called, uint64_t address, uint64_t stack_pointer);
 void leave(Slot *slot, uint64_t address, uint64_t now);
 
 // The thread is about to jump to where the stack pointer is `stack_pointer`: closes the frames that it leaves.
@@ -56,13 +56,13 @@ inline void clear_call(uint32_t depth) {
 }
 
 template <typename Now>
-inline uint16_t *push_frame(Slot *slot, uint32_t depth, uint32_t site, uint64_t address, Now now) {
+inline uint16_t *push_frame(Slot *slot, uint32_t depth, uint32_t called, uint64_t address, Now now) {
   uint16_t *call = t_thread.calls + depth;
-  const uint16_t number = depth != 0 ? *static_cast<volatile uint16_t *>(call - 1) & kMaxCallNumber : 0;
+  const uint16_t number = depth != 0 ? *static_cast<volatile uint16_t *>(call - 1) : 0;
   slot->depth.store(depth + 1, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   Frame &f = slot->frames[depth];
-  f.tag.store(call_tag(site, number), std::memory_order_relaxed);
+  f.tag.store(call_tag(called, number), std::memory_order_relaxed);
   f.start.store(now(), std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   f.address.store(address, std::memory_order_release);  // whoever reads it, in another process, reads the rest
@@ -73,12 +73,12 @@ inline uint16_t *push_frame(Slot *slot, uint32_t depth, uint32_t site, uint64_t 
 
 // The usual case of enter(): an open frame above, room for one more. False: nothing done.
 template <typename Now>
-inline bool enter_quickly(Slot *slot, uint32_t site, uint64_t address, Now now, uint16_t **call) {
+inline bool enter_quickly(Slot *slot, uint32_t called, uint64_t address, Now now, uint16_t **call) {
   const uint32_t depth = slot->depth.load(std::memory_order_relaxed);
   if (__builtin_expect(depth >= kMaxFrames, 0)) return false;
   if (depth != 0 && __builtin_expect(slot->frames[depth - 1].address.load(std::memory_order_relaxed) <= address, 0))
     return false;
-  *call = push_frame(slot, depth, site, address, now);
+  *call = push_frame(slot, depth, called, address, now);
   return true;
 }
 

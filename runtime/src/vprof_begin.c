@@ -30,7 +30,7 @@ extern void __vprof_register(unsigned char *start, unsigned char *stop) __attrib
 /* The records of places (vprof_prelude.h) follow, for this is linked first. They end where one is none: a symbol that
  * the linker makes of the section's end would keep them all, and so all their functions (--gc-sections). */
 __attribute__((section("vprof_places"), aligned(16), used)) static const char places[16] = "vprof places";
-/* An older libvprof has it not. */
+/* An older libvprof has it not, or not what its wrapper calls. */
 extern void __vprof_wrap_bodies(const char *records, const unsigned char *switches) __attribute__((weak));
 
 /* A linker script of the program's may have put the section behind elsewhere: then the bytes end where they end. */
@@ -42,5 +42,5 @@ static unsigned char *end_of_pages(void) {
 __attribute__((constructor(102))) static void register_module(void) {
   if (!__vprof_register) return;
   __vprof_register(__start_vprof_switch, end_of_pages());
-  if (__vprof_wrap_bodies) __vprof_wrap_bodies(places + sizeof places, __start_vprof_switch);
+  if (__vprof_wrap_bodies && serves_wrapper()) __vprof_wrap_bodies(places + sizeof places, __start_vprof_switch);
 }

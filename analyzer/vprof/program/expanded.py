@@ -17,7 +17,7 @@ from vprof.errors import VprofError
 from vprof.program import callgraph
 from vprof.program.callgraph import CallGraph, Graph
 from vprof.program.elf import ELF_ERRORS, read_program
-from vprof.program.metadata import Unit
+from vprof.program.metadata import Function, Unit
 from vprof.program.places import Places, read_places
 
 
@@ -43,9 +43,14 @@ class Expanded:
         return set[str]().union(self.elsewhere, *self.inside.values()) - self.bodies
 
 
+def sites_of(units: Iterable[Unit]) -> dict[int, Function]:
+    """The functions of a program by the addresses of their switch bytes."""
+    return {unit.switch_addr + f.site: f for unit in units for f in unit.functions if f.site is not None}
+
+
 def expanded_in(program: Path, units: Iterable[Unit]) -> Expanded:
     """`units` are the program's. Nothing of a program that is gone, has no such probes or is another one by now."""
-    sites = {unit.switch_addr + f.site: f for unit in units for f in unit.functions if f.site is not None}
+    sites = sites_of(units)
     if not any(function.before_body for function in sites.values()):
         return Expanded()
     try:

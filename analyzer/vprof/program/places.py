@@ -10,7 +10,8 @@ from __future__ import annotations
 import bisect
 import struct
 from collections import defaultdict
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
@@ -26,10 +27,13 @@ _AS_LINKERS_DO = bytes.fromhex("011b033b")
 @dataclass(frozen=True)
 class Places:
     """`bodies`: of each body with a no-op, by where it begins, the address of its switch byte; `copies`: by the address
-    of the switch byte, where the functions with a copy begin."""
+    of the switch byte, where the functions with a copy begin. `begins`: where functions begin, ascending; `stub`: where
+    one of the wrapper's stubs is, 0: there is none."""
 
     bodies: dict[int, int] = field(default_factory=dict)
     copies: dict[int, set[int]] = field(default_factory=dict)
+    begins: list[int] = field(default_factory=list)
+    stub: int = 0
 
     @cached_property
     def own(self) -> set[int]:
@@ -46,20 +50,21 @@ def read_places(path: Path) -> Places:
             return Places()
         begins = _begins(table.data(), table["sh_addr"])
         around: dict[int, list[tuple[int, int]]] = defaultdict(list)
-        for place, site in _places(records.data(), records["sh_addr"]):
+        found = Places(begins=begins)
+        for place, site, stub in _places(records.data(), records["sh_addr"]):
             index = bisect.bisect_right(begins, place) - 1
             if index >= 0:
                 around[begins[index]].append((place, site))
-        return _sorted_out(around, _Code(elf))
+                found = replace(found, stub=stub) if not found.stub else found
+        _sort_out(found, around, Code(elf))
+        return found
 
 
-def _places(content: bytes, address: int) -> list[tuple[int, int]]:
-    """Each with its switch byte. The first record is the section's head."""
-    found = []
+def _places(content: bytes, address: int) -> Iterator[tuple[int, int, int]]:
+    """Each with its switch byte and its stub. The first record is the section's head."""
     for at in range(_RECORD.size, len(content) - _RECORD.size + 1, _RECORD.size):
-        place, site, _, _ = _RECORD.unpack_from(content, at)
-        found.append((address + at + place, address + at + 4 + site))
-    return found
+        place, site, stub, _ = _RECORD.unpack_from(content, at)
+        yield address + at + place, address + at + 4 + site, address + at + 8 + stub
 
 
 def _begins(header: bytes, address: int) -> list[int]:
@@ -70,22 +75,26 @@ def _begins(header: bytes, address: int) -> list[int]:
     return [address + begin for begin, _ in struct.iter_unpack("<ii", header[12 : 12 + 8 * count])]
 
 
-class _Code:
+class Code:
+    """The executable bytes of a program."""
+
     def __init__(self, elf: ELFFile) -> None:
         executable = [s for s in elf.iter_segments("PT_LOAD") if s["p_flags"] & 1]
         self._parts = [(segment["p_vaddr"], segment.data()) for segment in executable]
 
+    def read(self, begin: int, end: int) -> bytes:
+        """Up to `end`, or the end of what lies together."""
+        for address, content in self._parts:
+            if 0 <= begin - address < len(content):
+                return content[begin - address : max(end, begin) - address]
+        return b""
+
     def has_no_op(self, function: int) -> bool:
-        for begin, content in self._parts:
-            at = function - begin
-            if 0 <= at < len(content):
-                at += len(_LANDING) if content.startswith(_LANDING, at) else 0
-                return content.startswith(_NO_OP, at)
-        return False
+        code = self.read(function, function + len(_LANDING) + len(_NO_OP))
+        return code.removeprefix(_LANDING).startswith(_NO_OP)
 
 
-def _sorted_out(around: dict[int, list[tuple[int, int]]], code: _Code) -> Places:
-    found = Places()
+def _sort_out(found: Places, around: dict[int, list[tuple[int, int]]], code: Code) -> None:
     for begin, places in around.items():
         places.sort(
             key=itemgetter(0)
@@ -94,4 +103,3 @@ def _sorted_out(around: dict[int, list[tuple[int, int]]], code: _Code) -> Places
             found.bodies[begin] = places.pop(0)[1]
         for _, site in places:
             found.copies.setdefault(site, set()).add(begin)
-    return found

@@ -1,6 +1,7 @@
 """Call sites: where in its caller a function was called, for calls of one function that stand at several places.
 
     numbered calls of the units + (caller, call number, callee) of every invocation -> a place "file:line" for it
+    low bits of a return address in its place, and the caller's machine code -> the same (program/returns.py)
 
 Source: docs/algorithms.md section 3 (frames are told apart by call site); runtime/abi/PROBE_ABI.md "Call numbers". A
 caller sets its number before a numbered call and leaves it until the next one, so a number only counts for a callee
@@ -10,6 +11,7 @@ that it was given for: the function called there, or, if that has no probe, one 
 from __future__ import annotations
 
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +20,9 @@ from vprof.tables.kernels import kernel
 from vprof.tables.lookup import distinct
 from vprof.tables.model import NONE, Int32, Int64, UInt16
 from vprof.trace.invocations import Calls
+
+if TYPE_CHECKING:
+    from vprof.program.returns import Returns
 
 _NUMBERS = 1 << 10
 """Call numbers of one caller (runtime/TRACE_FORMAT.md section 2)."""
@@ -30,11 +35,11 @@ class CallSites:
     """Grows with every window of calls. `names` of the call sites, the first one UNKNOWN; `nested`: (caller, callee) of
     calls that lay directly in another; `entries`: functions with calls that lay in none."""
 
-    def __init__(self, graph: CallGraph) -> None:
+    def __init__(self, graph: CallGraph, returns: Returns | None = None) -> None:
         self.names = [UNKNOWN]
         self.nested: set[tuple[int, int]] = set()
         self.entries: set[int] = set()
-        self._graph = graph
+        self._graph, self._returns = graph, returns
         self._numbers = {UNKNOWN: 0}
         self._sites: dict[int, int] = {}
 
@@ -67,6 +72,8 @@ class CallSites:
             self.entries.add(callee)
             return 0
         self.nested.add((caller, callee))
+        if self._returns is not None and not self._graph.numbered[caller]:
+            return self._number(self._returns.place(caller, number, callee))
         return self._number(_place(self._graph, caller, number, callee))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from vprof.program.metadata import Unit, parse_units
 from vprof.tables.model import NONE, Bool, Int32, Int64, Program
 from vprof.trace.chunks import TraceFile
 
+if TYPE_CHECKING:
+    from vprof.program.returns import Returns
+
 RECURSION_WARNING = 0.2
 """Share of the reachable functions in the largest recursive group from which on heights say little
 (docs/algorithms.md section 5)."""
@@ -28,13 +31,14 @@ RECURSION_WARNING = 0.2
 @dataclass(frozen=True)
 class Sites:
     """Site numbers, sorted, and the function of each. `remarks` are for the report; `before_bodies` counts functions
-    with their probe there."""
+    with their probe there, `returns` tells where they were called."""
 
     graph: CallGraph
     number: Int64
     function: Int32
     remarks: list[str]
     before_bodies: int
+    returns: Returns | None
 
     def functions(self, numbers: Int32 | Int64) -> Int32:
         """The functions of site numbers that `read_sites` was told of."""
@@ -69,7 +73,7 @@ def read_sites(file: TraceFile, seen: Int64) -> Sites:
             numbers.update(own)
             programs.append((Path(module["path"]), of_module))
     graph = callgraph.build(units)
-    _see_through(graph, programs)
+    returns = _see_through(graph, programs)
     nameless = [int(number) for number in seen if int(number) not in numbers]
     for number in nameless:
         numbers[number] = f"site {number}"
@@ -79,20 +83,25 @@ def read_sites(file: TraceFile, seen: Int64) -> Sites:
     ordered = sorted(numbers)
     function = np.array([graph.number[numbers[number]] for number in ordered], np.int32)
     before = {f.id for unit in units for f in unit.functions if f.before_body and f.site is not None}
-    return Sites(graph, np.array(ordered, np.int64), function, remarks, len(before))
+    return Sites(graph, np.array(ordered, np.int64), function, remarks, len(before), returns)
 
 
-def _see_through(graph: CallGraph, programs: list[tuple[Path, list[Unit]]]) -> None:
-    """Functions that are expanded in their callers are no way's end."""
+def _see_through(graph: CallGraph, programs: list[tuple[Path, list[Unit]]]) -> Returns | None:
+    """Functions that are expanded in their callers are no way's end. Where the others are called from, if any has its
+    probe before the body."""
     before = [one for one in programs if any(function.before_body for unit in one[1] for function in unit.functions)]
     if not before:
-        return
-    from vprof.program.expanded import Expanded, expanded_in, seen_through  # it reads programs, which takes a library
+        return None
+    # These read programs, which takes a library.
+    from vprof.program.expanded import Expanded, expanded_in, seen_through, sites_of
+    from vprof.program.returns import Returns
 
     expanded = Expanded()
     for path, units in before:
         expanded.add(expanded_in(path, units))
     seen_through(graph, expanded)
+    functions = [{byte: graph.number[f.id] for byte, f in sites_of(units).items()} for _, units in before]
+    return Returns([(path, own) for (path, _), own in zip(before, functions, strict=True)])
 
 
 def _dormant(unit: Unit) -> Unit:

@@ -72,7 +72,7 @@ def read_nested_calls(path: Path) -> tuple[Sites, list[tuple[int, int]]]:
     """The functions of a trace, and (caller, callee) of the calls that nested directly in it. Raises TraceError."""
     windows = open_windows(path, WINDOW_RECORDS)
     sites = windows.known.scanned.sites
-    call_sites = CallSites(sites.graph)
+    call_sites = CallSites(sites.graph, sites.returns)
     for window in windows.windows():
         calls = windows.content(window).calls
         call_sites.of(calls, sites.functions(calls.number))
@@ -129,7 +129,7 @@ class Windows:
         self._created_first = i64(np.searchsorted(known.given.created.thread, threads))
         self._by_end = np.argsort(intervals.end, kind="stable")
         self._ends = intervals.end[self._by_end]
-        self._call_sites = CallSites(scanned.sites.graph)
+        self._call_sites = CallSites(scanned.sites.graph, scanned.sites.returns)
         self._stacks = WaitStacks(scanned.file, scanned.clock)
         self._mended: dict[Window, Mended] = {}
         self._names = Names(scanned.file)

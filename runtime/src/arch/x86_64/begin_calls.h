@@ -37,7 +37,8 @@ CALLED_BELOW("__vprof_at_exit", "", "__vprof_leave_frame");
  * the body and that of the switch byte. The function's arguments are all in other registers than rax, r10 and r11, none
  * is on the stack. Off, it goes on as if it had not been here. On, it is a function between the caller and the body:
  * the return address stays where it is, so that unwinding and jumps work as through any other, also by frame pointers.
- * Its frame is the first word of its own that it uses for nothing else. What an exception leaves ends in the function
+ * Its frame is the first word of its own that it uses for nothing else. It says from where it was called, and that what
+ * the body calls has no other number (PROBE_ABI.md "Call numbers"). What an exception leaves ends in the function
  * below, which the unwinder calls for that frame: no landing pad, no C++ library. */
 __asm__(
     ".text\n.balign 64\n"
@@ -51,8 +52,13 @@ __asm__(
     "  movq %rsp, %rbp\n"
     "  subq $16, %rsp\n.cfi_adjust_cfa_offset 16\n"
     "  movq %r11, (%rsp)\n" SITE_NUMBER
+    "  movl 24(%rsp), %r11d\n"
+    "  shll $22, %r11d\n"
+    "  orl %r11d, %eax\n"
     "  leaq 8(%rsp), %r10\n"
-    "  call *__vprof_enter_site@GOTPCREL(%rip)\n"
+    "  call *__vprof_enter_called@GOTPCREL(%rip)\n"
+    "  movl $0x8000, %r11d\n"
+    "  movw %r11w, (%rax)\n"
     "  movq (%rsp), %r11\n"
     "  call *(%r11)\n"
     "  leaq 8(%rsp), %r10\n"
@@ -63,6 +69,11 @@ __asm__(
     "1:  jmp *(%r11)\n"
     ".cfi_endproc\n"
     ".size __vprof_wrapper, . - __vprof_wrapper\n");
+
+extern const char __vprof_enter_called[] __attribute__((weak));
+static int serves_wrapper(void) {
+  return __vprof_enter_called != 0;
+}
 
 /* The unwinder's; there is none in many programs of C. What it calls the CFA of a frame is the stack pointer there, not
  * where the caller's frame ends. */

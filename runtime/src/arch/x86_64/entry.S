@@ -15,6 +15,7 @@
 #include "../../entry_offsets.h"
 
 #define T_THREAD _ZN5vprof8t_threadE
+#define SITE_MASK ((1 << VPROF_SITE_BITS) - 1)
         .hidden T_THREAD
 
         .macro SAVE register
@@ -53,19 +54,9 @@
         .globl \name
         .type \name, @function
         .endm
-
-        .text
-        .balign 64
-        ENTRY __vprof_enter
-        ENTRY __vprof_enter_site
-
-/* uint16_t *__vprof_enter(edi = site, rsi = frame): rax is the place of the frame's call number.
- * __vprof_enter_site is the same with the site in eax and the frame in r10. */
-__vprof_enter:
-        .cfi_startproc
-        movl %edi, %eax
-        movq %rsi, %r10
-__vprof_enter_site:
+/* What enter begins with: goes to .Lenter_slowly, to .Loutermost, or on with rcx: the new frame's call number, r11: the
+ * frame, but for VPROF_SLOT_FRAMES, rdx: what the caller has stored as its number. */
+        .macro ENTER_BELOW
         SAVE %rdx
         SAVE %rcx
         movq T_THREAD@gottpoff(%rip), %rcx
@@ -78,14 +69,23 @@ __vprof_enter_site:
         jz .Loutermost
         cmpl $VPROF_MAX_FRAMES, %edx
         jae .Lenter_slowly                              /* full; or overwritten */
-        leaq (%rcx, %rdx, 2), %rcx                      /* rcx: the new frame's call number */
-        shlq $VPROF_FRAME_SHIFT, %rdx                   /* slot + rdx: its frame, but for VPROF_SLOT_FRAMES */
+        leaq (%rcx, %rdx, 2), %rcx
+        shlq $VPROF_FRAME_SHIFT, %rdx
         cmpq %r10, VPROF_SLOT_FRAMES - (1 << VPROF_FRAME_SHIFT) + VPROF_FRAME_ADDRESS(%r11, %rdx)
         jbe .Lenter_slowly                              /* a dead frame */
-        shlq $32, %rax                                  /* rax: the tag without its number */
         incl VPROF_SLOT_DEPTH(%r11)
-        addq %rdx, %r11                                 /* r11: the frame, but for VPROF_SLOT_FRAMES */
+        addq %rdx, %r11
         movzwl -2(%rcx), %edx
+        .endm
+
+        .text
+/* uint16_t *__vprof_enter_site(eax = site, r10 = frame): rax is the place of the frame's call number. */
+        .balign 64
+        ENTRY __vprof_enter_site
+__vprof_enter_site:
+        .cfi_startproc
+        ENTER_BELOW
+        shlq $32, %rax                                  /* rax: the tag without its number */
         shlq $32 + VPROF_SITE_BITS, %rdx                /* the low bits of the caller's number */
         orq %rdx, %rax
 .Lfill:
@@ -109,6 +109,7 @@ __vprof_enter_site:
         RESTORE_STATE 24
 
 .Loutermost:
+        andl $SITE_MASK, %eax
         shlq $32, %rax
         movl $1, VPROF_SLOT_DEPTH(%r11)
         jmp .Lfill
@@ -122,9 +123,30 @@ __vprof_enter_site:
         RESTORE %rcx
         RESTORE %rdx
         ret
-        RESTORE_STATE 24
+        .cfi_endproc
+        .size __vprof_enter_site, . - __vprof_enter_site
 
-/* eax: the site. The slow function gets the caller's stack pointer, the one after return. */
+/* uint16_t *__vprof_enter(edi = called, rsi = frame): called is the site, with the low bits of the return address above
+ * it, or zeros. __vprof_enter_called is the same with called in eax and the frame in r10. */
+        .balign 64
+        ENTRY __vprof_enter
+        ENTRY __vprof_enter_called
+__vprof_enter:
+        .cfi_startproc
+        movl %edi, %eax
+        movq %rsi, %r10
+__vprof_enter_called:
+        ENTER_BELOW
+        cmpl $VPROF_BY_RETURN_ADDRESS, %edx
+        je .Lby_return_address
+        andl $SITE_MASK, %eax
+        shll $VPROF_SITE_BITS, %edx
+        orl %edx, %eax
+.Lby_return_address:
+        shlq $32, %rax
+        jmp .Lfill
+
+/* eax: the site, or called. The slow function gets the caller's stack pointer, the one after return. */
 .Lenter_slowly:
         leaq 24(%rsp), %rcx
         CALL_KEEPING_VECTORS vprof_enter_slowly, %rax, %r10
@@ -133,7 +155,7 @@ __vprof_enter_site:
         ret
         .cfi_endproc
         .size __vprof_enter, . - __vprof_enter
-        .size __vprof_enter_site, . - __vprof_enter_site
+        .size __vprof_enter_called, . - __vprof_enter_called
 
 /* void __vprof_leave(rdi = frame); __vprof_leave_frame is the same with the frame in r10. */
         .balign 64

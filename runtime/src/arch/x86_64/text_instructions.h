@@ -9,6 +9,8 @@
 
 #include <cstdint>
 
+#include "../../format.h"
+
 namespace vprof {
 
 constexpr uint64_t kJumpBytes = 5;
@@ -58,6 +60,11 @@ inline void write_instruction(unsigned char *at, int32_t distance, bool on) {
   if (*four == static_cast<uint32_t>(wanted)) return;
   if (on) __atomic_store_n(at + 4, static_cast<unsigned char>(wanted >> 32), __ATOMIC_SEQ_CST);
   __atomic_store_n(four, static_cast<uint32_t>(wanted), __ATOMIC_SEQ_CST);
+}
+
+// A site with the low bits of the return address above it (call_tag()).
+inline uint32_t called_from(uint32_t site, const void *return_address) {
+  return site | static_cast<uint32_t>(reinterpret_cast<uint64_t>(return_address)) << kSiteBits;
 }
 
 // What code begins with: a stub, leaq distance(%rip), %r11; a function that may be jumped to, endbr64.
