@@ -1,4 +1,5 @@
-// Calls whose place is told by their return address (PROBE_ABI.md "Call numbers"): by entry.S and by its slow functions.
+// Calls whose place is told by their return address (PROBE_ABI.md "Call numbers"): by entry.S and by its slow
+// functions.
 #include "in_process.h"
 #include "shadow_stack.h"
 
