@@ -120,9 +120,50 @@ struct CallsOfBlock {
   std::vector<Call> calls;
   std::vector<Target> unlisted;   ///< of calls in bounds of arrays and the like, where no text can be put
   std::set<unsigned> unresolved;  ///< lines of a template's calls whose callees only its instantiations know
+  std::set<const clang::Expr *> as_statements;
 };
 
-CallsOfBlock callsOf(const clang::FunctionDecl &function, Targets &targets) {
+using Expressions = std::vector<const clang::Expr *>;
+
+/// The operands of an arithmetic expression that are calls.
+void addOperands(const clang::Expr *expression, Expressions &calls) {
+  expression = expression->IgnoreParenCasts();
+  const auto *binary = llvm::dyn_cast<clang::BinaryOperator>(expression);
+  if (binary && !binary->isLogicalOp() && !binary->isAssignmentOp() && !binary->isCommaOp()) {
+    addOperands(binary->getLHS(), calls);
+    addOperands(binary->getRHS(), calls);
+  } else if (const auto *unary = llvm::dyn_cast<clang::UnaryOperator>(expression); unary && unary->isArithmeticOp()) {
+    addOperands(unary->getSubExpr(), calls);
+  } else if (llvm::isa<clang::CallExpr>(expression)) {
+    calls.push_back(expression);
+  }
+}
+
+/// Whether a temporary object ends with the full expression that the call is in.
+bool hasTemporaries(const clang::Stmt &statement) {
+  if (llvm::isa<clang::MaterializeTemporaryExpr, clang::CXXBindTemporaryExpr, clang::LambdaExpr>(statement))
+    return true;
+  return llvm::any_of(statement.children(), [](const clang::Stmt *child) { return child && hasTemporaries(*child); });
+}
+
+/// gcc takes what stands before a comma out of all operands of an expression, and evaluates it first. So of several
+/// calls there each has a statement of its own for its number, or none where that would end objects too early.
+void keepWithOperands(const clang::FunctionDecl &function, CallsOfBlock &block) {
+  std::map<const clang::Expr *, Call *> listed;
+  for (Call &call : block.calls) listed[call.written.expression] = &call;
+  walk(function.getBody(), [&](const clang::Stmt &statement, const clang::Stmt &, bool) {
+    Expressions operands;
+    if (llvm::isa<clang::BinaryOperator>(statement)) addOperands(llvm::cast<clang::Expr>(&statement), operands);
+    llvm::erase_if(operands, [&](const clang::Expr *operand) { return !listed.count(operand); });
+    for (const clang::Expr *operand : operands.size() > 1 ? operands : Expressions())
+      if (operand->isTypeDependent() || hasTemporaries(*operand))
+        listed[operand]->can_be_numbered = false;
+      else
+        block.as_statements.insert(operand);
+  });
+}
+
+CallsOfBlock callsOf(const clang::FunctionDecl &function, Targets &targets, bool by_gcc) {
   const clang::ASTContext &context = function.getASTContext();
   const auto lineOf = [&](const clang::Expr &call) {
     return placeOf(context.getSourceManager(), call.getBeginLoc()).second;
@@ -136,6 +177,7 @@ CallsOfBlock callsOf(const clang::FunctionDecl &function, Targets &targets) {
     block.calls.push_back(
         {std::move(written), *targets.of(call), lineOf(call), looksLikeCall(call) && isInText(call, function)});
   }
+  if (by_gcc) keepWithOperands(function, block);
   walk(function.getBody(), [&](const clang::Stmt &statement, const clang::Stmt &, bool) {
     const auto *call = llvm::dyn_cast<clang::CallExpr>(&statement);
     if (!call || listed.count(call)) return;
@@ -227,11 +269,12 @@ std::vector<const Call *> toNumber(const Function &function, const CallsOfBlock 
 
 }  // namespace
 
-void numberCalls(Unit &unit, const clang::ASTContext &context) {
+void numberCalls(Unit &unit, const clang::ASTContext &context, bool by_gcc) {
   Targets targets(unit, context);
   for (Function &function : unit.functions) {
     if (!function.site || function.before_body) continue;
-    const CallsOfBlock block = callsOf(*function.decl, targets);
+    const CallsOfBlock block = callsOf(*function.decl, targets, by_gcc);
+    function.as_statements = block.as_statements;
     for (const Call *call : toNumber(function, block, targets))
       if (call->target.symbol && function.numbered.size() < kMaxCallNumber)
         function.numbered.push_back({*call->target.symbol, call->line, call->written.expression});

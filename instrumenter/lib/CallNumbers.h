@@ -9,6 +9,7 @@
 //
 // Also without a number: unevaluated and constant expressions, and a call with a numbered call of another function
 // among its arguments, which would overwrite its number. Calls of one function inside each other's arguments share one.
+// With gcc, operands of an arithmetic expression that create objects have none.
 #pragma once
 
 #include "Types.h"
@@ -22,7 +23,7 @@ namespace vprof {
 inline constexpr unsigned kMaxCallNumber = 1023;
 
 /// Fills `numbered` and `unplaced` of every function with a site, unless its probe is before the body; numbers go up
-/// from 1 in source order.
-void numberCalls(Unit &unit, const clang::ASTContext &context);
+/// from 1 in source order. `by_gcc`: gcc compiles the unit.
+void numberCalls(Unit &unit, const clang::ASTContext &context, bool by_gcc);
 
 }  // namespace vprof

@@ -81,12 +81,15 @@ std::string textBehindBrace(const Function &function, const FunctionHooks &hooks
 std::vector<CallText> textsAroundCalls(const Function &function, const CallHooks &at_calls) {
   std::vector<CallText> texts = at_calls.texts;
   const auto number = [&](const clang::Expr *call, size_t value) {
-    const std::string before = "(__VPROF_CALL_NUMBER(" + std::to_string(value) + "), ";
+    const std::string set = "__VPROF_CALL_NUMBER(" + std::to_string(value) + ")";
+    const bool is_statement = function.as_statements.count(call) != 0;
+    const std::string before = is_statement ? "__extension__({ " + set + "; " : "(" + set + ", ";
+    const std::string after = is_statement ? "; })" : ")";
     const auto hooked = llvm::find_if(texts, [&](const CallText &text) { return text.call == call; });
     if (hooked == texts.end())
-      texts.push_back({call, before, ")"});
+      texts.push_back({call, before, after});
     else
-      *hooked = {call, before + hooked->before, hooked->after + ")"};
+      *hooked = {call, before + hooked->before, hooked->after + after};
   };
   for (size_t i = 0; i < function.numbered.size(); ++i) number(function.numbered[i].expression, i + 1);
   for (const clang::Expr *call : function.unplaced) number(call, 0);

@@ -61,6 +61,7 @@ struct Function {
   std::vector<unsigned> always_called;                     ///< symbols of `calls` (CallWays.h)
   std::vector<NumberedCall> numbered;
   std::vector<const clang::Expr *> unplaced;  ///< calls that must not carry the number of an earlier one, and have none
+  std::set<const clang::Expr *> as_statements;  ///< of both: where a statement sets the number, not an operand
 };
 
 /// Everything known of a translation unit. Symbols are unique by id.

@@ -121,7 +121,7 @@ class Consumer : public clang::ASTConsumer {
       vprof::chooseBeforeBody(unit, job_.descriptor, compiler_, gcc_text.get(),
                               vprof::Expansions(job_.options.expansions));
     if (job_.options.light) vprof::chooseBeforeBodyLightly(unit, job_.descriptor, compiler_, gcc_text.get());
-    vprof::numberCalls(unit, context);
+    vprof::numberCalls(unit, context, /*by_gcc=*/gcc_text != nullptr);
     llvm::Expected<vprof::Edits> edits = vprof::placeEdits(unit, untouchable, job_.descriptor, context);
     job_.hooked = !unit.matched.empty();
     if (edits)

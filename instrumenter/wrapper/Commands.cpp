@@ -39,11 +39,11 @@ Arguments askForExpansions(const Arguments &parse, const std::string &scratch, c
 
 /// For the rewritten text where probes stand before bodies: calls are told apart by where they return to, so lines of
 /// addresses are wanted. They come before the user's own options, which may ask for more, or for none. What older tools
-/// read: valgrind 3.19 does not read version 5 of DWARF by clang.
+/// read (valgrind 3.19 does not read version 5 of DWARF by clang), which by itself asks for all.
 Arguments linesOnly(const Arguments &arguments, const char *option) {
   const auto asks = [](const std::string &argument) { return argument.compare(0, 2, "-g") == 0; };
   if (std::any_of(arguments.begin(), arguments.end(), asks)) return {};
-  return {option, "-gdwarf-4"};
+  return {"-gdwarf-4", option};
 }
 
 /// The prelude comes behind the user's own -include, so that a precompiled header named there stays the first.

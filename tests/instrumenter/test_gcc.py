@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 
 import pytest
-from workshop import EVERY_COMPILER, Workshop
+from workshop import EVERY_COMPILER, PREFIX, Workshop
+
+from vprof.trace.reading import load_binary
 
 WITH_GCC = pytest.mark.parametrize("family", ["gcc"], indirect=True)
 
@@ -139,3 +141,34 @@ def test_objects_of_both_compilers_in_one_program(shop: Workshop) -> None:
     shop.cc("-O2", "-c", "a.c")
     shop.cc("-O2", "-c", "b.c", VPROF_REAL_CC="gcc")
     assert shop.calls("a.o", "b.o", options=["-O2"]) == "main\n  work\n    leaf\n"
+
+
+@WITH_GCC
+def test_operands_keep_their_numbers(shop: Workshop) -> None:
+    """gcc sets the numbers of all operands before it makes the calls, so each has a statement of its own there, unless
+    that would destroy an argument too early."""
+    shop.write(
+        a_cpp="""\
+        #include <string>
+        #define KEPT __attribute__((noinline))
+        KEPT long f(int n) { for (int i = 0; i < n; ++i) n ^= i; return n; }
+        KEPT const char *g(const std::string &text) { return text.c_str(); }
+        int sum(int n) { return f(n + 1)
+          + -(int)f(n + 2) == f(n + 3); }
+        int lasting(int n) { return (g(std::string(20, 'a')) == g(std::string(20, 'b'))) + n; }
+        template <typename T> int made(T n) { return f(3) + f(4) ? (int)n : 0; }
+        int main(int count, char **) { return sum(count) + lasting(count - 1) + made(count - 2) ? 1 : 0; }
+        """
+    )
+    shop.cxx("-O2", "a.cpp", "-o", "program")
+    numbered = {f["name"]: [n[2] for n in f.get("numbered", [])] for f in shop.unit("program")["functions"]}
+    own = {name: lines for name, lines in numbered.items() if name in ("sum", "lasting", "made", "main")}
+    assert own == {"sum": [5, 6, 6], "lasting": [], "made": [8, 8], "main": []}
+    shop.run(PREFIX / "bin/vprof", "record", "--sites", "f,sum", "-o", "run.trace", "--", "./program", check=False)
+    trace = load_binary(shop.path / "run.trace")
+    calls = trace.invocations
+    assert [trace.call_sites[site] for site in calls.call_site[calls.depth == 1]] == [
+        "a.cpp:5",
+        "a.cpp:6 #1",
+        "a.cpp:6 #2",
+    ]

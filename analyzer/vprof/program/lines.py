@@ -1,6 +1,6 @@
 """The lines behind addresses of a program, by its debug information (.debug_line).
 
-    units and the addresses that each covers -> the unit around an address -> its rows, once -> the row around it
+units and the addresses that each covers -> the unit around an address -> its rows, once -> the row around it
 """
 
 from __future__ import annotations

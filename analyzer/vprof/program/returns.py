@@ -102,8 +102,8 @@ class CallsOfProgram:
         self._calls: dict[int, list[Call]] = {}
 
     def calls_from(self, caller: int, callees: frozenset[int], number: int) -> Found:
-        """`caller`, `callees`: where bodies begin. What is called through a slot or a pointer may be the callee, too. If
-        that has no body here, any function that has none may be it, but then 0 means nothing."""
+        """`caller`, `callees`: where bodies begin. A call through a slot or a pointer may be one of the callee, too. If
+        that has no body here, so may be one of any function that has none, but then 0 means nothing."""
         if not callees and number == 0:
             return Found(set(), set())
         others = self._begins if callees else self.places.bodies
