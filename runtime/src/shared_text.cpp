@@ -47,8 +47,8 @@ class File {
 
 class Mapping {
  public:
-  Mapping(const File &file, uint64_t offset, uint64_t bytes, int protection)
-      : bytes_(bytes), address_(syscall(SYS_mmap, nullptr, bytes, protection, MAP_SHARED, file.descriptor(), offset)) {}
+  Mapping(const File &file, uint64_t offset, uint64_t bytes, int protection, int kind = MAP_SHARED)
+      : bytes_(bytes), address_(syscall(SYS_mmap, nullptr, bytes, protection, kind, file.descriptor(), offset)) {}
   Mapping(const Mapping &) = delete;
   Mapping &operator=(const Mapping &) = delete;
   ~Mapping() {
@@ -200,7 +200,9 @@ Sharing share_text(const Code &code, const TextSite *sites, uint32_t count, cons
   if (found == nullptr) return kNoRoom;
   const TextRegion region = *found;
   if (!region.is_possible(text.size()) || region.bytes != code.bytes) return kDifferent;
-  Mapping copy(text, region.copy, region.bytes, PROT_READ | PROT_EXEC);
+  // Private, as a program's own code is: a page is the file's, which the collector changes, until somebody writes
+  // there, such as a debugger.
+  Mapping copy(text, region.copy, region.bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE);
   if (!copy.is_there()) return kRefused;
   if (!is_same(copy.begin(), code, sites, count)) return kDifferent;
   return copy.move_to(code.begin) ? kShared : kRefused;

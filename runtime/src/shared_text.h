@@ -4,9 +4,10 @@
 //
 //     text = header | copy, table | copy, table | ...        all begin on pages
 //
-// A module's first process makes copy and table, by a mapping that it gives up at once; what it executes comes from a
-// read-only descriptor, which nothing can make writable later. Whoever could write here could write the arena, too, but
-// a process that has given up its rights since cannot: unlike the arena it decides what others execute.
+// A module's first process makes copy and table, by a mapping that it gives up at once; what it executes is a private
+// mapping of a read-only descriptor, so what it writes there later nobody else sees. Whoever could write here could
+// write the arena, too, but a process that has given up its rights since cannot: unlike the arena it decides what
+// others execute.
 //
 // All stale instructions are right, since the wrapper looks at the switch byte. How one is changed while others execute
 // it: arch/*/text_instructions.h.

@@ -81,6 +81,18 @@ def test_gdb_walks_the_stack_in_shared_code(options: tuple[str, ...], shop: Work
     assert calls(shop.path / "run.trace", session) == {"inner": 1, "outer": 1, "top": 1}
 
 
+def test_breakpoints_are_set_in_shared_code(shop: Workshop) -> None:
+    """`run` ends at the signal in `inner`, and `finish` is a breakpoint where that returns to."""
+    program = nested(shop)
+    with Session.start(shop.path / "run.trace") as session:
+        printed = in_gdb(session, program, "run", "finish", "finish", "finish", "continue")
+        totals = session.stop()
+    assert " in inner (" in printed and " in __vprof_wrapper (" in printed
+    assert "\n6\n" in printed
+    assert (totals["own_text"], totals["not_wrapped"]) == (0, 0)
+    assert calls(shop.path / "run.trace", session) == {"inner": 1, "outer": 1, "top": 1}
+
+
 @pytest.mark.parametrize("protection", ["none", "full"])
 def test_a_breakpoint_on_a_probe_works_and_the_function_is_counted_as_lost(protection: str, shop: Workshop) -> None:
     """gdb keeps the first byte, and would put it back into a jump."""

@@ -58,7 +58,7 @@ class Running:
     file: Path
     pid: int
     main: int  # where it lies
-    mprotect: int  # what it returned when the program wanted to write its own text
+    mprotect: int  # what it returned when the program made its own text writable
     process: subprocess.Popen[str]
 
     def third(self, n: int) -> None:
@@ -166,13 +166,24 @@ def test_only_functions_that_are_on_differ_from_the_file(options: str, shop: Wor
     assert calls(trace, session) == {"second": 1, "first": 2, "third": 1}
 
 
-def test_the_text_is_shared_and_cannot_be_written(shop: Workshop) -> None:
-    program = built(shop, "-O1")
-    with Session.start(None) as session, running(session, program) as works:
-        [text] = [line for line in works.maps() if line.endswith("/text")]
-        assert text.split()[1] == "r-xs"
-        assert works.mprotect == -1
-        assert not [line for line in works.maps() if re.search("wx", line.split()[1])]
+def test_who_writes_into_its_code_has_pages_of_its_own(shop: Workshop) -> None:
+    """A debugger's breakpoint is nobody else's. The page is not switched any more."""
+    program = built(shop, "-O1 -fno-optimize-sibling-calls")
+    trace = shop.path / "run.trace"
+    with Session.start(trace) as session, running(session, program) as one, running(session, program) as other:
+        assert [line for line in one.maps() if line.endswith("/text")]
+        assert one.mprotect == 0  # as without a session
+        session.switch(Plan.of(["second"]))
+        with Path(f"/proc/{one.pid}/mem").open("r+b", buffering=0) as memory:
+            memory.seek(one.main)
+            memory.write(b"\xcc")
+        assert (set(one.changed()), set(other.changed())) == ({"main", "second"}, {"second"})
+        session.switch(Plan.of(["first"]))
+        assert (set(one.changed()), set(other.changed())) == ({"main", "second"}, {"first"})
+        for works in one, other:
+            works.third(1)
+        session.stop()
+    assert calls(trace, session) == {"first": 2}
 
 
 def test_all_processes_are_switched_at_once(shop: Workshop) -> None:
