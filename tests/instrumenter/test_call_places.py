@@ -112,6 +112,7 @@ def recorded(shop: Workshop, program: Path | str = "./program") -> Counter[tuple
         "-Os -static",
         "-O2 -fno-plt -fPIC -fcf-protection=full",
         "-O1 -ffunction-sections -fuse-ld=gold -Wl,--gc-sections",
+        "-O2 -g -ffunction-sections -Wl,--compress-debug-sections=zlib",
     ],
 )
 def test_calls_of_one_function_have_their_lines(options: str, shop: Workshop) -> None:

@@ -1,18 +1,26 @@
 """The lines behind addresses of a program, by its debug information (.debug_line).
 
-units and the addresses that each covers -> the unit around an address -> its rows, once -> the row around it
+    units and the addresses that each covers -> the unit around an address -> its rows, once -> the row around it
+
+Of the debug information, which is larger than all else that a server has, only what is asked for is read.
 """
 
 from __future__ import annotations
 
 import bisect
+import inspect
+import io
+import os
+from array import array
 from collections.abc import Iterator
+from copy import copy
 from functools import cached_property
+from operator import itemgetter
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from elftools.dwarf.compileunit import CompileUnit
-from elftools.dwarf.dwarfinfo import DWARFInfo
+from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DwarfConfig, DWARFInfo
 from elftools.elf.elffile import ELFFile
 
 from vprof.program.elf import ELF_ERRORS
@@ -29,12 +37,37 @@ class Line(NamedTuple):
     """From 1; 0: not known."""
 
 
+class _Rows:
+    """Of one unit's line program, by address; behind the end of a sequence line 0 stands for none."""
+
+    def __init__(self, program: Any) -> None:
+        files, first = program.header["file_entry"], _FIRST_FILE.get(program.header["version"], 1)
+        self._names = ["", *(PurePath(file.name.decode(errors="replace")).name for file in files)]
+        rows = []
+        for entry in copy(program).get_entries():  # which keeps them as long as the program
+            state = entry.state
+            if state is not None:
+                place = state.file - first + 1
+                is_known = not state.end_sequence and 0 < place < len(self._names)
+                # A sequence ends before another begins at the same address.
+                row = (place, state.line, state.column) if is_known else (0, 0, 0)
+                rows.append((state.address, not state.end_sequence, *row))
+        rows.sort(key=itemgetter(0, 1))
+        self._addresses = array("Q", (row[0] for row in rows))
+        self._places = array("I", (part for row in rows for part in row[2:]))
+
+    def at(self, address: int) -> Line | None:
+        row = bisect.bisect_right(self._addresses, address) - 1
+        place, line, column = self._places[3 * row : 3 * row + 3] if row >= 0 else (0, 0, 0)
+        return Line(self._names[place], line, column) if line else None
+
+
 class Lines:
-    """Of one program. It keeps the file open as long as it is used."""
+    """Of one program. It keeps the file open."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._rows: dict[int, tuple[list[int], list[Line | None]]] = {}
+        self._rows: dict[int, _Rows | None] = {}
 
     def at(self, address: int) -> Line | None:
         """The line of an instruction; None if the program does not say."""
@@ -45,15 +78,15 @@ class Lines:
         unit = units[index][1]
         if unit.cu_offset not in self._rows:
             self._rows[unit.cu_offset] = self._read(unit)
-        addresses, lines = self._rows[unit.cu_offset]
-        row = bisect.bisect_right(addresses, address) - 1
-        return lines[row] if row >= 0 else None
+        rows = self._rows[unit.cu_offset]
+        return rows.at(address) if rows else None
 
     @cached_property
     def _dwarf(self) -> DWARFInfo | None:
         try:
-            elf = ELFFile(self._path.open("rb"))
-            return elf.get_dwarf_info() if elf.has_dwarf_info() else None
+            with self._path.open("rb") as file:
+                elf = ELFFile(file)
+                return _debug_information(elf, self._path) if elf.has_dwarf_info(strict=True) else None
         except (OSError, *ELF_ERRORS):
             return None
 
@@ -69,14 +102,58 @@ class Lines:
         found.sort(key=lambda one: one[:2])
         return [begin for begin, _, _ in found], [(end, unit) for _, end, unit in found]
 
-    def _read(self, unit: CompileUnit) -> tuple[list[int], list[Line | None]]:
+    def _read(self, unit: CompileUnit) -> _Rows | None:
         assert self._dwarf is not None
         try:
             program = self._dwarf.line_program_for_CU(unit)
-            rows = sorted(_rows(program), key=lambda row: row[0]) if program else []
+            return _Rows(program) if program else None
         except ELF_ERRORS:
-            rows = []
-        return [address for address, _ in rows], [line for _, line in rows]
+            return None
+
+
+class _Part(io.RawIOBase):
+    """Bytes of a file, from 0."""
+
+    def __init__(self, path: Path, begin: int, size: int) -> None:
+        self._file = path.open("rb", buffering=0)
+        self._begin, self._size, self._at = begin, size, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence]
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        wanted = max(min(len(buffer), self._size - self._at), 0)
+        content = os.pread(self._file.fileno(), wanted, self._begin + self._at)
+        buffer[: len(content)] = content
+        self._at += len(content)
+        return len(content)
+
+
+_SECTIONS = ("info", "abbrev", "line", "str", "line_str", "str_offsets", "ranges", "rnglists", "addr")
+
+
+def _debug_information(elf: ELFFile, path: Path) -> DWARFInfo:
+    """What pyelftools makes of a file, but that it reads all sections whole."""
+    sections: dict[str, Any] = dict.fromkeys(inspect.signature(DWARFInfo).parameters)
+    sections["config"] = DwarfConfig(
+        little_endian=elf.little_endian, machine_arch=elf.get_machine_arch(), default_address_size=elf.elfclass // 8
+    )
+    for name in _SECTIONS:
+        section = elf.get_section_by_name(f".debug_{name}")
+        if section is not None:
+            part = _Part(path, section["sh_offset"], section.data_size)
+            stream = io.BytesIO(section.data()) if section.compressed else io.BufferedReader(part)
+            sections[f"debug_{name}_sec"] = DebugSectionDescriptor(
+                stream=stream, name=section.name, global_offset=section["sh_offset"], size=section.data_size, address=0
+            )
+    return DWARFInfo(**sections)
 
 
 def _ranges(dwarf: Any, unit: CompileUnit) -> Iterator[tuple[int, int]]:
@@ -93,22 +170,3 @@ def _ranges(dwarf: Any, unit: CompileUnit) -> Iterator[tuple[int, int]]:
             else:
                 origin = 0 if entry.is_absolute else base
                 yield origin + entry.begin_offset, origin + entry.end_offset
-
-
-def _rows(program: Any) -> Iterator[tuple[int, Line | None]]:
-    """Of all sequences; a sequence's end is a row without a line. An end comes before a row at its address."""
-    files, first = program.header["file_entry"], _FIRST_FILE.get(program.header["version"], 1)
-    names = [PurePath(file.name.decode(errors="replace")).name for file in files]
-    ends, rows = [], []
-    for entry in program.get_entries():
-        state = entry.state
-        if state is None:
-            continue
-        if state.end_sequence:
-            ends.append((state.address, None))
-        else:
-            place = state.file - first
-            known = state.line != 0 and 0 <= place < len(names)
-            rows.append((state.address, Line(names[place], state.line, state.column) if known else None))
-    yield from ends
-    yield from rows
