@@ -150,7 +150,7 @@ bool mayHaveNoOps(const Arguments &compiler, const CommandLine &line) {
 }
 
 Arguments optionsForGcc() {
-  return {"-fno-ipa-ra", "-fno-ipa-sra", "-fno-ipa-stack-alignment"};
+  return {"-fno-ipa-ra", "-fno-ipa-sra", "-fno-ipa-stack-alignment", "-fno-crossjumping", "-fno-tree-tail-merge"};
 }
 
 Arguments optionsForClang() {

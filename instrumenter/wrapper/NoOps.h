@@ -12,7 +12,8 @@ namespace vprof {
 bool mayHaveNoOps(const Arguments &compiler, const CommandLine &line);
 
 /// gcc passes arguments of functions that only the unit calls elsewhere, keeps values in registers that they do not
-/// change, and calls them with another alignment of the stack: not with these.
+/// change, and calls them with another alignment of the stack: not with these. Nor does it make one call of two at
+/// different lines, which could not be told apart.
 Arguments optionsForGcc();
 
 /// Clang 19 makes copies of functions for certain arguments, and at -O3 passes what is behind a pointer to them instead

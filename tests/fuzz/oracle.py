@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
@@ -104,16 +104,24 @@ def _tid(name: str) -> int:
     return int(match[1]) if match else -1
 
 
-def differences(log: dict[int, list[Call]], trace: dict[int, list[Call]], nested: bool) -> Iterator[str]:
-    """One line for each thread whose calls differ. `nested`: depths and lines count, too; without exits in the log
-    neither is known, since its callers are not."""
+def ends(program: Program) -> set[str]:
+    """Lines on which a function may end."""
+    lines = (row for text in program.files.values() for row in enumerate(text.split("\n"), 1))
+    return {str(number) for number, line in lines if line.lstrip().startswith("}")}
+
+
+def differences(
+    log: dict[int, list[Call]], trace: dict[int, list[Call]], nested: bool, uncertain: Collection[str] = ()
+) -> Iterator[str]:
+    """One line for each thread whose calls differ. `nested`: depths and lines count, too, but for calls that were
+    recorded at a line that is uncertain; without exits in the log neither is known, since its callers are not."""
     for number, tid in enumerate(sorted(log)):
         expected, found = log[tid], trace.get(tid, [])
         for index, (call, seen) in enumerate(zip(expected, found, strict=False)):
             if call.place != seen.place or (nested and call.depth != seen.depth):
                 yield f"thread {number}, call {index}: {_told(seen)} is recorded, {_told(call)} was made"
                 break
-            if nested and call.at and seen.at and call.at != seen.at:
+            if nested and call.at and seen.at and call.at != seen.at and seen.at not in uncertain:
                 yield f"thread {number}, call {index}: {_told(seen)}, but it was called at line {call.at}"
                 break
         else:

@@ -207,3 +207,27 @@ def test_a_program_without_lines_tells_no_places(shop: Workshop) -> None:
     assert {place for _, _, place in called(load_binary(trace))} == {""}
     shutil.copy(shop.path / "kept", program)
     assert len({place for _, _, place in called(load_binary(trace))}) > 6
+
+
+@pytest.mark.parametrize("family", ["gcc"], indirect=True)  # clang says of no line that it made one call of several
+def test_gcc_makes_no_call_of_two(shop: Workshop) -> None:
+    shop.write(
+        a_c="""\
+        volatile int a, b, c, d;
+        __attribute__((noinline)) int leaf(int n) { for (int i = 0; i < n; ++i) n ^= n >> (i & 7); return n; }
+        __attribute__((noinline)) int alike(int n) {
+          if (n > 5) {
+            a = 1;
+            b = leaf(n); c = 3; d = 4; c = 5; d = 6; c = 7;
+          } else {
+            a = 2;
+            b = leaf(n); c = 3; d = 4; c = 5; d = 6; c = 7;
+          }
+          return leaf(n) + 1;
+        }
+        int main(int count, char **words) { (void)words; return (alike(count) + alike(count + 7)) & 0; }
+        """
+    )
+    shop.cc("-O2", "a.c", "-o", "program", **LIGHT)
+    found = {place: n for place, n in recorded(shop).items() if place[1] == "leaf"}
+    assert found == {("alike", "leaf", "a.c:6"): 1, ("alike", "leaf", "a.c:9"): 1, ("alike", "leaf", "a.c:11"): 2}

@@ -15,10 +15,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from elftools.elf.elffile import ELFFile
 
+from vprof.program.code import read_code
 from vprof.program.elf import ELF_ERRORS
 from vprof.program.lines import Line, Lines
 from vprof.program.places import Code, Places, read_places
@@ -32,13 +33,15 @@ _BODY_OF_PAIR = b"\x41\xff\x13"
 _STUB_LOAD = 7
 _WRAPPER_BYTES = 128
 _LARGE = 1 << 20
+_OF_SYMBOLS = {6, 7}
+"""R_X86_64_GLOB_DAT, R_X86_64_JUMP_SLOT."""
 
 
 class Call(NamedTuple):
     back: int
     """The address to which it returns; of a tail call that behind it."""
-    to: int | None
-    """What it calls, or the slot from which it reads that; None: through a pointer."""
+    to: int | str | None
+    """What it calls: where that begins, or the symbol of a function that is elsewhere; None: through a pointer."""
     is_tail: bool
 
 
@@ -59,13 +62,13 @@ class Returns:
     def __reduce__(self) -> tuple[type[Returns], tuple[list[tuple[Path, dict[int, int]]]]]:
         return Returns, (self._programs,)
 
-    def place(self, caller: int, number: int, callee: int) -> str:
-        """The file and line of a call, and which one of several on a line; "" if there is but one place where the
-        caller calls it, or if the programs do not say."""
+    def place(self, caller: int, number: int, callee: int, name: str) -> str:
+        """The file and line of a call of the callee, which is named so, and which one of several on a line; "" if there
+        is but one place where the caller calls it, or if the programs do not say."""
         places, all_places = set[Line](), set[Line]()
         for code, bodies in self._bodies:
             for begin in bodies.get(caller, ()):
-                found = code.calls_from(begin, frozenset(bodies.get(callee, ())), number)
+                found = code.calls_from(begin, number, frozenset(bodies.get(callee, ())), name)
                 places |= found.places
                 all_places |= found.all
         if len(places) != 1 or len(all_places) < 2:
@@ -92,32 +95,39 @@ class CallsOfProgram:
     """The calls in bodies with a no-op. REQUIRES: an ELF file that can be read."""
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         self.places: Places = read_places(path)
         self._lines = Lines(path)
         with path.open("rb") as file:
             elf = ELFFile(file)
             self._code = Code(elf)
-            self._slots = dict(_slots(elf))
+            self._slots = _slots(elf)
+            self._entries = dict(_entries(elf))
         self._begins = set(self.places.begins)
         self._calls: dict[int, list[Call]] = {}
 
-    def calls_from(self, caller: int, callees: frozenset[int], number: int) -> Found:
-        """`caller`, `callees`: where bodies begin. A call through a slot or a pointer may be one of the callee, too. If
-        that has no body here, so may be one of any function that has none, but then 0 means nothing."""
+    def calls_from(self, caller: int, number: int, callees: frozenset[int], name: str) -> Found:
+        """`caller`, `callees`: where bodies begin. If the callee has none here, its symbol has its name in it, and the
+        number 0 means nothing."""
         if not callees and number == 0:
             return Found(set(), set())
-        others = self._begins if callees else self.places.bodies
-        calls = [call for call in self._calls_in(caller) if call.to in callees or call.to not in others]
+        calls = [call for call in self._calls_in(caller) if self._may_lead(call, callees, name)]
         meant = [call for call in calls if not call.is_tail and call.back & _LOW_BITS == number]
-        if any(call.to in callees for call in meant):
-            meant = [call for call in meant if call.to in callees]
+        if any(call.to is not None for call in meant):
+            meant = [call for call in meant if call.to is not None]
         if not meant and number == self._back_to_wrapper:
-            meant = [call for call in calls if call.is_tail and call.to in callees]
-        targets = {None, *(call.to for call in meant), *callees}
-        return Found(
-            {place for call in meant if (place := self._lines.at(call.back - 1))},
-            {place for call in calls if call.to in targets and (place := self._lines.at(call.back - 1))},
-        )
+            meant = [call for call in calls if call.is_tail]
+        return Found(self._lines_of(meant), self._lines_of(calls))
+
+    def _may_lead(self, call: Call, callees: frozenset[int], name: str) -> bool:
+        if callees or call.to is None:
+            return call.to is None or call.to in callees
+        # A symbol has the name in it: pread64, __read_chk, __wrap_usleep, _ZN5Table3getEv.
+        symbol = self._symbols.get(call.to, "") if isinstance(call.to, int) else call.to
+        return call.to not in self.places.bodies and name.rpartition("::")[2] in symbol
+
+    def _lines_of(self, calls: list[Call]) -> set[Line]:
+        return {place for call in calls if (place := self._lines.at(call.back - 1))}
 
     def _calls_in(self, begin: int) -> list[Call]:
         if begin not in self._calls:
@@ -131,13 +141,18 @@ class CallsOfProgram:
         for at in (match.start() for match in _NEAR.finditer(code, 0, max(len(code) - 4, 0))):
             back = begin + at + 5
             to = back + int(struct.unpack_from("<i", code, at + 1)[0])
-            if to in self._begins or to in self._slots:
-                yield Call(back, self._slots.get(to, to), code[at] == 0xE9)
+            if to in self._entries or to in self._begins:
+                yield Call(back, self._slots.get(self._entries.get(to, 0), to), code[at] == 0xE9)
         for at in (match.start() for match in _POINTED.finditer(code)):
-            size = _size_of_pointed(code, at)
-            is_slot = code[at + 1] == 0x15 and at + size <= len(code)
-            slot = begin + at + size + int(struct.unpack_from("<i", code, at + 2)[0]) if is_slot else None
-            yield Call(begin + at + size, slot, is_tail=False)
+            back = begin + at + _size_of_pointed(code, at)
+            is_near = code[at + 1] == 0x15 and at + 6 <= len(code)
+            slot = back + int(struct.unpack_from("<i", code, at + 2)[0]) if is_near else 0
+            yield Call(back, self._slots.get(slot), is_tail=False)
+
+    @cached_property
+    def _symbols(self) -> dict[int, str]:
+        functions = (function for part in read_code(self._path).values() for function in part)
+        return {function.begin: function.name.decode(errors="replace") for function in functions}
 
     @cached_property
     def _back_to_wrapper(self) -> int | None:
@@ -169,7 +184,20 @@ def _size_of_pointed(code: bytes, at: int) -> int:
     return size + (1 if mode == 1 else 4)
 
 
-def _slots(elf: ELFFile) -> Iterator[tuple[int, int]]:
+def _slots(elf: Any) -> dict[int, int | str]:
+    """By the address of a slot of the global offset table: the function that it leads to, or its symbol if it is not
+    defined here."""
+    found: dict[int, int | str] = {}
+    for section in elf.iter_sections("SHT_RELA"):
+        symbols = elf.get_section(section["sh_link"]) if section["sh_link"] else None
+        for relocation in section.iter_relocations():
+            if relocation["r_info_type"] in _OF_SYMBOLS and symbols is not None:
+                symbol = symbols.get_symbol(relocation["r_info_sym"])
+                found[relocation["r_offset"]] = symbol["st_value"] or symbol.name
+    return found
+
+
+def _entries(elf: ELFFile) -> Iterator[tuple[int, int]]:
     """Entries of the procedure linkage table, and the slot that each jumps through."""
     for name in (".plt", ".plt.sec", ".plt.got"):
         section = elf.get_section_by_name(name)

@@ -73,7 +73,7 @@ class CallSites:
             return 0
         self.nested.add((caller, callee))
         if self._returns is not None and not self._graph.numbered[caller]:
-            return self._number(self._returns.place(caller, number, callee))
+            return self._number(self._returns.place(caller, number, callee, self._graph.names[callee]))
         return self._number(_place(self._graph, caller, number, callee))
 
 
