@@ -37,13 +37,14 @@ Arguments askForExpansions(const Arguments &parse, const std::string &scratch, c
   return withOptions(parse, options);
 }
 
-/// For the rewritten text where probes stand before bodies: calls are told apart by where they return to, so lines of
-/// addresses are wanted. They come before the user's own options, which may ask for more, or for none. What older tools
-/// read (valgrind 3.19 does not read version 5 of DWARF by clang), which by itself asks for all.
-Arguments linesOnly(const Arguments &arguments, const char *option) {
+/// The compiler with options for the rewritten text where probes stand before bodies: calls are told apart by where
+/// they return to, so lines of addresses are wanted. A user who says anything about debug information gets that. The
+/// version is one that older tools read (valgrind 3.19 reads none of version 5 by clang); to name it asks for all by
+/// itself.
+Arguments withLines(const Arguments &compiler, const Arguments &arguments, const char *only_lines) {
   const auto asks = [](const std::string &argument) { return argument.compare(0, 2, "-g") == 0; };
-  if (std::any_of(arguments.begin(), arguments.end(), asks)) return {};
-  return {"-gdwarf-4", option};
+  const Arguments all = join(compiler, arguments);
+  return std::any_of(all.begin(), all.end(), asks) ? compiler : join(compiler, {"-gdwarf-4", only_lines});
 }
 
 /// The prelude comes behind the user's own -include, so that a precompiled header named there stays the first.
@@ -57,8 +58,8 @@ Commands commandsForClang(const Tools &tools, const Arguments &arguments, const 
   commands.parse = join(tools.bareCompiler(), arguments);
   commands.rewritten = withOptions(commands.plain, forRewritten(tools));
   if (tools.is_rewriters_clang) {
-    const Arguments words = join(join(tools.compiler, linesOnly(arguments, "-gline-tables-only")), arguments);
-    commands.with_no_ops = withOptions(words, join(forRewritten(tools), optionsForClang()));
+    const Arguments compiler = withLines(tools.compiler, arguments, "-gline-tables-only");
+    commands.with_no_ops = withOptions(join(compiler, arguments), join(forRewritten(tools), optionsForClang()));
   }
   commands.expansions = scratch + "/expansions";
   commands.ask = askForExpansions(commands.parse, scratch, commands.expansions);
@@ -104,10 +105,8 @@ Commands commandsForGcc(const Unit &unit, const Tools &tools, const Arguments &a
   const Arguments to_object = join(gccArguments(line, {"-x", language, rewritten}),
                                    {"-fdirectives-only", "-finput-charset=UTF-8", "-o", unit.object});
   commands.rewritten = join(tools.compiler, to_object);
-  if (mayHaveNoOps(tools.compiler, line)) {
-    const Arguments compiler = join(tools.compiler, linesOnly(arguments, "-g1"));
-    commands.with_no_ops = join(join(compiler, to_object), optionsForGcc());
-  }
+  if (mayHaveNoOps(tools.compiler, line))
+    commands.with_no_ops = join(join(withLines(tools.compiler, arguments, "-g1"), to_object), optionsForGcc());
   commands.verdict = join(original_to, {"-S", "-o", scratch + "/verdict.s"});
   return commands;
 }
