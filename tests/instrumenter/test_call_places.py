@@ -205,6 +205,9 @@ def test_a_program_without_lines_tells_no_places(shop: Workshop) -> None:
     assert {place for _, _, place in called(load_binary(trace))} == {""}
     program.unlink()
     assert {place for _, _, place in called(load_binary(trace))} == {""}
+    shop.write(a_c="\n" + CALLS)
+    shop.cc("-O2", "a.c", "-o", "program", **LIGHT)
+    assert {place for _, _, place in called(load_binary(trace))} == {""}
     shutil.copy(shop.path / "kept", program)
     assert len({place for _, _, place in called(load_binary(trace))}) > 6
 

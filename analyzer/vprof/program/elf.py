@@ -50,6 +50,16 @@ def read_sections(path: Path) -> tuple[bytes, bytes]:
         return content, texts
 
 
+def has_metadata(path: Path, content: bytes) -> bool:
+    """Whether the content of a trace (runtime/TRACE_FORMAT.md section 3) is that of the file's sections: another build
+    has other lines, functions or calls. False if the file cannot be read."""
+    try:
+        units, texts = read_sections(path)
+    except (OSError, *ELF_ERRORS):
+        return False
+    return content.startswith(units) and texts in content[len(units) :]
+
+
 def open_regular(path: Path) -> BinaryIO:
     """Raises OSError for all but regular files: modules of a session are named by its programs, which may say anything,
     and to open a pipe would wait for ever."""

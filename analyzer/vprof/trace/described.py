@@ -56,7 +56,7 @@ def read_sites(file: TraceFile, seen: Int64) -> Sites:
     units: list[Unit] = []
     numbers: dict[int, str] = {}
     remarks = []
-    programs: list[tuple[Path, list[Unit]]] = []
+    programs: list[tuple[Path, list[Unit], bytes]] = []
     for module in {module["index"]: module for module in file.of("module")}.values():
         content = file.metadata.get(module["index"], b"")
         try:
@@ -71,7 +71,7 @@ def read_sites(file: TraceFile, seen: Int64) -> Sites:
         else:
             units += of_module
             numbers.update(own)
-            programs.append((Path(module["path"]), of_module))
+            programs.append((Path(module["path"]), of_module, content))
     graph = callgraph.build(units)
     returns = _see_through(graph, programs)
     nameless = [int(number) for number in seen if int(number) not in numbers]
@@ -86,22 +86,24 @@ def read_sites(file: TraceFile, seen: Int64) -> Sites:
     return Sites(graph, np.array(ordered, np.int64), function, remarks, len(before), returns)
 
 
-def _see_through(graph: CallGraph, programs: list[tuple[Path, list[Unit]]]) -> Returns | None:
+def _see_through(graph: CallGraph, programs: list[tuple[Path, list[Unit], bytes]]) -> Returns | None:
     """Functions that are expanded in their callers are no way's end. Where the others are called from, if any has its
-    probe before the body."""
+    probe before the body. Nothing of programs that are not there, or with other metadata than the trace has."""
     before = [one for one in programs if any(function.before_body for unit in one[1] for function in unit.functions)]
     if not before:
         return None
     # These read programs, which takes a library.
+    from vprof.program.elf import has_metadata
     from vprof.program.expanded import Expanded, expanded_in, seen_through, sites_of
     from vprof.program.returns import Returns
 
     expanded = Expanded()
-    for path, units in before:
+    known = [(path, units) for path, units, content in before if has_metadata(path, content)]
+    for path, units in known:
         expanded.add(expanded_in(path, units))
     seen_through(graph, expanded)
-    functions = [{byte: graph.number[f.id] for byte, f in sites_of(units).items()} for _, units in before]
-    return Returns([(path, own) for (path, _), own in zip(before, functions, strict=True)])
+    functions = [{byte: graph.number[f.id] for byte, f in sites_of(units).items()} for _, units in known]
+    return Returns([(path, own) for (path, _), own in zip(known, functions, strict=True)])
 
 
 def _dormant(unit: Unit) -> Unit:
