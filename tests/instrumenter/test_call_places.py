@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from elftools.elf.elffile import ELFFile
 from workshop import EVERY_COMPILER, PREFIX, Workshop
 
 from vprof.tables.model import Trace
@@ -210,6 +212,30 @@ def test_a_program_without_lines_tells_no_places(shop: Workshop) -> None:
     assert {place for _, _, place in called(load_binary(trace))} == {""}
     shutil.copy(shop.path / "kept", program)
     assert len({place for _, _, place in called(load_binary(trace))}) > 6
+
+
+def test_a_damaged_program_is_no_error(shop: Workshop) -> None:
+    """Its debug information, relocations and code are read when a trace is analyzed."""
+    shop.write(a_c=CALLS)
+    shop.cc("-O2", "-g", "a.c", "-o", "program", **LIGHT)
+    places = recorded(shop)
+    program = shop.path / "program"
+    content = program.read_bytes()
+    with program.open("rb") as file:
+        sections = [(s["sh_offset"], s["sh_size"]) for s in ELFFile(file).iter_sections() if is_read(s.name)]
+    for seed in range(150):
+        chance, damaged = random.Random(seed), bytearray(content)
+        begin, size = chance.choice(sections)
+        for _ in range(chance.choice((1, 4, 40))):
+            damaged[begin + chance.randrange(min(size, chance.choice((16, 200, size))))] = chance.randrange(256)
+        program.write_bytes(damaged)
+        found = called(load_binary(shop.path / "run.trace"))
+        assert sum(found.values()) == sum(places.values()), seed
+
+
+def is_read(section: str) -> bool:
+    """But for the metadata: if these are others, nothing else is read."""
+    return section.startswith((".debug", ".rela", ".plt", ".text", ".got", ".sym", ".str", ".dyn", ".eh_", "vprof_pl"))
 
 
 @pytest.mark.parametrize("family", ["gcc"], indirect=True)  # clang says of no line that it made one call of several

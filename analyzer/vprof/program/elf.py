@@ -8,11 +8,13 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import struct
+import zlib
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
-from elftools.common.exceptions import ELFError
+from elftools.common.exceptions import DWARFError, ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.relocation import RelocationHandler
 
@@ -24,7 +26,10 @@ _PAGE = 4096
 _MOST_SECTION_BYTES = 4 << 30
 """A large server has less than one gigabyte; a sparse file may say anything."""
 
-ELF_ERRORS = (ELFError, ValueError, OverflowError, MemoryError, TypeError, AttributeError, LookupError, AssertionError)
+ELF_ERRORS = (
+    *(ELFError, DWARFError, struct.error, zlib.error),
+    *(ValueError, ArithmeticError, MemoryError, TypeError, AttributeError, LookupError, AssertionError),
+)
 """What pyelftools raises for a damaged file, which it reads without checking all of it."""
 
 
@@ -57,7 +62,7 @@ def has_metadata(path: Path, content: bytes) -> bool:
         units, texts = read_sections(path)
     except (OSError, *ELF_ERRORS):
         return False
-    return content.startswith(units) and texts in content[len(units) :]
+    return content.startswith(units) and content.find(texts, len(units)) >= 0
 
 
 def open_regular(path: Path) -> BinaryIO:

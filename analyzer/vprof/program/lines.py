@@ -17,7 +17,7 @@ from copy import copy
 from functools import cached_property
 from operator import itemgetter
 from pathlib import Path, PurePath
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from elftools.dwarf.compileunit import CompileUnit
 from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DwarfConfig, DWARFInfo
@@ -63,7 +63,7 @@ class _Rows:
 
 
 class Lines:
-    """Of one program. It keeps the file open."""
+    """Of one program. It keeps the file open once it was asked."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -84,9 +84,9 @@ class Lines:
     @cached_property
     def _dwarf(self) -> DWARFInfo | None:
         try:
-            with self._path.open("rb") as file:
-                elf = ELFFile(file)
-                return _debug_information(elf, self._path) if elf.has_dwarf_info(strict=True) else None
+            file = self._path.open("rb")
+            elf = ELFFile(file)
+            return _debug_information(elf, file) if elf.has_dwarf_info(strict=True) else None
         except (OSError, *ELF_ERRORS):
             return None
 
@@ -97,7 +97,7 @@ class Lines:
         try:
             for unit in self._dwarf.iter_CUs() if self._dwarf else ():
                 found += [(begin, end, unit) for begin, end in _ranges(self._dwarf, unit)]
-        except ELF_ERRORS:
+        except (OSError, *ELF_ERRORS):
             pass  # of what follows nothing is known
         found.sort(key=lambda one: one[:2])
         return [begin for begin, _, _ in found], [(end, unit) for _, end, unit in found]
@@ -107,16 +107,15 @@ class Lines:
         try:
             program = self._dwarf.line_program_for_CU(unit)
             return _Rows(program) if program else None
-        except ELF_ERRORS:
+        except (OSError, *ELF_ERRORS):
             return None
 
 
 class _Part(io.RawIOBase):
     """Bytes of a file, from 0."""
 
-    def __init__(self, path: Path, begin: int, size: int) -> None:
-        self._file = path.open("rb", buffering=0)
-        self._begin, self._size, self._at = begin, size, 0
+    def __init__(self, file: BinaryIO, begin: int, size: int) -> None:
+        self._file, self._begin, self._size, self._at = file, begin, size, 0
 
     def readable(self) -> bool:
         return True
@@ -139,7 +138,7 @@ class _Part(io.RawIOBase):
 _SECTIONS = ("info", "abbrev", "line", "str", "line_str", "str_offsets", "ranges", "rnglists", "addr")
 
 
-def _debug_information(elf: ELFFile, path: Path) -> DWARFInfo:
+def _debug_information(elf: ELFFile, file: BinaryIO) -> DWARFInfo:
     """What pyelftools makes of a file, but that it reads all sections whole."""
     sections: dict[str, Any] = dict.fromkeys(inspect.signature(DWARFInfo).parameters)
     sections["config"] = DwarfConfig(
@@ -148,7 +147,7 @@ def _debug_information(elf: ELFFile, path: Path) -> DWARFInfo:
     for name in _SECTIONS:
         section = elf.get_section_by_name(f".debug_{name}")
         if section is not None:
-            part = _Part(path, section["sh_offset"], section.data_size)
+            part = _Part(file, section["sh_offset"], section.data_size)
             stream = io.BytesIO(section.data()) if section.compressed else io.BufferedReader(part)
             sections[f"debug_{name}_sec"] = DebugSectionDescriptor(
                 stream=stream, name=section.name, global_offset=section["sh_offset"], size=section.data_size, address=0

@@ -11,7 +11,7 @@ import bisect
 import struct
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
@@ -50,12 +50,12 @@ def read_places(path: Path) -> Places:
             return Places()
         begins = _begins(table.data(), table["sh_addr"])
         around: dict[int, list[tuple[int, int]]] = defaultdict(list)
-        found = Places(begins=begins)
-        for place, site, stub in _places(records.data(), records["sh_addr"]):
+        placed = list(_places(records.data(), records["sh_addr"]))
+        for place, site, _ in placed:
             index = bisect.bisect_right(begins, place) - 1
             if index >= 0:
                 around[begins[index]].append((place, site))
-                found = replace(found, stub=stub) if not found.stub else found
+        found = Places(begins=begins, stub=placed[0][2])
         _sort_out(found, around, Code(elf))
         return found
 

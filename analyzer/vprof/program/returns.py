@@ -161,7 +161,7 @@ class CallsOfProgram:
         jump = self._code.read(begin, begin + 5)
         if jump[:1] == b"\xe9" and len(jump) == 5:
             wrapper = begin + 5 + int(struct.unpack("<i", jump[1:])[0])
-        elif jump[:1] == b"\xeb":
+        elif jump[:1] == b"\xeb" and len(jump) > 1:
             wrapper = begin + 2 + int(struct.unpack("<b", jump[1:2])[0])
         else:
             return None
