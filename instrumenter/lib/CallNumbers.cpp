@@ -123,21 +123,25 @@ struct CallsOfBlock {
   std::set<const clang::Expr *> as_statements;
 };
 
-using Expressions = std::vector<const clang::Expr *>;
+/// The operands of one arithmetic expression that are calls, and the operators that it consists of.
+struct Operands {
+  std::vector<const clang::Expr *> calls;
+  std::set<const clang::Stmt *> operators;
 
-/// The operands of an arithmetic expression that are calls.
-void addOperands(const clang::Expr *expression, Expressions &calls) {
-  expression = expression->IgnoreParenCasts();
-  const auto *binary = llvm::dyn_cast<clang::BinaryOperator>(expression);
-  if (binary && !binary->isLogicalOp() && !binary->isAssignmentOp() && !binary->isCommaOp()) {
-    addOperands(binary->getLHS(), calls);
-    addOperands(binary->getRHS(), calls);
-  } else if (const auto *unary = llvm::dyn_cast<clang::UnaryOperator>(expression); unary && unary->isArithmeticOp()) {
-    addOperands(unary->getSubExpr(), calls);
-  } else if (llvm::isa<clang::CallExpr>(expression)) {
-    calls.push_back(expression);
+  void add(const clang::Expr *expression) {
+    expression = expression->IgnoreParenCasts();
+    const auto *binary = llvm::dyn_cast<clang::BinaryOperator>(expression);
+    if (binary && !binary->isLogicalOp() && !binary->isAssignmentOp() && !binary->isCommaOp()) {
+      operators.insert(binary);
+      add(binary->getLHS());
+      add(binary->getRHS());
+    } else if (const auto *unary = llvm::dyn_cast<clang::UnaryOperator>(expression); unary && unary->isArithmeticOp()) {
+      add(unary->getSubExpr());
+    } else if (llvm::isa<clang::CallExpr>(expression)) {
+      calls.push_back(expression);
+    }
   }
-}
+};
 
 /// Whether a temporary object ends with the full expression that the call is in.
 bool hasTemporaries(const clang::Stmt &statement) {
@@ -151,11 +155,15 @@ bool hasTemporaries(const clang::Stmt &statement) {
 void keepWithOperands(const clang::FunctionDecl &function, CallsOfBlock &block) {
   std::map<const clang::Expr *, Call *> listed;
   for (Call &call : block.calls) listed[call.written.expression] = &call;
+  std::set<const clang::Stmt *> known;  // parts of expressions that were looked at
   walk(function.getBody(), [&](const clang::Stmt &statement, const clang::Stmt &, bool) {
-    Expressions operands;
-    if (llvm::isa<clang::BinaryOperator>(statement)) addOperands(llvm::cast<clang::Expr>(&statement), operands);
-    llvm::erase_if(operands, [&](const clang::Expr *operand) { return !listed.count(operand); });
-    for (const clang::Expr *operand : operands.size() > 1 ? operands : Expressions())
+    if (!llvm::isa<clang::BinaryOperator>(statement) || known.count(&statement)) return;
+    Operands operands;
+    operands.add(llvm::cast<clang::Expr>(&statement));
+    known.insert(operands.operators.begin(), operands.operators.end());
+    llvm::erase_if(operands.calls, [&](const clang::Expr *operand) { return !listed.count(operand); });
+    if (operands.calls.size() < 2) return;
+    for (const clang::Expr *operand : operands.calls)
       if (operand->isTypeDependent() || hasTemporaries(*operand))
         listed[operand]->can_be_numbered = false;
       else
