@@ -1,7 +1,6 @@
 /* What begin objects call, in terms of two functions of the test's own runtime (PROBE_ABI.md "Calls"): the site comes
  * in eax, the frame in r10, the stack is not aligned, all other registers are kept, those of vectors by xsave. They can
- * be unwound through. A wrapper's call brings its place above the site, which is not looked at. On aarch64 the site
- * comes in w9, the frame in x10, and x9 to x17 need not be kept. */
+ * be unwound through. On aarch64 the site comes in w9, the frame in x10, and x9 to x17 need not be kept. */
 #ifndef VPROF_TEST_ENTRIES_H
 #define VPROF_TEST_ENTRIES_H
 
@@ -75,8 +74,6 @@ KEEPS_REGISTERS void __vprof_leave(void *frame);
           "  ret\n"                                            \
           ".cfi_endproc\n")
 ENTRY("__vprof_enter_site", "  movl %eax, %edi\n  movq %r10, %rsi\n", "__vprof_enter", "  movq %rax, -8(%rbp)\n");
-ENTRY("__vprof_enter_called", "  movl %eax, %edi\n  andl $0x3fffff, %edi\n  movq %r10, %rsi\n", "__vprof_enter",
-      "  movq %rax, -8(%rbp)\n");
 ENTRY("__vprof_leave_frame", "  movq %r10, %rdi\n", "__vprof_leave", "");
 #endif
 

@@ -4,6 +4,11 @@
 
 #include <stdint.h>
 
+#include "../../entry_offsets.h"
+
+#define TEXT_OF_(x) #x
+#define TEXT_OF(x) TEXT_OF_(x)
+
 /* What the module's probes call (PROBE_ABI.md "Calls"): an inline assembly, which has moved the stack pointer below the
  * red zone; they move it back. Its compiler need not know of any call: the stack may be misaligned, and unwinding
  * works, for the frame here is described as if it had those 128 bytes. From here on through the GOT, bound when the
@@ -53,11 +58,11 @@ __asm__(
     "  subq $16, %rsp\n.cfi_adjust_cfa_offset 16\n"
     "  movq %r11, (%rsp)\n" SITE_NUMBER
     "  movl 24(%rsp), %r11d\n"
-    "  shll $22, %r11d\n"
+    "  shll $" TEXT_OF(VPROF_SITE_BITS) ", %r11d\n"
     "  orl %r11d, %eax\n"
     "  leaq 8(%rsp), %r10\n"
     "  call *__vprof_enter_called@GOTPCREL(%rip)\n"
-    "  movl $0x8000, %r11d\n"
+    "  movl $" TEXT_OF(VPROF_BY_RETURN_ADDRESS) ", %r11d\n"
     "  movw %r11w, (%rax)\n"
     "  movq (%rsp), %r11\n"
     "  call *(%r11)\n"
