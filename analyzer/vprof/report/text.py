@@ -324,7 +324,8 @@ def _distortion(analysis: Analysis, console: Console) -> None:
 def _probe_cost(analysis: Analysis, console: Console) -> None:
     cost = analysis.probe_cost
     if cost:
-        said = f"{cost.calls:.0f} calls with a probe per interval, {cost.pair_ns:.0f} ns each"
+        calls = f"{cost.calls:.{0 if cost.calls >= 10 else 1}f}"
+        said = f"{calls} calls with a probe per interval, {cost.pair_ns:.0f} ns each"
         line(console, f"{said}: {percent(cost.share)} of the intervals' time", "dim")
 
 
