@@ -2,6 +2,7 @@
 """One row for each target: what its build takes, its own tests in each mode, what a drill-down finds in five minutes.
 
     python bench/target_rows.py leveldb memcached [--folder rows] [--only build] [--results rows.jsonl]
+    python bench/target_rows.py mysql --folder rows-9.7 --source mysql-9.7.2 --source-version 9.7.2
 
 In the folder, which others may enter (servers run as another account), each target is built from nothing: with vprof,
 then plain by the same steps; the source is fetched before, so CPU time is the build's. The tests are those of
@@ -22,6 +23,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +34,7 @@ from build_cache import command
 from drill_matrix import ROWS, Row, drilled
 from plain_build import built_plain
 
-from vprof.target.build_choices import BuildChoices
+from vprof.target.build_choices import BuildChoices, UserSource
 from vprof.target.target import Target
 
 ROOT = Path(__file__).parents[1]
@@ -57,16 +59,19 @@ def cpu_seconds(work: Callable[[], object]) -> float:
     return round(used() - before, 1)
 
 
-def build(target: str, folder: Path) -> Part:
+def build(target: str, folder: Path, tree: UserSource | None = None) -> Part:
     """What a stopped one left would be no work: all is removed first. Raises VprofError, CalledProcessError."""
     shutil.rmtree(folder / ".vprof" / target, ignore_errors=True)
-    found = Target.of(target, folder / ".vprof" / target, BuildChoices())
+    found = Target.of(target, folder / ".vprof" / target, BuildChoices(tree))
     found.folder.mkdir(parents=True, exist_ok=True)
-    found = found.fetch(print, io.StringIO())
+    if tree is None:
+        found = found.fetch(print, io.StringIO())
     said: list[str] = []
 
     def instrument() -> None:
         options = ["--target", target, "--format", "json"]
+        if tree is not None:
+            options += ["--source", str(tree.folder), "--source-version", str(tree.version)]
         said.append(subprocess.run(command("instrument", *options), cwd=folder, check=True, **_PIPED).stdout)
 
     begin = time.monotonic()
@@ -145,20 +150,27 @@ def main() -> None:
     )
     parser.add_argument("--results", type=Path, default=Path("target_rows.jsonl"))
     parser.add_argument("--only", choices=PARTS, help="this part of a row alone")
+    parser.add_argument("--source", type=Path, help="a tree of yours, for one target")
+    parser.add_argument("--source-version")
     given = parser.parse_args()
+    if given.source and (len(given.targets) > 1 or not given.source_version):
+        parser.error("--source is for one target, and needs --source-version")
+    tree = UserSource(given.source.resolve(), given.source_version, []) if given.source else None
+    makers: dict[str, Callable[[str, Path], Part]] = {**PARTS, "build": partial(build, tree=tree)}
     rows: dict[str, dict[str, Part]] = {}
     for line in given.results.read_text(encoding="utf-8").splitlines() if given.results.exists() else []:
         kept = json.loads(line)
         rows.setdefault(kept["target"], {})[kept["part"]] = kept["found"]
     given.folder.mkdir(parents=True, exist_ok=True)
     for target in given.targets:
+        row = f"{target} {tree.version}" if tree else target
         for part in [given.only] if given.only else PARTS:
-            parts = rows.setdefault(target, {})
+            parts = rows.setdefault(row, {})
             if part not in parts:
-                print(f"{target}: {part}, load {os.getloadavg()[0]:.1f}", flush=True)
-                parts[part] = PARTS[part](target, given.folder.resolve())
+                print(f"{row}: {part}, load {os.getloadavg()[0]:.1f}", flush=True)
+                parts[part] = makers[part](target, given.folder.resolve())
                 with given.results.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps({"target": target, "part": part, "found": parts[part]}) + "\n")
+                    file.write(json.dumps({"target": row, "part": part, "found": parts[part]}) + "\n")
     print(table(rows))
 
 
