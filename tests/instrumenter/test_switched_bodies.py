@@ -318,22 +318,53 @@ def test_switching_under_load_loses_nothing(options: str, shop: Workshop) -> Non
 
 
 DIFFERENT = """
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#define LOW(n) offsetof(struct seccomp_data, args[n])
+/* What a policy of SELinux without execute for the session's files, execmem and execmod says: code is only what the
+   loader maps (it says MAP_DENYWRITE, which means nothing else), and nothing becomes code. libvprof is not to see that
+   there is a filter: it would make hardly any system call. */
+__attribute__((no_instrument_function)) static int refuse(void) {
+  static struct sock_filter rules[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 3, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 4),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, LOW(3)),
+      BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, MAP_DENYWRITE, 2, 0),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, LOW(2)),
+      BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 1, 0),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES)};
+  struct sock_fprog filter = {sizeof rules / sizeof *rules, rules};
+  int failed = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  long result = SYS_prctl;
+  __asm__ volatile("syscall" : "+a"(result)
+                   : "D"(PR_SET_SECCOMP), "S"(SECCOMP_MODE_FILTER), "d"(&filter) : "rcx", "r11", "memory");
+  return failed || result;
+}
 KEPT int unused(int n) { return n - 1; }
 __attribute__((constructor(101), no_instrument_function)) static void differ(void) {
   const char *how = getenv("DIFFER");
   if (how && !strcmp(how, "environment")) unsetenv("VPROF_SESSION");
   if (how && !strcmp(how, "text")) (void)!pwrite(open("/proc/self/mem", O_RDWR), "\\xcc", 1, (long)unused + 8);
+  if (how && !strcmp(how, "policy") && refuse()) abort();
 }
 """
 
 
-@pytest.mark.parametrize("how", ["environment", "text"])
+@pytest.mark.parametrize("how", ["environment", "text", "policy"])
 def test_a_process_whose_text_cannot_be_shared_has_jumps_of_its_own(
     how: str, shop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It does not find the session any more, or its text is not the file's (a debugger's breakpoint)."""
+    """It does not find the session any more, its text is not the file's (a debugger's breakpoint), or it may not execute
+    the session's."""
     program = built(shop, "-O1 -fno-optimize-sibling-calls", works_c=WORKS + DIFFERENT)
     monkeypatch.setenv("DIFFER", how)
     trace = shop.path / "run.trace"
