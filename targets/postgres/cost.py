@@ -156,7 +156,7 @@ def main() -> None:
         nargs="*",
         choices=("entry", "light"),
         default=[],
-        help="three states more for each: with probes before bodies",
+        help="four states more for each: with probes before bodies",
     )
     parser.add_argument("--states", nargs="*", help="those to measure besides plain; default: all")
     arguments = parser.parse_args()

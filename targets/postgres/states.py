@@ -4,10 +4,10 @@ plain     built by clang-19 from the same source with the same steps
 dormant   built by vprof-cc, no session
 off       a session attached, no function probe on; intervals and waits are recorded
 before    the same with another libvprof.so, if asked for
-100       100 functions on, chosen evenly by name among those that the loads call for every statement or nearly so
+100, 500  so many functions on, chosen evenly by name among those that the loads call for every statement or nearly so
 
-With probes before bodies (VPROF_PROBES=entry, light), if asked for, in builds of their own: entry, entry-off and
-entry-100 (light, ...), which are dormant, off and 100 of it.
+With probes before bodies (VPROF_PROBES=entry, light), if asked for, in builds of their own: entry, entry-off,
+entry-100 and entry-500 (light, ...), which are dormant, off, 100 and 500 of it.
 """
 
 from __future__ import annotations
@@ -49,27 +49,33 @@ class State:
 
 
 def states(target: Target, before: Path | None = None, before_bodies: Sequence[str] = ()) -> list[State]:
-    """All four on one data folder, and `before`: as `off`, with that libvprof; and three for each of `before_bodies`
+    """All five on one data folder, and `before`: as `off`, with that libvprof; and four for each of `before_bodies`
     (entry, light). Builds what is not there yet."""
     server = Server.of(target)
     plain = Server(_on_data_of(target, built_plain(target)), server.account)
     called = called_functions(server)
-    hundred = Plan.of(called[:: max(len(called) // 100, 1)][:100])
+    on = {str(count): Plan.of(evenly(called, count)) for count in (100, 500)}
     found = [
         State("plain", plain, None),
         State("dormant", server, None),
         State("off", server, Plan.of([])),
         *([State("before", server, Plan.of([]), before)] if before else []),
-        State("100", server, hundred),
+        *(State(name, server, plan) for name, plan in on.items()),
     ]
     for probes in before_bodies:
         beside = Server(_on_data_of(target, built_before_bodies(target, probes)), server.account)
         found += [
             State(probes, beside, None),
             State(f"{probes}-off", beside, Plan.of([])),
-            State(f"{probes}-100", beside, hundred),
+            *(State(f"{probes}-{name}", beside, plan) for name, plan in on.items()),
         ]
     return found
+
+
+def evenly(names: list[str], count: int) -> list[str]:
+    """So many of them, all if there are fewer."""
+    count = min(count, len(names))
+    return [names[i * len(names) // count] for i in range(count)]
 
 
 def _on_data_of(target: Target, beside: Target) -> Target:
