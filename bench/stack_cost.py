@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from os import getpid
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[1] / "targets" / "postgres"))
+sys.path.append(str(Path(__file__).parents[1] / "targets"))
 
 from states import cpu_seconds, name_of, processes
 

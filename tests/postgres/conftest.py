@@ -8,6 +8,6 @@ from kept_builds import kept_build as kept_build
 from kept_builds import say as say
 from kept_builds import server_fixtures
 
-sys.path.append(str(Path(__file__).parents[2] / "targets/postgres"))
+sys.path.append(str(Path(__file__).parents[2] / "targets"))
 
 postgres, target = server_fixtures("postgres")

@@ -1,4 +1,4 @@
-"""The states in which PostgreSQL's cost is measured, and the build without vprof they are compared with.
+"""The states in which a server's cost is measured, and the build without vprof they are compared with.
 
 plain     built by clang-19 from the same source with the same steps
 dormant   built by vprof-cc, no session
@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.append(str(Path(__file__).parents[1]))
+sys.path.append(str(Path(__file__).parent))
 
 from plain_build import built_before_bodies, built_plain
 
@@ -31,8 +31,33 @@ from vprof.target.server import Server
 from vprof.target.target import Target
 from vprof.trace.loading import load_trace
 
-LOADS = {"select-only": ["-S"], "TPC-B": []}
-"""Options of pgbench."""
+
+@dataclass(frozen=True)
+class Loads:
+    """Of a target: names and options of its load, those of one client, how the load says what it has done, and the
+    server's function that is called once for each statement."""
+
+    options: dict[str, list[str]]
+    one_client: list[str]
+    done: str
+    per_statement: str
+
+
+LOADS = {
+    "postgres": Loads(
+        {"select-only": ["-S"], "TPC-B": []},
+        ["-c", "1", "-j", "1"],
+        r"transactions actually processed: (\d+)",
+        "exec_simple_query",
+    ),
+    "mysql": Loads(
+        # oltp_read_only but for the name
+        {"read-only": ["--index-updates=0", "--non-index-updates=0", "--delete-inserts=0"], "read-write": []},
+        ["--threads=1"],
+        r"transactions: +(\d+)",
+        "dispatch_command",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -53,7 +78,7 @@ def states(target: Target, before: Path | None = None, before_bodies: Sequence[s
     (entry, light). Builds what is not there yet."""
     server = Server.of(target)
     plain = Server(_on_data_of(target, built_plain(target)), server.account)
-    called = called_functions(server)
+    called = called_functions(server, LOADS[target.descriptor.name])
     on = {str(count): Plan.of(evenly(called, count)) for count in (100, 500)}
     found = [
         State("plain", plain, None),
@@ -86,7 +111,7 @@ def _on_data_of(target: Target, beside: Target) -> Target:
     return beside
 
 
-def called_functions(server: Server) -> list[str]:
+def called_functions(server: Server, loads: Loads) -> list[str]:
     """Sorted names of functions that one of the loads calls at least half as often as it has statements.
 
     Seen in a second of each load by one client with every probe on; drops do not matter.
@@ -95,14 +120,14 @@ def called_functions(server: Server) -> list[str]:
     everything = Plan.of(["*"])
     names: set[str] = set()
     with Session.start(None, server.account.name) as session, server.running(session, everything):
-        for options in LOADS.values():
+        for options in loads.options.values():
             session.rotate(trace)
-            server.load(1, [*options, "-c", "1", "-j", "1"]).wait()
+            server.load(1, [*options, *loads.one_client]).wait()
             session.rotate(None)
             recorded = load_trace(trace)
             functions = recorded.program.functions
             calls = np.bincount(recorded.invocations.function, minlength=len(functions))
-            often = calls >= calls[functions.index("exec_simple_query")] / 2
+            often = calls >= calls[functions.index(loads.per_statement)] / 2
             names |= {functions[f] for f in np.flatnonzero(often)}
     trace.unlink()
     return sorted(names)

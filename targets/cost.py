@@ -1,22 +1,23 @@
 #!/usr/bin/env python3
-"""CPU time of the server per transaction: plain, and in the states of an instrumented one (targets/postgres/states.py).
+"""CPU time of a server per transaction: plain, and in the states of an instrumented one (targets/states.py).
 
 The server is started anew for each measurement; rounds are interleaved, so a noisy machine touches all states alike.
 Medians, quartiles and the ratio of medians are printed. `collector` is the CPU time of vprof's own process, which is
 not in the server's. Run it where `vprof instrument --target postgres` was run; it builds a plain PostgreSQL first
-(below .vprof/postgres/plain/, some 5 minutes once).
+(below .vprof/postgres/plain/, some 5 minutes once). The same for mysql.
 
-    python targets/postgres/cost.py --rounds 11 --seconds 5
+    python targets/cost.py postgres --rounds 11 --seconds 5
+    python targets/cost.py mysql --rounds 9 --seconds 5
 
 Two runtimes are compared by `--before FOLDER`, where a libvprof.so of another commit lies that the server's account can
 read: some 11 minutes for
 
-    python targets/postgres/cost.py --rounds 9 --seconds 3 --states dormant off before --before FOLDER
+    python targets/cost.py postgres --rounds 9 --seconds 3 --states dormant off before --before FOLDER
 
-Probes in bodies and before them (VPROF_PROBES=entry, light) are compared by `--before-bodies`, which builds PostgreSQL
+Probes in bodies and before them (VPROF_PROBES=entry, light) are compared by `--before-bodies`, which builds the server
 so first (below .vprof/postgres/entry/ and light/, some 8 minutes each once):
 
-    python targets/postgres/cost.py --rounds 9 --seconds 5 --before-bodies entry light
+    python targets/cost.py postgres --rounds 9 --seconds 5 --before-bodies entry light
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def running(state: State) -> Iterator[Session | None]:
     trace.unlink()
 
 
-def measure(state: State, seconds: int, options: list[str]) -> Cost:
+def measure(state: State, seconds: int, options: list[str], done: str) -> Cost:
     with recorded_by(state.library), running(state) as session:
         state.server.load(1, options).wait()
         own, collector, records = used(session)
@@ -106,9 +107,9 @@ def measure(state: State, seconds: int, options: list[str]) -> Cost:
         time.sleep(0.3)  # the last backends end
         own_after, collector_after, records_after = used(session)
         log = state.server.load_log.read_text(encoding="utf-8")
-    done = int(re.search(r"transactions actually processed: (\d+)", log)[1])  # type: ignore[index]
-    server_us, collector_us = (1e6 * spent / done for spent in (own_after - own, collector_after - collector))
-    return Cost(server_us, collector_us, (records_after - records) / done)
+    count = int(re.search(done, log)[1])  # type: ignore[index]
+    server_us, collector_us = (1e6 * spent / count for spent in (own_after - own, collector_after - collector))
+    return Cost(server_us, collector_us, (records_after - records) / count)
 
 
 def used(session: Session | None) -> tuple[float, float, int]:
@@ -135,12 +136,13 @@ def table(load: str, costs: dict[str, list[Cost]]) -> None:
         )
 
 
-def forget(programs: Path) -> None:
-    """The page cache gives up these files, so that all are read from the disk and none lies as the linker wrote it: in
-    two runs with programs just linked the dormant ones were slower than in three others (docs/design/entry-probes.md).
+def forget(target: Target) -> None:
+    """The page cache gives up what is executed, so that all is read from the disk and none lies as the linker wrote it:
+    in two runs with programs just linked the dormant ones were slower than in three others
+    (docs/design/entry-probes.md).
     """
     os.sync()  # what is not written yet would stay
-    for file in programs.rglob("*"):
+    for file in [*(target.folder / "install").rglob("*"), *target.programs()]:
         if file.is_file():
             with file.open("rb") as opened:
                 os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
@@ -148,6 +150,7 @@ def forget(programs: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("target", choices=LOADS)
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--seconds", type=int, default=5, help="length of a measurement")
     parser.add_argument("--before", type=Path, help="folder of another libvprof.so: a state more")
@@ -160,19 +163,20 @@ def main() -> None:
     )
     parser.add_argument("--states", nargs="*", help="those to measure besides plain; default: all")
     arguments = parser.parse_args()
-    measured = states(Target.load("postgres"), arguments.before, arguments.before_bodies)
+    measured = states(Target.load(arguments.target), arguments.before, arguments.before_bodies)
     if arguments.states:
         if unknown := {"plain", *arguments.states} - {state.name for state in measured}:
             parser.error(f"--states: there is no {', '.join(sorted(unknown))}")
         measured = [state for state in measured if state.name in {"plain", *arguments.states}]
-    for folder in {state.server.target.folder for state in measured}:
-        forget(folder / "install")
-    for load, options in LOADS.items():
+    for target in {state.server.target.folder: state.server.target for state in measured}.values():
+        forget(target)
+    loads = LOADS[arguments.target]
+    for load, options in loads.options.items():
         costs: dict[str, list[Cost]] = defaultdict(list)
         for number in range(arguments.rounds):
             first = number % len(measured)
             for state in measured[first:] + measured[:first]:
-                costs[state.name].append(measure(state, arguments.seconds, options))
+                costs[state.name].append(measure(state, arguments.seconds, options, loads.done))
         table(load, {state.name: costs[state.name] for state in measured})
 
 
