@@ -162,7 +162,12 @@ def main() -> None:
         help="four states more for each: with probes before bodies",
     )
     parser.add_argument("--states", nargs="*", help="those to measure besides plain; default: all")
+    parser.add_argument("--loads", nargs="*", help="select-only, TPC-B; read-only, read-write; default: both")
     arguments = parser.parse_args()
+    loads = LOADS[arguments.target]
+    chosen = arguments.loads or list(loads.options)
+    if unknown := set(chosen) - set(loads.options):
+        parser.error(f"--loads: there is no {', '.join(sorted(unknown))}")
     measured = states(Target.load(arguments.target), arguments.before, arguments.before_bodies)
     if arguments.states:
         if unknown := {"plain", *arguments.states} - {state.name for state in measured}:
@@ -170,8 +175,8 @@ def main() -> None:
         measured = [state for state in measured if state.name in {"plain", *arguments.states}]
     for target in {state.server.target.folder: state.server.target for state in measured}.values():
         forget(target)
-    loads = LOADS[arguments.target]
-    for load, options in loads.options.items():
+    for load in chosen:
+        options = loads.options[load]
         costs: dict[str, list[Cost]] = defaultdict(list)
         for number in range(arguments.rounds):
             first = number % len(measured)
