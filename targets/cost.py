@@ -163,6 +163,7 @@ def main() -> None:
     )
     parser.add_argument("--states", nargs="*", help="those to measure besides plain; default: all")
     parser.add_argument("--loads", nargs="*", help="select-only, TPC-B; read-only, read-write; default: both")
+    parser.add_argument("--one-client", action="store_true", help="no CPU is short then, and each statement is a sleep")
     arguments = parser.parse_args()
     loads = LOADS[arguments.target]
     chosen = arguments.loads or list(loads.options)
@@ -176,7 +177,7 @@ def main() -> None:
     for target in {state.server.target.folder: state.server.target for state in measured}.values():
         forget(target)
     for load in chosen:
-        options = loads.options[load]
+        options = loads.options[load] + (loads.one_client if arguments.one_client else [])
         costs: dict[str, list[Cost]] = defaultdict(list)
         for number in range(arguments.rounds):
             first = number % len(measured)
