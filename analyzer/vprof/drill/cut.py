@@ -5,6 +5,7 @@ plan + its Analysis  ->  functions to take out of it, the roots never
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import numpy as np
@@ -16,6 +17,14 @@ from vprof.variance.probe_cost import load_of
 
 ROOM = 0.8
 """A plan that costs or records more than it may is cut to this part of that, for what calls may vary."""
+
+_MOST_RECORDS = 5_000_000
+"""Of a measurement, for each CPU: to read them takes a minute or so."""
+
+
+def most_records() -> int:
+    """That a measurement may have. So many tell enough, and which functions are called too often to be measured."""
+    return _MOST_RECORDS * (os.cpu_count() or 1)
 
 
 def too_much(plan: frozenset[str], roots: frozenset[str], analysis: Analysis, most: float) -> list[str]:
@@ -34,11 +43,27 @@ def too_many(plan: frozenset[str], roots: frozenset[str], analysis: Analysis) ->
     written, dropped = (analysis.trace.loss.get(key, 0) for key in ("written", "dropped"))
     if analysis.lost.share <= REFUSE_LOST or analysis.options.force or not dropped:
         return []
+    calls = _calls(analysis)
+    return _most_called(plan, roots, calls, ROOM * (1 - dropped / written) * sum(calls.values()))
+
+
+def too_often(plan: frozenset[str], roots: frozenset[str], analysis: Analysis, seconds: float) -> list[str]:
+    """Of a plan that would record more in `seconds` than a measurement may have: those that are called most often."""
+    kept = 1 - analysis.trace.loss.get("dropped", 0) / max(1, analysis.trace.loss.get("written", 0))
+    most = most_records() * kept * analysis.trace.recorded_ns / (seconds * 1e9)
+    calls = _calls(analysis)
+    return _most_called(plan, roots, calls, ROOM * most) if 0 < most < sum(calls.values()) else []
+
+
+def _calls(analysis: Analysis) -> dict[str, int]:
     counts = analysis.calls.within + analysis.calls.others
-    calls = dict(zip(display_names(analysis.trace), counts.tolist(), strict=True))
-    kept = ROOM * (1 - dropped / written) * sum(calls.values())
+    return dict(zip(display_names(analysis.trace), counts.tolist(), strict=True))
+
+
+def _most_called(plan: frozenset[str], roots: frozenset[str], calls: dict[str, int], room: float) -> list[str]:
+    """Of a plan without its roots, so that the others have no more calls."""
     order = sorted(plan - roots, key=lambda name: (calls.get(name, 0), name))
-    return sorted(_beyond(order, calls, kept - sum(calls.get(root, 0) for root in roots)))
+    return sorted(_beyond(order, calls, room - sum(calls.get(root, 0) for root in roots)))
 
 
 def load_by_name(analysis: Analysis) -> dict[str, float]:

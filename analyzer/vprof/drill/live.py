@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vprof.drill.budget import PATIENCE
+from vprof.drill.cut import most_records
 from vprof.drill.loop import Enough
 from vprof.errors import NoIntervalError, VprofError
 from vprof.session.alternation import Alternation
@@ -48,6 +50,7 @@ class LiveProgram:
     count: int = 0
     first_seconds: float = 600.0
     seen: Callable[[int, float], None] = field(default=lambda intervals, seconds: None)
+    _is_cut: bool = field(default=False, init=False)
     _has_looked: bool = field(default=False, init=False)
     _has_begun: bool = field(default=False, init=False)
     _has_said: bool = field(default=False, init=False)
@@ -69,7 +72,8 @@ class LiveProgram:
         """A `drill.Measure`. Waits for the program's first interval. Raises VprofError when the program ended, or later
         recorded no interval.
 
-        Nothing is analyzed while it records: on a small machine that would slow down what is measured.
+        Nothing is analyzed while it records: on a small machine that would slow down what is measured. A part in which
+        more is recorded than a measurement may have ends at once, and its probes are off while it is analyzed.
         """
         self.plan = Plan.of(functions)
         self.session.switch(self.plan)
@@ -82,6 +86,9 @@ class LiveProgram:
             try:
                 analysis = analyze_traces(parts, self.root, self.options)
             except NoIntervalError as error:
+                if self._is_cut:  # before a call of the root ended
+                    parts = [self._record(1, length, most=math.inf)]
+                    continue
                 if error.began or self._has_begun or time.monotonic() - begin > self.first_seconds:
                     raise
                 self._say_that_it_waits()
@@ -99,20 +106,25 @@ class LiveProgram:
             print(f"vprof: waiting for the first {what}: put load on the program", file=sys.stderr)
         self._has_said = True
 
-    def _record(self, part: int, seconds: float, compared: bool = False) -> Path:
+    def _record(self, part: int, seconds: float, compared: bool = False, most: float | None = None) -> Path:
         trace = self.folder / (f"step-{self.count}.trace" if part == 1 else f"step-{self.count}.{part}.trace")
         baseline = Plan.of([self.root] if self.root else [])
+        if self._is_cut:
+            self.session.switch(self.plan)
+        self._is_cut = False
         self.session.rotate(trace)
         if compared:
             turns = Alternation(self.session, self.plan, baseline)
             self._wait(seconds, turns.look)
             turns.end()
         else:
-            self._wait(seconds)
+            self._wait(seconds, most=most_records() if most is None else most)
         self.session.rotate(None)
+        if self._is_cut:
+            self.session.switch(baseline)
         return trace
 
-    def _wait(self, seconds: float, look: Callable[[], None] = lambda: None) -> None:
+    def _wait(self, seconds: float, look: Callable[[], None] = lambda: None, most: float = math.inf) -> None:
         begin = time.monotonic()
         next_check = 0.0
         while True:
@@ -123,11 +135,15 @@ class LiveProgram:
             next_check = time.monotonic() + _CHECK_SECONDS
             self.check()
             self._follow()
-            elapsed, intervals = time.monotonic() - begin, self.session.stats()["intervals"]
+            stats = self.session.stats()
+            elapsed, intervals = time.monotonic() - begin, stats["intervals"]
             if intervals and not self.root and elapsed >= _FIRST_LOOK_SECONDS:
                 self._look(intervals, elapsed)
             enough = self.root or intervals >= _FEWEST_INTERVALS
             if elapsed >= seconds and (enough or elapsed >= PATIENCE * seconds):
+                return
+            if stats["records"] + stats["dropped"] > most and (self.root or intervals):
+                self._is_cut = True
                 return
 
     def _look(self, intervals: int, seconds: float) -> None:

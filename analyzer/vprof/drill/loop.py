@@ -18,7 +18,7 @@ from typing import Protocol
 import numpy as np
 
 from vprof.drill.budget import LEAST_STEPS, MOST_STEPS, PATIENCE, Budget
-from vprof.drill.cut import load_by_name, too_many, too_much
+from vprof.drill.cut import load_by_name, too_many, too_much, too_often
 from vprof.drill.host import Host, measured
 from vprof.drill.length import known_well, seconds_needed
 from vprof.drill.wait_paths import STACKS, Seen, covered, is_clear, next_on_paths
@@ -248,9 +248,9 @@ class Drill:
             enough, begun = partial(self._seen_enough, plan), time.monotonic()
             analysis = self.measure(plan, self.options.step_seconds, enough)
             recorded = analysis.trace.recorded_ns / 1e9
-            if self.done and recorded:  # the first one loads code, and may wait for the program
+            many = self._too_many(plan, analysis)
+            if self.done and recorded and not many:  # the first one loads code, and may wait for the program
                 self.pace = (time.monotonic() - begun) * self.options.step_seconds / recorded
-            many = too_many(plan, self.roots, analysis)
             cut = many or self._too_much(plan, analysis)
             unkept += many
             left_out += cut
@@ -260,7 +260,7 @@ class Drill:
                 return plan, left_out, unkept, analysis
 
     def _seen_enough(self, plan: frozenset[str], analysis: Analysis) -> bool:
-        if known_well(analysis) or self._too_much(plan, analysis) or too_many(plan, self.roots, analysis):
+        if known_well(analysis) or self._too_much(plan, analysis) or self._too_many(plan, analysis):
             return True
         if not self._has_time_for_a_step():
             return True
@@ -278,6 +278,10 @@ class Drill:
 
     def _too_much(self, plan: frozenset[str], analysis: Analysis) -> list[str]:
         return too_much(plan, self.roots, analysis, self.options.max_distortion)
+
+    def _too_many(self, plan: frozenset[str], analysis: Analysis) -> list[str]:
+        often = too_often(plan, self.roots, analysis, self.options.step_seconds)
+        return often or too_many(plan, self.roots, analysis)
 
     def _step(self) -> Step:
         plan, left_out, unkept, analysis = self._measured()

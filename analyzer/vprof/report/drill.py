@@ -79,7 +79,7 @@ def _left_out(of: Step | Measured) -> list[tuple[str, list[str]]]:
     costly = [name for name in of.left_out if name not in of.unkept]
     reasons = [
         ("their probes would cost too much (--max-distortion)", costly),
-        ("they are called so often that records were lost", of.unkept),
+        ("they are called so often that records are lost, or take minutes to read", of.unkept),
     ]
     return [(why, names) for why, names in reasons if names]
 
