@@ -1,5 +1,6 @@
 """The loop of the drill-down, on a replayed program."""
 
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -90,6 +91,31 @@ def test_what_loses_records_is_measured_again_without_what_is_called_most() -> N
         (["CopyData"], ["CopyData"], ""),
     ]
     assert "CopyData" not in drill.plan()
+
+
+def test_what_would_record_more_than_can_be_read_is_measured_again_without_what_is_called_most() -> None:
+    class Hot(Replay):
+        """With CopyData on, a step would have so many calls for each CPU; it ended after a quarter of it."""
+
+        many = 40_000_000
+
+        def __call__(
+            self, functions: frozenset[str], seconds: float, enough: Enough | None = None, compared: bool = False
+        ) -> Analysis:
+            analysis = super().__call__(functions, seconds, enough, compared)
+            counts = analysis.calls.within.copy()
+            if "CopyData" in functions:
+                counts[analysis.trace.program.functions.index("CopyData")] = self.many * (os.cpu_count() or 1) // 4
+            trace = replace(analysis.trace, recorded_ns=int(seconds * 1e9) // 4)
+            return replace(analysis, trace=trace, calls=replace(analysis.calls, within=counts))
+
+    replay = Hot()
+    drill = Drill(frozenset({"txn"}), replay, STEPWISE)
+    assert [step.unkept for step in drill.steps()] == [[], [], ["CopyData"]]
+    assert replay.plans[2:] == [ALL, ALL - {"CopyData"}]
+    # A tenth of that can be read.
+    Hot.many = 4_000_000
+    assert [step.unkept for step in Drill(frozenset({"txn"}), Hot(), STEPWISE).steps()] == [[], [], []]
 
 
 def test_what_fresh_data_do_not_show_again_is_not_confirmed() -> None:
