@@ -363,8 +363,8 @@ __attribute__((constructor(101), no_instrument_function)) static void differ(voi
 def test_a_process_whose_text_cannot_be_shared_has_jumps_of_its_own(
     how: str, shop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It does not find the session any more, its text is not the file's (a debugger's breakpoint), or it may not execute
-    the session's."""
+    """It does not find the session any more, its text is not the file's (a debugger's breakpoint), or it may not
+    execute the session's."""
     program = built(shop, "-O1 -fno-optimize-sibling-calls", works_c=WORKS + DIFFERENT)
     monkeypatch.setenv("DIFFER", how)
     trace = shop.path / "run.trace"
