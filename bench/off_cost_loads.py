@@ -10,9 +10,14 @@ Everything lies below `.vprof/` of the current folder; PostgreSQL and LevelDB ar
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[1] / "targets"))
+
+from plain_build import built_plain
 
 from vprof.installed import native
 from vprof.target.fetch import fetch
@@ -20,8 +25,6 @@ from vprof.target.server import Server
 from vprof.target.target import Target
 
 HERE = Path(__file__).resolve().parent
-
-PLAIN = {"cc": "clang-19", "cxx": "clang++-19"}
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ class Load:
 def leveldb() -> list[Load]:
     target = Target.load("leveldb")
     target.build(_nobody_listens)
-    plain = _built_plain(target)
+    plain = built_plain(target)
     work = "fillrandom,readrandom,compact,readrandom,readseq"
     database = ["--value_size=1000", "--write_buffer_size=100000000", f"--benchmarks={work}"]
 
@@ -65,7 +68,7 @@ def jsoncpp() -> list[Load]:
     with (folder / "fetch.log").open("w") as log:
         fetch("libjsoncpp", ">=1.9.5,<1.10", folder / "source", folder / "apt", log)
     parts = [*sorted((folder / "source/src/lib_json").glob("*.cpp")), HERE / "off_cost_json.cpp"]
-    for name, compiler in (("plain", PLAIN["cxx"]), ("probed", native("bin/vprof-c++"))):
+    for name, compiler in (("plain", "clang++-19"), ("probed", native("bin/vprof-c++"))):
         options = ["-O2", f"-I{folder}/source/include", "-o", folder / name]
         subprocess.run(list(map(str, [compiler, *options, *parts])), check=True, cwd=folder)
     return [Load("jsoncpp", folder / "plain", folder / "probed", (20, 60), (20, 1500), lambda count: [str(count)])]
@@ -74,7 +77,7 @@ def jsoncpp() -> list[Load]:
 def postgres() -> list[Load]:
     target = Target.load("postgres")
     target.build(_nobody_listens)
-    plain = _built_plain(target)
+    plain = built_plain(target)
     server = Server.of(target)
     programs = [built.folder / "install/bin/postgres" for built in (plain, target)]
     settings = ["listen_addresses=", "shared_buffers=256MB", "autovacuum=off"]
@@ -88,17 +91,6 @@ def postgres() -> list[Load]:
 
 
 LOADS = {"postgres": postgres, "leveldb": leveldb, "jsoncpp": jsoncpp}
-
-
-def _built_plain(target: Target) -> Target:
-    """From the same source with the same steps, below `plain/` of the target's folder."""
-    plain = Target(target.descriptor, target.folder / "plain")
-    plain.build_dir.mkdir(parents=True, exist_ok=True)
-    with (plain.folder / "build.log").open("wb") as log:
-        for step in target.descriptor.build["steps"]:
-            command = plain.filled(step, source=str(target.source_dir), **PLAIN)
-            subprocess.run(command, cwd=plain.build_dir, stdout=log, stderr=subprocess.STDOUT, check=True)
-    return plain
 
 
 def _nobody_listens(_step: str) -> None:
