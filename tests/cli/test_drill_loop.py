@@ -1,12 +1,12 @@
 """The loop of the drill-down, on a replayed program."""
 
-import os
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from replay import ALL, STEPWISE, Replay
 
+from vprof.drill.cut import FEWEST_INTERVALS, MOST_RECORDS
 from vprof.drill.findings import confirm
 from vprof.drill.loop import LIMIT_BUDGET, LIMIT_STEPS, Decision, Drill, DrillOptions, Enough, Measured
 from vprof.variance.analysis import Analysis
@@ -95,9 +95,9 @@ def test_what_loses_records_is_measured_again_without_what_is_called_most() -> N
 
 def test_what_would_record_more_than_can_be_read_is_measured_again_without_what_is_called_most() -> None:
     class Hot(Replay):
-        """With CopyData on, a step would have so many calls for each CPU; it ended after a quarter of it."""
+        """CopyData is called so often in each interval."""
 
-        many = 40_000_000
+        many = 2 * MOST_RECORDS // FEWEST_INTERVALS
 
         def __call__(
             self, functions: frozenset[str], seconds: float, enough: Enough | None = None, compared: bool = False
@@ -105,16 +105,15 @@ def test_what_would_record_more_than_can_be_read_is_measured_again_without_what_
             analysis = super().__call__(functions, seconds, enough, compared)
             counts = analysis.calls.within.copy()
             if "CopyData" in functions:
-                counts[analysis.trace.program.functions.index("CopyData")] = self.many * (os.cpu_count() or 1) // 4
-            trace = replace(analysis.trace, recorded_ns=int(seconds * 1e9) // 4)
-            return replace(analysis, trace=trace, calls=replace(analysis.calls, within=counts))
+                counts[analysis.trace.program.functions.index("CopyData")] = self.many * analysis.summary.count
+            return replace(analysis, calls=replace(analysis.calls, within=counts))
 
     replay = Hot()
     drill = Drill(frozenset({"txn"}), replay, STEPWISE)
     assert [step.unkept for step in drill.steps()] == [[], [], ["CopyData"]]
     assert replay.plans[2:] == [ALL, ALL - {"CopyData"}]
-    # A tenth of that can be read.
-    Hot.many = 4_000_000
+    # A quarter of that can be read.
+    Hot.many //= 4
     assert [step.unkept for step in Drill(frozenset({"txn"}), Hot(), STEPWISE).steps()] == [[], [], []]
 
 

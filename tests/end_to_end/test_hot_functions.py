@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pytest
 from patience import PATIENCE_SECONDS
 
 from vprof.installed import native
@@ -17,7 +16,6 @@ from vprof.trace.sources import open_sources
 
 # A request takes some milliseconds, dormant, nearly all of it in rows; every fifth one has four times as many.
 PROGRAM = """
-#include <stdlib.h>
 __attribute__((noinline)) static unsigned row(unsigned n) { return n * 2654435761u ^ n >> 7; }
 __attribute__((noinline)) static unsigned scan(long rows) {
   unsigned sum = 0;
@@ -25,32 +23,22 @@ __attribute__((noinline)) static unsigned scan(long rows) {
   return sum;
 }
 __attribute__((noinline)) static unsigned handle_request(long number) { return scan(number % 5 ? 400000 : 1600000); }
-int main(int count, char **words) {
-  unsigned sum = 0;
-  for (long i = 0; count < 2 || i < atol(words[1]); i++) sum += handle_request(i);
-  return sum == 1;
+int main(void) {
+  for (long i = 0;; i++) handle_request(i);
 }
 """
 STEP_SECONDS = 3
 
 
-@pytest.mark.skipif((os.cpu_count() or 1) > 12, reason="with so many CPUs one thread records no more than can be read")
 def test_what_is_called_too_often_to_be_recorded_is_left_off(tmp_path: Path) -> None:
     (tmp_path / "hot.c").write_text(PROGRAM, encoding="utf-8")
     (tmp_path / "descriptor.json").write_text('{"probe": ["*"]}', encoding="utf-8")
     build = [native("bin/vprof-cc"), "-O1", "hot.c", "-o", "hot"]
     subprocess.run(build, cwd=tmp_path, check=True, env={**os.environ, "VPROF_DESCRIPTOR": "descriptor.json"})
     drill = ["drill", "--auto", "--root", "handle_request", "--step-seconds", str(STEP_SECONDS), "--format", "json"]
-    command = [
-        sys.executable,
-        "-c",
-        "from vprof.cli import main; main()",
-        *drill,
-        "--max-distortion",
-        "1",
-        "--",
-        "./hot",
-    ]
+    # What probes cost is no limit: the number of records is.
+    words = [*drill, "--max-distortion", "1", "--", "./hot"]
+    command = [sys.executable, "-c", "from vprof.cli import main; main()", *words]
     begin = time.monotonic()
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
     took = time.monotonic() - begin

@@ -5,7 +5,6 @@ plan + its Analysis  ->  functions to take out of it, the roots never
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import numpy as np
@@ -18,13 +17,11 @@ from vprof.variance.probe_cost import load_of
 ROOM = 0.8
 """A plan that costs or records more than it may is cut to this part of that, for what calls may vary."""
 
-_MOST_RECORDS = 5_000_000
-"""Of a measurement, for each CPU: to read them takes a minute or so."""
+MOST_RECORDS = 10_000_000
+"""Of a part of a measurement, which ends then: to read them takes half a minute, on however many CPUs."""
 
-
-def most_records() -> int:
-    """That a measurement may have. So many tell enough, and which functions are called too often to be measured."""
-    return _MOST_RECORDS * (os.cpu_count() or 1)
+FEWEST_INTERVALS = 200
+"""That a part of a measurement should have."""
 
 
 def too_much(plan: frozenset[str], roots: frozenset[str], analysis: Analysis, most: float) -> list[str]:
@@ -47,12 +44,13 @@ def too_many(plan: frozenset[str], roots: frozenset[str], analysis: Analysis) ->
     return _most_called(plan, roots, calls, ROOM * (1 - dropped / written) * sum(calls.values()))
 
 
-def too_often(plan: frozenset[str], roots: frozenset[str], analysis: Analysis, seconds: float) -> list[str]:
-    """Of a plan that would record more in `seconds` than a measurement may have: those that are called most often."""
+def too_often(plan: frozenset[str], roots: frozenset[str], analysis: Analysis) -> list[str]:
+    """Of a plan with so many calls in an interval that a part of a measurement ends before it has enough of these:
+    those that are called most often."""
     kept = 1 - analysis.trace.loss.get("dropped", 0) / max(1, analysis.trace.loss.get("written", 0))
-    most = most_records() * kept * analysis.trace.recorded_ns / (seconds * 1e9)
+    most = MOST_RECORDS / FEWEST_INTERVALS * analysis.summary.count * kept
     calls = _calls(analysis)
-    return _most_called(plan, roots, calls, ROOM * most) if 0 < most < sum(calls.values()) else []
+    return _most_called(plan, roots, calls, ROOM * most) if sum(calls.values()) > most > 0 else []
 
 
 def _calls(analysis: Analysis) -> dict[str, int]:

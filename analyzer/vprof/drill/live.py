@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vprof.drill.budget import PATIENCE
-from vprof.drill.cut import most_records
+from vprof.drill.cut import FEWEST_INTERVALS, MOST_RECORDS
 from vprof.drill.loop import Enough
 from vprof.errors import NoIntervalError, VprofError
 from vprof.session.alternation import Alternation
@@ -25,7 +25,6 @@ _JOIN_SECONDS = 20.0
 _POLL_SECONDS = 0.02
 _CHECK_SECONDS = 0.2
 _TURN_SECONDS = 0.02
-_FEWEST_INTERVALS = 200
 _FIRST_LOOK_SECONDS = 8.0
 """After so long, or the first measurement if that is shorter, it is said whether intervals end often enough."""
 
@@ -72,8 +71,8 @@ class LiveProgram:
         """A `drill.Measure`. Waits for the program's first interval. Raises VprofError when the program ended, or later
         recorded no interval.
 
-        Nothing is analyzed while it records: on a small machine that would slow down what is measured. A part in which
-        more is recorded than a measurement may have ends at once, and its probes are off while it is analyzed.
+        Nothing is analyzed while it records: on a small machine that would slow down what is measured. A part ends with
+        MOST_RECORDS; then its probes are off while it is analyzed.
         """
         self.plan = Plan.of(functions)
         self.session.switch(self.plan)
@@ -99,7 +98,7 @@ class LiveProgram:
             if enough is None or enough(analysis) or (not compared and len(parts) == PATIENCE):
                 return analysis
             # A confirmation is long, and its plan is known to be measurable.
-            parts.append(self._record(len(parts) + 1, seconds, most=math.inf if compared else None))
+            parts.append(self._record(len(parts) + 1, seconds, most=math.inf if compared else MOST_RECORDS))
 
     def _say_that_it_waits(self) -> None:
         if not self._has_said:
@@ -107,7 +106,7 @@ class LiveProgram:
             print(f"vprof: waiting for the first {what}: put load on the program", file=sys.stderr)
         self._has_said = True
 
-    def _record(self, part: int, seconds: float, compared: bool = False, most: float | None = None) -> Path:
+    def _record(self, part: int, seconds: float, compared: bool = False, most: float = MOST_RECORDS) -> Path:
         trace = self.folder / (f"step-{self.count}.trace" if part == 1 else f"step-{self.count}.{part}.trace")
         baseline = Plan.of([self.root] if self.root else [])
         if self._is_cut:
@@ -119,7 +118,7 @@ class LiveProgram:
             self._wait(seconds, turns.look)
             turns.end()
         else:
-            self._wait(seconds, most=most_records() if most is None else most)
+            self._wait(seconds, most=most)
         self.session.rotate(None)
         if self._is_cut:
             self.session.switch(baseline)
@@ -140,7 +139,7 @@ class LiveProgram:
             elapsed, intervals = time.monotonic() - begin, stats["intervals"]
             if intervals and not self.root and elapsed >= _FIRST_LOOK_SECONDS:
                 self._look(intervals, elapsed)
-            enough = self.root or intervals >= _FEWEST_INTERVALS
+            enough = self.root or intervals >= FEWEST_INTERVALS
             if elapsed >= seconds and (enough or elapsed >= PATIENCE * seconds):
                 return
             if stats["records"] + stats["dropped"] > most and (self.root or intervals):

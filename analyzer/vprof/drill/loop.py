@@ -280,8 +280,7 @@ class Drill:
         return too_much(plan, self.roots, analysis, self.options.max_distortion)
 
     def _too_many(self, plan: frozenset[str], analysis: Analysis) -> list[str]:
-        often = too_often(plan, self.roots, analysis, self.options.step_seconds)
-        return often or too_many(plan, self.roots, analysis)
+        return too_often(plan, self.roots, analysis) or too_many(plan, self.roots, analysis)
 
     def _step(self) -> Step:
         plan, left_out, unkept, analysis = self._measured()
