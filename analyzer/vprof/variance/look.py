@@ -20,7 +20,7 @@ from vprof.jobs.tasks import Jobs, Progress, spans
 from vprof.path.parts import Parts
 from vprof.path.stacks import Forest
 from vprof.path.view import View, apart_ns
-from vprof.tables.memory import keep_freed_memory
+from vprof.tables.memory import freed_memory_kept
 from vprof.tables.model import NONE, Bool, Int64, Trace
 from vprof.trace.merge import merge
 from vprof.trace.reading import Learned
@@ -135,6 +135,7 @@ def _look_apart(traces: Traces, block: Int64 | None, detailed: bool, span: tuple
     return _look(traces, parts, traces.sums(parts.forest, block), span, details)
 
 
+@freed_memory_kept()
 def _look(
     traces: Traces,
     parts: Parts,
@@ -143,7 +144,6 @@ def _look(
     details: Details | None,
     progress: Progress = lambda done: None,
 ) -> Seen:
-    keep_freed_memory()
     positions, apart = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     detailed: dict[int, IntervalDetail] = {}
     for opened in parts.open(progress, span=span):
