@@ -22,7 +22,8 @@ struct Usage {
 struct Found {
   Usage usage;
   DecodedTrace trace;
-  std::vector<DecodedRecord> off;  // of the thread that the scenario is about, in the time of `usage`
+  // Of the thread that the scenario is about, in the time of `usage`.
+  std::vector<DecodedRecord> off, waits;
 
   // ns in records that have all bits of `with` and none of `without`.
   double sum(unsigned with, unsigned without) const {
@@ -59,6 +60,8 @@ Found run_once(const std::string &scenario) {
     if (r.w1 == kStart || r.w1 == kEnd) (r.w1 == kStart ? start : end) = r.time;
   for (const DecodedRecord &r : result.trace.off_cpu[1])
     if (r.time > start && r.time < end) result.off.push_back(r);
+  for (const DecodedRecord &r : result.trace.records.at(1))
+    if (r.kind == kBlocked && r.time > start && r.time < end) result.waits.push_back(r);
   return result;
 }
 
@@ -146,8 +149,7 @@ TEST(OffCpu, MajorFaultsAreTold) {
 
 TEST(OffCpu, AWaitThatIsRecordedAsSuchIsNotToldTwice) {
   const Found r = run("waiting");
-  const std::vector<DecodedRecord> waits = r.trace.of_kind(kBlocked);
-  ASSERT_GE(waits.size(), 1u) << "the wait for the lock";
+  ASSERT_GE(r.waits.size(), 1u) << "the wait for the lock";
   EXPECT_GE(r.sum(kAsleep, 0), 40e6) << "the sleeps before and after";
   EXPECT_LE(r.sum(0, 0), r.usage.off_ns - 100e6 + r.usage.stolen_ns) << "without the wait";
 }
@@ -159,29 +161,40 @@ void expect_all_outside_of_waits(const Found &r) {
   EXPECT_LE(r.sum(0, 0), r.usage.off_ns + r.usage.unsure_ns + tolerance(r.usage.off_ns, r.usage));
 }
 
+// A call of poll() that was preempted and had not to wait is told as a wait, and taken for a sleep: the next one
+// outside of the waits is not told as such (docs/design/time-off-the-cpu.md).
+double sleeps_taken_for_waits(const Found &r) {
+  const double waits_that_slept = r.usage.sleeps - kSleeps;
+  return std::max(0.0, static_cast<double>(r.waits.size()) - waits_that_slept);
+}
+
+void expect_sleeps_outside_of_waits(const Found &r) {
+  const double taken = sleeps_taken_for_waits(r);
+  ASSERT_LT(taken, 0.5 * kSleeps) << "hardly any wait slept";
+  EXPECT_GE(r.sum(kAsleep, 0), (kSleeps - taken) * 2e6) << "it slept so long at least";
+}
+
 TEST(OffCpu, MostRecordedWaitsTakeNoLook) {
   const Found r = run("serving");
   ASSERT_GE(r.usage.sleeps, 0.9 * kAsked + kSleeps) << "it waited for hardly any question";
   EXPECT_LT(r.usage.looks, static_cast<double>(r.off.size()) + 0.5 * kAsked);
   expect_all_outside_of_waits(r);
-  EXPECT_GE(r.sum(kAsleep, 0), kSleeps * 2e6) << "it slept so long at least";
+  expect_sleeps_outside_of_waits(r);
 }
 
 // Half of the calls of poll() find their question there. Most are not tried first: one that was preempted looks like a
 // wait.
 TEST(OffCpu, ACallThatHadNotToWaitLeavesNoRecord) {
   const Found r = run("serving");
-  double waits = 0;
-  for (const DecodedRecord &e : r.trace.records.at(1)) waits += e.kind == kBlocked;
-  EXPECT_GE(waits, 0.9 * kAsked);
-  EXPECT_LE(waits, kAsked + r.usage.preemptions + 5) << "and the join";
+  EXPECT_GE(r.waits.size(), 0.9 * kAsked);
+  EXPECT_LE(r.waits.size(), kAsked + r.usage.preemptions + 5);
 }
 
 TEST(OffCpu, OutsideOfRecordedWaitsItIsAsLongAndOfTheKindThatItWas) {
   const Found r = run("serving_preempted");
   ASSERT_GT(r.usage.preemptions, 20) << "the competitor had no effect";
   expect_all_outside_of_waits(r);
-  EXPECT_GE(r.sum(kAsleep, 0), kSleeps * 2e6);
+  expect_sleeps_outside_of_waits(r);
   EXPECT_GE(r.sum(kPreempted, kAsleep), 0.5 * (r.usage.off_ns - r.sum(kAsleep, kPreempted)));
 }
 
