@@ -1,5 +1,6 @@
-/* peers CALLS: prints the CPU nanoseconds per call of a function that does nothing, under the tool that this file is
- * compiled for (peers.py): what the compiler's flags insert, or -DPEER_HOOKS, -DPEER_XRAY=mode, -DPEER_LTTNG. */
+/* peers CALLS: prints the CPU nanoseconds per call of a function that does nothing (print_bursts), under the tool that
+ * this file is compiled for (peers.py): what the compiler's flags insert, or -DPEER_HOOKS, -DPEER_XRAY=mode,
+ * -DPEER_LTTNG. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -52,7 +53,9 @@ __attribute__((noinline)) static void measured(void) {
 int main(int argc, char **argv) {
   const long bursts = argc == 2 ? atol(argv[1]) / BURST : 0;
   if (bursts < 1) return 2;
+  struct burst *results = calloc((size_t)bursts, sizeof *results);
   if (!start_tool()) return 1;
-  printf("%.3f\n", burst_ns(measured, bursts));
+  measure_bursts(measured, bursts, results);
+  print_bursts(results, bursts);
   return 0;
 }

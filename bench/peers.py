@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from burst_times import BurstTimes
+
 HERE = Path(__file__).resolve().parent
 
 
@@ -28,7 +30,7 @@ class Peer:
     name: str
     flags: list[str]
     libraries: list[str] = field(default_factory=list)
-    ns: list[float] = field(default_factory=list)
+    times: BurstTimes = field(default_factory=BurstTimes)
     needs: str = ""  # program
     package: str = ""
 
@@ -48,7 +50,7 @@ class Peer:
 
     def measure(self, calls: int) -> None:
         with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
-            self.ns.append(float(self.output(Path(directory), str(calls)).split()[-1]))
+            self.times.add(self.output(Path(directory), str(calls)))
 
     def output(self, directory: Path, calls: str) -> str:
         return run([self.program, calls], cwd=directory)

@@ -1,7 +1,7 @@
-/* runtime MODE THREADS CALLS: CPU time per call of a probed function that does nothing, by thread; CALLS is a multiple
- * of 20,000. MODE `probe` runs the probe that vprof-cc puts into a function, `caller` that of one that also numbers a
- * call, both as they are switched; `floor` reads the clock twice and stores the difference. Prints `ready`, waits for a
- * line, then prints one number of nanoseconds per thread: the median over bursts of 20,000 calls. */
+/* runtime MODE THREADS CALLS: CPU time per call of a function that does nothing, by thread; CALLS is a multiple of
+ * 20,000. MODE `probe` runs one with a probe, `caller` one that also numbers a call, both as they are switched; `plain`
+ * one without a probe, `floor` one that reads the clock twice and stores the difference. Prints `ready`, waits for a
+ * line, then prints each thread's bursts. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -9,26 +9,19 @@
 #include <string.h>
 #include <x86intrin.h>
 
-/* What vprof-rewrite puts before a unit. */
-extern volatile unsigned char __vprof_sw[] __attribute__((visibility("hidden")));
-__asm__(
-    ".pushsection vprof_switch,\"aw\",@progbits\n.hidden __vprof_sw\n.globl __vprof_sw\n"
-    "__vprof_sw: .zero 16\n.popsection\n");
 #include "bursts.h"
-#include "vprof_prelude.h"
+
+/* runtime_bodies.c or runtime_light.c */
+void probed(void);
+void probed_caller(void);
+
+enum { MOST_THREADS = 64 };
 
 static long bursts;
 static void (*function)(void);
 static __thread volatile uint64_t sink;
 
-__attribute__((noinline)) static void probed(void) {
-  __VPROF_PROBE(0)
-  __asm__ volatile("" ::: "memory");
-}
-
-__attribute__((noinline)) static void probed_caller(void) {
-  __VPROF_PROBE_CALLS(1)
-  __VPROF_CALL_NUMBER(1);
+__attribute__((noinline)) static void plain(void) {
   __asm__ volatile("" ::: "memory");
 }
 
@@ -38,26 +31,27 @@ __attribute__((noinline)) static void two_clocks(void) {
   sink = __rdtsc() - start;
 }
 
-static void *measure(void *result) {
-  *(double *)result = burst_ns(function, bursts);
+static void *measure(void *results) {
+  measure_bursts(function, bursts, results);
   return NULL;
 }
 
 int main(int argc, char **argv) {
   if (argc != 4) return 2;
   const int threads = atoi(argv[2]);
-  pthread_t ids[64];
-  double results[64];
+  pthread_t ids[MOST_THREADS];
   bursts = atol(argv[3]) / BURST;
-  if (threads < 1 || threads > 64 || bursts < 1) return 2;
+  if (threads < 1 || threads > MOST_THREADS || bursts < 1) return 2;
+  struct burst *results = calloc((size_t)(threads * bursts), sizeof *results);
   function = probed;
+  if (strcmp(argv[1], "plain") == 0) function = plain;
   if (strcmp(argv[1], "floor") == 0) function = two_clocks;
   if (strcmp(argv[1], "caller") == 0) function = probed_caller;
   puts("ready");
   fflush(stdout);
   if (getchar() == EOF) return 2;
-  for (int i = 0; i < threads; ++i) pthread_create(&ids[i], NULL, measure, &results[i]);
+  for (int i = 0; i < threads; ++i) pthread_create(&ids[i], NULL, measure, results + i * bursts);
   for (int i = 0; i < threads; ++i) pthread_join(ids[i], NULL);
-  for (int i = 0; i < threads; ++i) printf("%.3f\n", results[i]);
+  print_bursts(results, threads * bursts);
   return 0;
 }

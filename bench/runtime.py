@@ -1,11 +1,12 @@
 """What a probe costs, and those of other tools: CPU nanoseconds per enter+exit pair of a function that does nothing.
 
     make bench-runtime
-    python bench/runtime.py --lib build/lib/vprof --rounds 15
+    python bench/runtime.py --lib PREFIX/lib/vprof --rounds 15
 
 The probes are those of vprof-cc. Variants are interleaved round by round, so a noisy machine touches all of them alike;
-medians and quartiles over the rounds are printed. The loop runs in bursts that fit into a ring; `lost` says whether the
-collector kept up (a dropped record costs more).
+medians and quartiles over the rounds are printed, of the bursts that had the core to themselves (burst_times.py), which
+are `alone` of all. `all` is the median of all bursts. The loop runs in bursts that fit into a ring; `lost` says whether
+the collector kept up (a dropped record costs more).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from burst_times import SLOWER, BurstTimes
 from peers import Peer, prepare
 
 HERE = Path(__file__).resolve().parent
@@ -34,17 +36,21 @@ class Variant:
     threads: int
     session: bool
     on: bool
-    ns: list[float] = field(default_factory=list)
+    light: bool = False
+    times: BurstTimes = field(default_factory=BurstTimes)
     lost: list[float] = field(default_factory=list)
 
 
 VARIANTS = [
     Variant("floor: two rdtsc", "floor", 1, session=False, on=False),
+    Variant("no probe", "plain", 1, session=False, on=False),
     Variant("probe, no session", "probe", 1, session=False, on=False),
     Variant("probe off, session attached", "probe", 1, session=True, on=False),
     Variant("same, with a numbered call", "caller", 1, session=True, on=False),
+    Variant("light: off, session attached", "probe", 1, session=True, on=False, light=True),
     Variant("probe on, collector attached", "probe", 1, session=True, on=True),
     Variant("same, with a numbered call", "caller", 1, session=True, on=True),
+    Variant("light: on, collector attached", "probe", 1, session=True, on=True, light=True),
     Variant("probe on, collector, 2 threads", "probe", 2, session=True, on=True),
 ]
 
@@ -54,6 +60,17 @@ def build(lib: Path, program: Path, sources: list[str]) -> None:
     prelude = HERE.parent / "runtime/abi"
     command += ["-o", program, f"-L{lib}", "-lvprof", f"-Wl,-rpath,{lib}", f"-I{prelude}", f"-I{HERE}"]
     subprocess.run(command, check=True)
+
+
+def build_light(lib: Path, program: Path) -> None:
+    """With the probed function as users get it with VPROF_PROBES=light."""
+    objects = [program.with_name(f"{name}.o") for name in ("runtime", "bursts", "runtime_light")]
+    vprof_cc = lib.parent.parent / "bin/vprof-cc"
+    environment = {**os.environ, "VPROF_PROBES": "light", "VPROF_REAL_CC": "clang-19"}
+    for compiler, target in zip(("clang-19", "clang-19", vprof_cc), objects, strict=True):
+        command = [compiler, "-O2", "-c", (HERE / target.name).with_suffix(".c"), "-o", target]
+        subprocess.run(command, check=True, env=environment)
+    subprocess.run([vprof_cc, *objects, "-o", program], check=True, env=environment)
 
 
 class Session:
@@ -111,37 +128,40 @@ def measure(variant: Variant, program: Path, lib: Path, calls: int) -> None:
                 session.all_on()
             process.stdin.write("\n")
             process.stdin.close()
-            variant.ns.append(statistics.mean(float(line) for line in process.stdout))
+            variant.times.add(process.stdout.read())
         if session:
             variant.lost.append(session.stop())
 
 
 def table(peers: list[Peer]) -> str:
-    floor = statistics.median(VARIANTS[0].ns)
-    lines = [f"{'ns of CPU per enter+exit':<32} {'median':>7} {'quartiles':>15} {'x floor':>8} {'lost':>6}"]
-    for variant in VARIANTS:
-        low, median, high = statistics.quantiles(variant.ns, n=4)
-        lost = f"{statistics.median(variant.lost):.0%}" if variant.on else "-"
-        lines.append(f"{variant.name:<32} {median:7.1f} {low:7.1f}-{high:<7.1f} {median / floor:8.2f} {lost:>6}")
-    for peer in peers:
-        low, median, high = statistics.quantiles(peer.ns, n=4)
-        lines.append(f"{peer.name:<32} {median:7.1f} {low:7.1f}-{high:<7.1f} {median / floor:8.2f} {'-':>6}")
+    all_times = [(v.name, v.times, f"{statistics.median(v.lost):.0%}" if v.on else "-") for v in VARIANTS]
+    all_times += [(peer.name, peer.times, "-") for peer in peers]
+    most = SLOWER * min(times.fastest_additions() for _, times, _ in all_times)
+    floor = statistics.median(VARIANTS[0].times.medians(most))
+    header = f"{'ns of CPU per enter+exit':<32} {'median':>7} {'quartiles':>15} {'x floor':>8} {'alone':>6} {'all':>7}"
+    lines = [f"{header} {'lost':>6}"]
+    for name, times, lost in all_times:
+        low, median, high = statistics.quantiles(times.medians(most), n=4)
+        figures = f"{median:7.1f} {low:7.1f}-{high:<7.1f} {median / floor:8.2f} {times.share(most):>6.0%}"
+        lines.append(f"{name:<32} {figures} {statistics.median(times.medians()):7.1f} {lost:>6}")
     return "\n".join(lines)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
-    parser.add_argument("--lib", type=Path, default=Path(sys.prefix) / "lib" / "vprof", help="where libvprof.so lies")
+    parser.add_argument("--lib", type=Path, default=Path(sys.prefix) / "lib" / "vprof", help="an installed lib/vprof")
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--calls", type=int, default=400_000)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
-        program = Path(directory) / "runtime"
-        build(options.lib.resolve(), program, ["runtime.c", "bursts.c"])
+        lib, program = options.lib.resolve(), Path(directory) / "runtime"
+        build(lib, program, ["runtime.c", "runtime_bodies.c", "bursts.c"])
+        light = program.with_name("light")
+        build_light(lib, light)
         peers = prepare(Path(directory))
         for _ in range(options.rounds):
             for variant in VARIANTS:
-                measure(variant, program, options.lib.resolve(), options.calls)
+                measure(variant, light if variant.light else program, lib, options.calls)
             for peer in peers:
                 peer.measure(options.calls)
     print(table(peers))
