@@ -33,6 +33,7 @@ from own_tests import Result
 from plain_build import built_plain
 
 from vprof.session.plan import Plan
+from vprof.target.knobs import Assignment, environment, server_options
 from vprof.target.server import Account
 from vprof.target.target import Target
 
@@ -82,7 +83,7 @@ def tests_of(target: Target) -> list[str]:
 
 def complete(target: Target, build: Target, account: Account) -> None:
     """Makes in `build` what only mysql-test-run needs: the other clients, plugins. MySQL's writes beside the server."""
-    environment = {key: value for key, value in os.environ.items() if key != "VPROF_DESCRIPTOR"}
+    inherited = {key: value for key, value in os.environ.items() if key != "VPROF_DESCRIPTOR"}
     ninja = build.filled("ninja -j{jobs}")
     if mysql_tests(target):
         known = subprocess.run(
@@ -94,29 +95,34 @@ def complete(target: Target, build: Target, account: Account) -> None:
             os.chown(beside, account.uid, account.gid)
         ninja += [name for name in MYSQL_NEEDS.split() if name in names]
     with (build.folder / "check.log").open("wb") as log:
-        subprocess.run(ninja, cwd=build.build_dir, env=environment, stdout=log, stderr=subprocess.STDOUT, check=True)
+        subprocess.run(ninja, cwd=build.build_dir, env=inherited, stdout=log, stderr=subprocess.STDOUT, check=True)
 
 
 def run(target: Target, mode: str, tests: list[str]) -> Result:
-    switches = [f"--mysqld={option}" for option in switched_on(target)] if mode == "cured" else []
+    switches = switched_on(target) if mode == "cured" else []
     account = Account.of(target)
     output = own_tests.folder_for(target, mode, account)
     build = built_plain(target) if mode == "plain" else target
     complete(target, build, account)
     mtr = build.filled("perl {build}/mysql-test/mtr --parallel={jobs} --force --max-test-fail=0 --retry=0 --suite=main")
-    command = [*mtr, f"--vardir={output}/var", *switches, *(tests or tests_of(target))]
-    suite, summary = partial(own_tests.start, command, output, account), partial(said, output)
+    options = [f"--mysqld={option}" for option in server_options(switches).split()]
+    command = [*mtr, f"--vardir={output}/var", *options, *(tests or tests_of(target))]
+
+    def suite(inherited: dict[str, str]) -> subprocess.Popen[bytes]:
+        return own_tests.start(command, output, account, inherited | environment(switches))
+
+    summary = partial(said, output)
     if mode in ("plain", "dormant", "cured"):
         return own_tests.dormant(suite, summary)
     return own_tests.recorded(suite, summary, plan_of(target, mode), output.with_suffix(".trace"), account.name)
 
 
-def switched_on(target: Target) -> list[str]:
-    """The server's options that switch on what it was cured by. Ends the script if that is nothing."""
+def switched_on(target: Target) -> list[Assignment]:
+    """What switches on the cures of the build. Ends the script if it has none."""
     switches = [cure.switch for cure in target.descriptor.chosen_cures if cure.switch]
     if not switches:
         raise SystemExit("the build has no cure: run `vprof instrument --target mysql --cure vats` first")
-    return [switch.assigned(switch.values[-1]).option for switch in switches]
+    return [switch.assigned(switch.values[-1]) for switch in switches]
 
 
 def said(output: Path, status: int) -> str:
