@@ -3,19 +3,16 @@
 import json
 import re
 import socket
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
+import conversation
 import pytest
 from build_cache import Built
+from conversation import recording
 from patience import PATIENCE_SECONDS, wait_for
 
 import vprof
 from vprof.api import Run
-from vprof.session.owned import Session
-from vprof.session.plan import Plan
 from vprof.target.server import Server
 from vprof.target.target import Target
 
@@ -50,32 +47,8 @@ def test_every_request_of_the_load_is_an_interval(memcached: Built, tmp_path: Pa
     assert sum(run.analysis.trace.excluded.values()) <= 2 * CLIENTS
 
 
-@contextmanager
-def recording(target: Target, trace: Path) -> Iterator[Session]:
-    """memcached runs and is recorded inside."""
-    server = Server.of(target)
-    plan = Plan.of(target.descriptor.roots)
-    with Session.start(None, server.account.name) as session, server.running(session, plan):
-        session.rotate(trace)
-        yield session
-        session.rotate(None)
-
-
 def converse(target: Target, trace: Path, *turns: tuple[list[bytes], bytes]) -> Run:
-    """One client: in each turn it sends the parts, with pauses between, and reads the answer. Then it closes."""
-    with recording(target, trace) as session:
-        with socket.create_connection(ADDRESS, timeout=PATIENCE_SECONDS) as connection:
-            for parts, answer in turns:
-                for number, part in enumerate(parts):
-                    if number:
-                        time.sleep(PAUSE_SECONDS)
-                    connection.sendall(part)
-                received = b""
-                while len(received) < len(answer):
-                    received += connection.recv(1 << 20)
-                assert received == answer
-        wait_for(lambda: session.stats()["intervals"] >= len(turns), "the last request has ended")
-    return vprof.load(trace)
+    return conversation.converse(target, ADDRESS, trace, turns, PAUSE_SECONDS)
 
 
 def test_requests_one_after_another(target: Target, tmp_path: Path) -> None:

@@ -79,7 +79,8 @@ def command(
     print(f"{target.descriptor.name}: built{of} in {target.build_dir}")
     print(f"units     {summary['instrumented']} instrumented, {summary['unchanged']} compiled unchanged")
     print(f"sites     {summary['sites']} of {summary['functions']} functions; left alone: {left}")
-    print(f"matched   {summary['matched']} descriptor entries, all of them")
+    if summary["matched"]:
+        print(f"matched   {summary['matched']} descriptor entries, all of them")
     for cure in target.descriptor.chosen_cures:
         print(f"cure      {cure.name}: {cure.summary}")
         print(f"          trades: {cure.trades}")

@@ -57,7 +57,8 @@ command = {command}
 # command = "CLIENT {{clients}} {{seconds}}"
 
 # A request: where it begins, where it ends, and an ID, which is the same in all threads (C, over the function's
-# parameters; 0: there is none). Where another thread goes on with it, or a thread with none (id = "0"): on_behalf."""
+# parameters as they are at its entry, also for at = "exit"; 0: there is none). Where another thread goes on with it, or
+# a thread with none (id = "0"): on_behalf."""
 
 _INTERVAL = """\
 # [[interval]]

@@ -9,7 +9,8 @@ from vprof.tables.model import Int64, Trace
 from vprof.trace.intervals import FLIP, LOSS, NO_BEGIN, OTHER_PLAN, UNFINISHED
 
 _MENDS = {
-    UNFINISHED: "record longer, or check where the intervals end",
+    UNFINISHED: "record longer, or check where the intervals end (an id is evaluated at the function's entry, also "
+    "with at = 'exit')",
     LOSS: "record with fewer functions on (--sites), or a program that writes less at once",
     FLIP: "record longer between two changes of what is on",
     OTHER_PLAN: "record longer between two changes of what is on",
