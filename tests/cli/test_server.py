@@ -187,6 +187,18 @@ def test_a_load_that_fails_is_one_line_with_its_last_word(tmp_path: Path) -> Non
         wait_for(lambda: check() and False, "the failure", every_seconds=0.02)
 
 
+def test_a_load_ends_with_all_that_it_has_started(tmp_path: Path) -> None:
+    """As `timeout` does, one of them has a group of its own."""
+    load = "sleep 1000 & echo $! >> ../clients; setsid sleep 1000 & echo $! >> ../clients; wait"
+    server = Server.of(make(tmp_path, "echo $0 $1 >> ../loads", load))
+    clients = tmp_path / "work" / "clients"
+    with server.running(), server.lasting_load([]):
+        wait_for(lambda: clients.exists() and len(clients.read_text().splitlines()) == 2, "two clients")
+        started = [int(line) for line in clients.read_text().splitlines()]
+        assert all(map(alive, started))
+    wait_for(lambda: not any(map(alive, started)), "their end")
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root chooses an account")
 def test_root_runs_it_as_the_account_of_the_descriptor(tmp_path: Path) -> None:
     for folder in [tmp_path, *tmp_path.parents]:

@@ -6,7 +6,7 @@
     [server] stop                       SIGTERM if none is given, SIGKILL if it does not help
 
 Database servers refuse root: for root everything here runs as the descriptor's `user`, who owns the server's folder.
-Only processes started here are ever signalled, by their ids. Not thread-safe.
+Only processes started here, and what a load has started, are ever signalled, by their ids. Not thread-safe.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from types import FrameType
 from typing import Any
 
 from vprof.errors import UsageError, VprofError
+from vprof.session import descendants
 from vprof.session.owned import Session, end_with_parent
 from vprof.session.plan import Plan
 from vprof.target.target import Target
@@ -168,8 +169,7 @@ class Server:
         try:
             yield check
         finally:
-            load.terminate()
-            load.wait()
+            descendants.end_with(load)
 
     def check_load(self, status: int) -> None:
         """Raises VprofError when a load ended with such a status that it failed."""

@@ -11,10 +11,8 @@ scan) list="$ask --scan --pattern key:*0" ;;
 *) echo "mix.sh: $4 is neither keys nor scan" >&2; exit 2 ;;
 esac
 test "$($ask dbsize)" -gt 90000 || $benchmark -n 500000 -P 50 -t set >/dev/null
-# In the foreground: in this process's group, which is killed when the load has to end sooner.
-limit="timeout --foreground $seconds"
-$limit $benchmark -c "$half" -n 1000000000 -t set >/dev/null &
-$limit $benchmark -c "$half" -n 1000000000 -t get >/dev/null &
-$limit sh -c "while $list; do sleep 0.05; done" >/dev/null
+timeout "$seconds" $benchmark -c "$half" -n 1000000000 -t set >/dev/null &
+timeout "$seconds" $benchmark -c "$half" -n 1000000000 -t get >/dev/null &
+timeout "$seconds" sh -c "while $list; do sleep 0.05; done" >/dev/null
 wait
 exit 0
