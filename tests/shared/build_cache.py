@@ -65,6 +65,12 @@ class Built:
     def vprof(self, *arguments: object, timeout: int = PATIENCE_SECONDS) -> subprocess.CompletedProcess[str]:
         return subprocess.run(command(*arguments), capture_output=True, timeout=timeout, **self.how())
 
+    def places(self) -> list[list[str]]:
+        """Where each entry of the descriptor applies, as `vprof targets check` says."""
+        done = self.vprof("targets", "check", self.name, "--format", "json")
+        assert done.returncode == 0, done.stderr
+        return [entry["places"] for entry in json.loads(done.stdout)["entries"]]
+
 
 def command(*arguments: object) -> list[str]:
     """The command line of `vprof` in this Python."""
