@@ -3,9 +3,9 @@ and what really comes out with a function made faster.
 
 A thread's script is a list of steps: ("work", function, ns), ("sleep", ns), ("lock", name), ("lock", name, "S") for a
 lock that is shared, ("unlock", name), ("enter", function) and ("leave", function) around others, ("put", task) and,
-around an interval of its own, ("begin", id) and ("end", id). A task is a name and a script, which a server runs for the
-interval of that name; the interval begins when the task is made, and ends with the script. Servers take tasks in the
-order in which they were made.
+around an interval of its own, ("begin", id) and ("end", id). ("await", name) waits for one ("tell", name) of another
+thread, which may come first. A task is a name and a script, which a server runs for the interval of that name; it
+begins when the task is made, and ends with the script. Servers take tasks in the order in which they were made.
 """
 
 from __future__ import annotations
@@ -62,6 +62,8 @@ class Rivals:
         self._asking: dict[str, deque[_Thread]] = {}
         self._idle: deque[_Thread] = deque()
         self._tasks: deque[tuple[str, int, int, list[Step]]] = deque()
+        self._told: set[str] = set()
+        self._awaiting: dict[str, _Thread] = {}
         self._rows: dict[str, list[Any]] = {name: [] for name in ("segments", "wakeups", "created", "functions")}
         self._begun: dict[str, tuple[int, int]] = {}
         self._ended: dict[str, tuple[int, int]] = {}
@@ -104,7 +106,7 @@ class Rivals:
         thread.on_cpu, thread.used = True, 0
         if thread.was == "blocked":
             self._segment(thread, now, "blocked", thread.waits_for)
-            if thread.waits_for != QUEUE:
+            if thread.waits_for in self._held:
                 self._note(thread, now, "grant", thread.waits_for)
             thread.waits_for = ""
         else:
@@ -177,6 +179,11 @@ class Rivals:
                     return
             elif kind == "unlock":
                 self._unlock(thread, now, what[0])
+            elif kind == "await":
+                if self._await(thread, now, what[0]):
+                    return
+            elif kind == "tell":
+                self._tell(thread, now, what[0])
             elif kind == "enter":
                 thread.entered = now
             elif kind == "leave":
@@ -213,6 +220,20 @@ class Rivals:
             other = asking.popleft()
             self._held[lock][other.tid] = other.mode
             self._wake(thread, other, now)
+
+    def _await(self, thread: _Thread, now: int, name: str) -> bool:
+        """Whether it has to wait."""
+        if name in self._told:
+            return False
+        self._off(thread, now, "blocked")
+        thread.waits_for = name
+        self._awaiting[name] = thread
+        return True
+
+    def _tell(self, thread: _Thread, now: int, name: str) -> None:
+        self._told.add(name)
+        if name in self._awaiting:
+            self._wake(thread, self._awaiting.pop(name), now)
 
     def _is_free(self, lock: str, mode: str) -> bool:
         held = self._held.get(lock, {})

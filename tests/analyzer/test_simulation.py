@@ -201,6 +201,29 @@ def test_a_circle_of_waits_ends_at_once() -> None:
 
 
 @lots(300)
+def test_a_circle_through_a_task_ends_at_once(first: int) -> None:
+    """Clients and servers take one mutex, and a client waits until a server has done its task; who is in no circle
+    works on. In the simulation another server may have the task, or all servers others, and wait for a mutex that the
+    client is taken to have."""
+    for seed in range(first, first + LOT):
+        with named(seed):
+            rng = random.Random(seed)
+            scripts = [[step for i in range(12) for step in asks(rng, f"{k}.{i}")] for k in range(4)]
+            lone: list[tuple[Any, ...]] = [("begin", "alone"), ("work", "h", 80_000_000_000), ("end", "alone")]
+            trace = trace_from_dict(Rivals([*scripts, lone], rng.randint(1, 4), 8).trace)
+            found = simulated(trace, 8)
+            assert found.pop("alone") == 80_000_000_000
+            assert max(found.values()) < 1_000_000_000
+
+
+def asks(rng: random.Random, sid: str) -> list[tuple[Any, ...]]:
+    """A client's steps."""
+    does = [work(rng, "f", 2_000_000), ("lock", "M"), work(rng, "g", 2_000_000), ("unlock", "M")]
+    queues = [("lock", "M"), work(rng, "g", 2_000_000), ("put", sid, [*does, ("tell", sid)]), ("unlock", "M")]
+    return [("sleep", rng.randint(1, 4_000_000)), *queues, ("await", sid)]
+
+
+@lots(300)
 def test_it_ends_whatever_the_trace_is(first: int) -> None:
     """Also where waits end each other, which no program can do; and every interval takes a time."""
     for seed in range(first, first + LOT):

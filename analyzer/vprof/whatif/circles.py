@@ -14,10 +14,13 @@ from vprof.tables.model import NONE
 from vprof.whatif.graph import Graph
 from vprof.whatif.held import Held
 from vprof.whatif.machine import NOBODY, Machine, leave
-from vprof.whatif.standing import Plan, State, drop, same_owner, take
+from vprof.whatif.pools import Pools
+from vprof.whatif.standing import NOT_MADE, Plan, State, drop, same_owner, take
 
 _FOUND = -1
 """Instead of the depth of a stack."""
+_WHO_TAKES = -2
+"""Instead of a thread: any that takes tasks of a pool."""
 
 
 @helper
@@ -30,27 +33,63 @@ def need(m: Machine, s: State, thread: int, moment: int) -> None:
 
 
 @helper
-def in_circle(graph: Graph, held: Held, s: State, thread: int) -> int:
+def in_circle(graph: Graph, plan: Plan, s: State, thread: int) -> int:
     """If the thread waits for another one, and so on until one waits for it: the last on this way that waits for a
-    lock. NONE if there is no such circle."""
-    found = s.search
-    found.number[0] += 1
-    found.stack[0] = thread
-    depth = 1
+    lock. If all that it waits for in the end is a task that nobody has taken, and all who might take it wait for each
+    other: one of these that waits for a lock. NONE if there is neither."""
+    found, for_takers = s.search, False
+    depth = _begin(s, thread)
     while depth > 0:
         one = found.stack[depth - 1]
         depth -= 1
         if s.waits_for[one] != NONE:
-            depth = _look_at_holders(held, s, thread, one, depth)
+            depth = _look_at_holders(plan.held, s, thread, one, depth)
         elif s.needed[one] != NONE:
-            other = graph.thread[s.needed[one]]
-            if _comes_to(graph, s, other, s.needed[one]):
+            other = _who_comes_to(graph, plan.pools, s, s.needed[one])
+            for_takers = for_takers or other == _WHO_TAKES
+            if other >= 0:
                 depth = _look_at(s, thread, one, other, depth)
         if depth == _FOUND:
             while s.waits_for[one] == NONE and one != thread:
                 one = found.via[one]
             return int(one) if s.waits_for[one] != NONE else NONE
-    return NONE
+    return _among_stuck(graph, plan, s, thread) if for_takers else NONE
+
+
+@helper
+def _among_stuck(graph: Graph, plan: Plan, s: State, thread: int) -> int:
+    """If nobody that the thread waits for will ever go on, nor whom those wait for, whoever may take a task among them:
+    one of them that waits for a lock. NONE else."""
+    waits = NOBODY
+    depth = _begin(s, thread)
+    while depth > 0:
+        one = s.search.stack[depth - 1]
+        depth -= 1
+        if s.waits_for[one] != NONE:
+            if s.hold[s.waits_for[one]] == NONE:
+                return NONE
+            waits = one
+            depth = _look_at_holders(plan.held, s, NONE, one, depth)
+        elif s.needed[one] != NONE:
+            other = _who_comes_to(graph, plan.pools, s, s.needed[one])
+            if other == NONE:
+                return NONE
+            if other == _WHO_TAKES:
+                depth = _look_at_takers(graph, plan.pools, s, one, depth)
+            else:
+                depth = _look_at(s, NONE, one, other, depth)
+        else:
+            return NONE
+    return int(waits)
+
+
+@helper
+def _begin(s: State, thread: int) -> int:
+    """A search. Returns the depth of the stack."""
+    s.search.number[0] += 1
+    s.search.stack[0] = thread
+    s.search.seen[thread] = s.search.number[0]
+    return 1
 
 
 @helper
@@ -63,6 +102,17 @@ def _look_at_holders(held: Held, s: State, thread: int, one: int, depth: int) ->
         if not same_owner(held, mine, hold):
             depth = _look_at(s, thread, one, s.holder[hold], depth)
         hold = s.beside[hold]
+    return depth
+
+
+@helper
+def _look_at_takers(graph: Graph, pools: Pools, s: State, one: int, depth: int) -> int:
+    """As above, of those who may take the task that thread `one` waits for."""
+    pool = pools.of[_task_of(graph, pools, s.needed[one])]
+    for other in range(len(s.next)):
+        last = graph.first[other + 1] - 1
+        if last >= graph.first[other] and pools.at[last] == pool:
+            depth = _look_at(s, NONE, one, other, depth)
     return depth
 
 
@@ -80,10 +130,29 @@ def _look_at(s: State, thread: int, one: int, other: int, depth: int) -> int:
 
 
 @helper
-def _comes_to(graph: Graph, s: State, thread: int, moment: int) -> bool:
-    """Whether the thread itself, which may have another's task, comes to a moment."""
+def _who_comes_to(graph: Graph, pools: Pools, s: State, moment: int) -> int:
+    """The thread that comes to a moment: whoever took the task that it belongs to, its own if there is no such task, or
+    who makes the task. _WHO_TAKES if that is made, and nobody has taken it; NONE if it is not known."""
+    task = _task_of(graph, pools, moment)
+    if task != NONE and s.taken_by[task] == NOT_MADE:
+        moment = graph.made[graph.made_first[pools.taken[task]]]
+        task = _task_of(graph, pools, moment)
+        if task != NONE and s.taken_by[task] < 0:
+            return NONE
+    thread = graph.thread[moment]
+    if task != NONE:
+        thread = s.taken_by[task]
+    if thread == NONE:
+        return _WHO_TAKES
     n = s.next[thread]
-    return bool(n <= moment and graph.thread[n] == thread)
+    return int(thread) if n <= moment and graph.thread[n] == graph.thread[moment] else NONE
+
+
+@helper
+def _task_of(graph: Graph, pools: Pools, moment: int) -> int:
+    """The task that a moment belongs to, NONE if there is none."""
+    task = np.searchsorted(pools.entry, moment, side="right") - 1
+    return int(task) if task >= 0 and graph.thread[pools.entry[task]] == graph.thread[moment] else NONE
 
 
 @helper

@@ -30,8 +30,9 @@ _FEWEST = 10
 
 class Pools(NamedTuple):
     """By moment: `at`, the pool whose next task its thread takes there, NONE if it goes on; the tasks made there,
-    made[made_first[n]:made_first[n + 1]]. By task: `entry`, the first moment of its round; `taken`, the moment at which
-    it is taken up; `of`, its pool, of so many `pools`; `ready`, how long an idle thread needs to get ready, ns."""
+    made[made_first[n]:made_first[n + 1]]. By task: `entry`, the first moment of its round, ascending; `taken`, the
+    moment at which it is taken up; `of`, its pool, of so many `pools`; `ready`, how long an idle thread needs to get
+    ready, ns."""
 
     at: Int64
     made_first: Int64

@@ -43,6 +43,7 @@ from vprof.whatif.machine import (
 from vprof.whatif.pools import Pools
 from vprof.whatif.replay import Known, Times, known
 from vprof.whatif.standing import (
+    NOT_MADE,
     NOTHING,
     PASSES,
     Plan,
@@ -104,6 +105,7 @@ def _simulate(graph: Graph, plan: Plan, cpus: int, before: Known) -> None:
         np.full(pools, NOBODY),
         np.full(pools, NOBODY),
         np.full(len(plan.pools.entry), NOBODY),
+        np.full(len(plan.pools.entry), NOT_MADE),
         np.zeros(len(graph.waits.end), np.bool_),
         Search(
             np.zeros(1, np.int64), np.zeros(threads, np.int64), np.zeros(threads, np.int64), np.zeros(threads, np.int64)
@@ -205,11 +207,12 @@ def _make(pools: Pools, m: Machine, s: State, now: float, task: int) -> None:
     thread = s.idle[pool]
     if thread != NONE:
         s.idle[pool] = s.following[thread]
-        s.next[thread], s.asks[thread] = pools.entry[task], NONE
+        s.next[thread], s.asks[thread], s.taken_by[task] = pools.entry[task], NONE, thread
         s.resumes[thread] = True
         m.left[thread] = 0.0
         push(m, now + pools.ready[task], thread, IS_READY)
         return
+    s.taken_by[task] = NOBODY
     append(s.ready, s.last_ready, s.behind, pool, task)
 
 
@@ -240,7 +243,7 @@ def _go_on(graph: Graph, plan: Plan, times: Times, m: Machine, s: State, now: fl
 def _need(graph: Graph, plan: Plan, m: Machine, s: State, now: float, thread: int, moment: int) -> None:
     """The thread waits for a moment to come."""
     need(m, s, thread, moment)
-    other = in_circle(graph, plan.held, s, thread)
+    other = in_circle(graph, plan, s, thread)
     if other != NONE:
         let_go(graph, plan, s, other)
         push(m, now, other, GOES_ON)
@@ -255,7 +258,7 @@ def _has_all(graph: Graph, plan: Plan, m: Machine, s: State, thread: int) -> boo
     while s.asks[thread] < held.ask_first[last + 1]:
         hold = held.hold[s.asks[thread]]
         s.waits_for[thread] = held.lock[hold]
-        if not has_turn(held, s, hold) and in_circle(graph, held, s, thread) == NONE:
+        if not has_turn(held, s, hold) and in_circle(graph, plan, s, thread) == NONE:
             leave(m, thread)
             ask(held, s, thread)
             return False
@@ -275,7 +278,7 @@ def _takes_task(pools: Pools, m: Machine, s: State, thread: int, pool: int) -> b
     task = s.ready[pool]
     if task != NONE:
         s.ready[pool] = s.behind[task]
-        s.next[thread] = pools.entry[task]
+        s.next[thread], s.taken_by[task] = pools.entry[task], thread
         return True
     leave(m, thread)
     append(s.idle, s.last_idle, s.following, pool, thread)

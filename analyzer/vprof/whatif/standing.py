@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from vprof.tables.kernels import helper
 from vprof.tables.model import NONE, Bool, Float, Int64
 from vprof.whatif.held import Held
@@ -12,6 +14,8 @@ from vprof.whatif.pools import Pools
 
 PASSES, EXECUTES, NOTHING = range(3)
 """What a thread does in the time that ends at a moment: it needs no CPU; it needs one; there is no such time."""
+NOT_MADE = np.int64(-2)
+"""Of a task: nobody can have taken it yet."""
 
 
 class Plan(NamedTuple):
@@ -48,7 +52,8 @@ class State(NamedTuple):
 
     Lists of threads: `needs`, by moment; `asking`, by lock; `idle`, by pool: each the first, and some the last;
     `following`, by thread the one behind it. Tasks that nobody has taken: `ready`, by pool the first, and the last;
-    `behind`, by task the next one. `nobody`: waits that are taken for such that nobody ended. `search`: of circles.py.
+    `behind`, by task the next one; `taken_by`, by task the thread that took it,
+    NONE if nobody has, or NOT_MADE. `nobody`: waits that are taken for such that nobody ended. `search`: of circles.py.
     """
 
     next: Int64
@@ -70,6 +75,7 @@ class State(NamedTuple):
     ready: Int64
     last_ready: Int64
     behind: Int64
+    taken_by: Int64
     nobody: Bool
     search: Search
 
