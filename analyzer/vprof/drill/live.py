@@ -13,6 +13,7 @@ from vprof.drill.budget import PATIENCE
 from vprof.drill.cut import FEWEST_INTERVALS, MOST_RECORDS
 from vprof.drill.loop import Enough
 from vprof.errors import NoIntervalError, VprofError
+from vprof.program.expanded import expanded_in_others, said_unseen
 from vprof.session.alternation import Alternation
 from vprof.session.control import Control, Note
 from vprof.session.owned import Session
@@ -104,6 +105,9 @@ class LiveProgram:
         if not self._has_said:
             what = f"call of {self.root} that returns" if self.root else "interval that ends"
             print(f"vprof: waiting for the first {what}: put load on the program", file=sys.stderr)
+            programs = [Path(module["path"]) for module in self.session.modules]
+            if self.root and (others := expanded_in_others(programs, self.root)):
+                print(f"vprof: {said_unseen(self.root, others)}", file=sys.stderr)
         self._has_said = True
 
     def _record(self, part: int, seconds: float, compared: bool = False, most: float = MOST_RECORDS) -> Path:

@@ -2,12 +2,12 @@
 
 programs with such probes -> copies of bodies (places.py) -> Expanded: which function has copies of which
   [seen_through] what a copy calls is called by who has it: the way of a drill-down goes on there
-  [expanded_below] by function: the copies in it
+  [expanded_below] by function: the copies in it; [expanded_in_others] the other way round
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -19,6 +19,9 @@ from vprof.program.callgraph import CallGraph, Graph
 from vprof.program.elf import ELF_ERRORS, read_program
 from vprof.program.metadata import Function, Unit
 from vprof.program.places import Places, read_places
+
+_NAMED = 3
+"""Functions that a message names."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,29 @@ def seen_through(graph: CallGraph, expanded: Expanded) -> None:
 
 def expanded_below(programs: Iterable[Path], names: Iterable[str]) -> dict[str, list[str]]:
     """By name: the functions with a probe that have a copy in it, sorted."""
+    below: dict[str, set[str]] = {name: set() for name in names}
+    for name, copies in _copies(programs):
+        if name in below:
+            below[name].update(copies)
+    return {name: sorted(copies) for name, copies in below.items() if copies}
+
+
+def expanded_in_others(programs: Iterable[Path], name: str) -> list[str]:
+    """The functions that have a copy of it, sorted."""
+    return sorted({other for other, copies in _copies(programs) if name in copies})
+
+
+def said_unseen(name: str, others: Sequence[str]) -> str:
+    """`others`: of `expanded_in_others`, at least one."""
+    names = ", ".join(others[:_NAMED]) + (f" and {len(others) - _NAMED} more" if len(others) > _NAMED else "")
+    return (
+        f"{name} is expanded in {names}, where its calls are not seen: to see them, name it in `roots` of a "
+        "descriptor, or set VPROF_PROBES=body, and build again"
+    )
+
+
+def _copies(programs: Iterable[Path]) -> Iterator[tuple[str, set[str]]]:
+    """Functions, and which have a copy in them, by name. Of programs that are gone, nothing."""
     units, expanded = list[Unit](), Expanded()
     for program in programs:
         with suppress(OSError, VprofError):
@@ -113,8 +139,5 @@ def expanded_below(programs: Iterable[Path], names: Iterable[str]) -> dict[str, 
             expanded.add(expanded_in(program, of_program))
             units += of_program
     graph = callgraph.build(units)
-    below: dict[str, set[str]] = {name: set() for name in names}
     for f, inside in enumerate(copies_by_number(graph, expanded)):
-        if graph.names[f] in below:
-            below[graph.names[f]].update(graph.names[g] for g in inside)
-    return {name: sorted(copies) for name, copies in below.items() if copies}
+        yield graph.names[f], {graph.names[g] for g in inside}

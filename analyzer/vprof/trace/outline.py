@@ -156,9 +156,11 @@ class Outline:
         (thread, begin, end) of `calls`. Raises UsageError if there are none."""
         thread, fs, fe = calls[:, np.lexsort((calls[1], calls[0]))]
         open_at = self.scanned.open_at
-        chosen = choose_calls(root, i32(thread), fs, fe, self.spoiled, open_at)
+        has_copies = self.scanned.sites.before_bodies
+        programs = [module["path"] for module in self.scanned.file.of("module")] if has_copies else []
+        chosen = choose_calls(root, programs, i32(thread), fs, fe, self.spoiled, open_at)
         others = [time for time in self.spoiled if time[3] != semantic.OTHER_PLAN]
-        of_all = choose_calls(root, i32(thread), fs, fe, others, open_at).intervals
+        of_all = choose_calls(root, programs, i32(thread), fs, fe, others, open_at).intervals
         intervals, rows = chosen.intervals, np.arange(len(chosen.ids))
         labels, home = self.labels, intervals.begin_thread
         owner, t = np.r_[labels.thread, home, home], np.r_[labels.t, intervals.begin, intervals.end]

@@ -9,7 +9,9 @@ recording and calls that touch spoiled times are excluded and counted.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -27,7 +29,8 @@ def with_root(trace: Trace, root: str) -> Trace:
     """Raises UsageError when the program has no such function, NoIntervalError when none of its calls was recorded."""
     inv = trace.invocations
     calls = outermost(inv.thread, inv.function, inv.fs, inv.fe, functions_named(trace.program.functions, root))
-    chosen = choose(root, inv.thread[calls], inv.fs[calls], inv.fe[calls], trace.spoiled, trace.open_at)
+    programs = [path for one in trace.recorded if one.before_bodies for path in one.modules]
+    chosen = choose(root, programs, inv.thread[calls], inv.fs[calls], inv.fe[calls], trace.spoiled, trace.open_at)
     segments, wakeups = _relabel(trace, chosen.intervals)
     return replace(
         trace,
@@ -56,13 +59,18 @@ class Chosen:
 
 
 def choose(
-    root: str, thread: Int32, fs: Int64, fe: Int64, spoiled: list[tuple[int, int, int, str]], open_at: int | None
+    root: str,
+    programs: Sequence[str],
+    thread: Int32,
+    fs: Int64,
+    fe: Int64,
+    spoiled: list[tuple[int, int, int, str]],
+    open_at: int | None,
 ) -> Chosen:
-    """From outermost calls, by (thread, begin). `spoiled`, `open_at`: of `Trace`. Raises NoIntervalError if there is no
-    call."""
+    """From outermost calls, by (thread, begin). `programs`: paths of what may have copies of the root, where its calls
+    are not seen. `spoiled`, `open_at`: of `Trace`. Raises NoIntervalError if there is no call."""
     if not len(thread):
-        why = f"no call of {root} was recorded: was its probe on (--sites), and was it called?"
-        raise NoIntervalError(why, began=False, exit_code=2)
+        raise NoIntervalError(_why_no_call(root, programs), began=False, exit_code=2)
     reason = np.full(len(thread), "", dtype=object)
     for where, start, stop, why in spoiled:
         reason[((where == NONE) | (thread == where)) & (fs < stop) & (fe > start)] = why
@@ -79,6 +87,16 @@ def choose(
         {why: int(np.count_nonzero(reason == why)) for why in sorted(set(reason)) if why},
         fe[lost] - fs[lost],
     )
+
+
+def _why_no_call(root: str, programs: Sequence[str]) -> str:
+    # This reads programs, which takes a library.
+    from vprof.program.expanded import expanded_in_others, said_unseen
+
+    others = expanded_in_others(map(Path, programs), root)
+    if not others:
+        return f"no call of {root} was recorded: was its probe on (--sites), and was it called?"
+    return f"no call of {root} was recorded: {said_unseen(root, others)}"
 
 
 def functions_named(names: list[str], root: str) -> Bool:
