@@ -18,8 +18,9 @@ namespace {
 
 constexpr unsigned kIntegerRegisters = 6, kFloatRegisters = 8;
 
-/// Expected operations (Effort.h), beside which a call costs little.
-constexpr double kLeastEffortOfKept = 30;
+/// Expected operations (Effort.h), beside which a call costs little; and a call of what may take long, for which it is
+/// paid in each program (docs/design/entry-probes.md "What may take long").
+constexpr double kLeastEffortOfKept = 30, kLeastEffortOfLoops = 60;
 
 #if CLANG_VERSION_MAJOR >= 16
 bool hasTargetVersion(const clang::FunctionDecl &decl) {
@@ -170,9 +171,19 @@ clang::SourceLocation placeOfAttribute(const clang::FunctionDecl &decl, const Co
   return gcc_text ? beginOf(decl, *gcc_text) : decl.getBody()->getBeginLoc();
 }
 
+/// Of a function that begins with a no-op the first copy of a body is taken for its own. What a constructor initialises
+/// is before that. Compilers also make destructors of an object and of its virtual bases, or its memory, which call the
+/// written one: they begin with a no-op as well, and there is nothing else that they might have a copy of.
+bool mayBeginWithAnotherBody(const clang::FunctionDecl &decl) {
+  const clang::OverloadedOperatorKind op = decl.getOverloadedOperator();
+  if (llvm::isa<clang::CXXConstructorDecl>(decl) || op == clang::OO_Delete || op == clang::OO_Array_Delete) return true;
+  const auto *destructor = llvm::dyn_cast<clang::CXXDestructorDecl>(&decl);
+  return destructor && (destructor->getParent()->getNumVBases() || destructor->getParent()->hasAnyDependentBases());
+}
+
 bool mayBeWrapped(const Function &function) {
   const clang::FunctionDecl &decl = *function.decl;
-  if (function.is_lambda || llvm::isa<clang::CXXConstructorDecl, clang::CXXDestructorDecl>(decl)) return false;
+  if (function.is_lambda || mayBeginWithAnotherBody(decl)) return false;
   if (hasUncertainAttribute(decl) || !hasAllArgumentsInRegisters(decl)) return false;
   LooksForCaller looks;
   looks.TraverseStmt(decl.getBody());
@@ -200,6 +211,11 @@ bool isWorthItsCall(const Function &function, const Descriptor &descriptor, cons
     default:
       return !function.may_be_expanded || function.effort >= kLeastEffortOfKept;
   }
+}
+
+/// How long its calls take may differ by far, so they are to be seen.
+bool mayTakeLong(const Function &function) {
+  return function.loops && function.effort >= kLeastEffortOfLoops;
 }
 
 /// Calls that the compiler would make a loop of, in which they are not seen.
@@ -234,8 +250,9 @@ void chooseBeforeBody(Unit &unit, const Descriptor &descriptor, const clang::Com
 void chooseBeforeBodyLightly(Unit &unit, const Descriptor &descriptor, const clang::CompilerInstance &compiler,
                              const CompilerText *gcc_text) {
   choose(unit, descriptor, compiler, gcc_text, [&](Function &function) {
-    function.is_expandable = !descriptor.asksFor(function.name);
-    function.is_recursive = !function.is_expandable && callsItself(function, unit);
+    const bool is_asked_for = descriptor.asksFor(function.name);
+    function.is_expandable = !is_asked_for && !mayTakeLong(function);
+    function.is_recursive = is_asked_for && callsItself(function, unit);
     return !(gcc_text && function.is_recursive);
   });
 }

@@ -251,6 +251,7 @@ class Describer {
     }
     if (!is_instance) {
       function.effort = effort_.of(decl);
+      function.loops = effort_.loops(decl);
       function.is_small = effort_.isSmall(decl);
       function.may_be_expanded = effort_.mayBeExpanded(decl);
       function.is_decided = ways_.isDecided(decl);

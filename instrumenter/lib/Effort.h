@@ -34,6 +34,9 @@ class Effort {
   /// Expected operations of the body. Callees that call back are worth a call. REQUIRES: a definition.
   double of(const clang::FunctionDecl *definition) { return know(definition).effort; }
 
+  /// Whether its own text has a loop. REQUIRES: a definition.
+  bool loops(const clang::FunctionDecl *definition) { return know(definition).loops; }
+
   /// Too little work for a probe of its own (README.md "What gets a probe"). REQUIRES: a definition.
   bool isSmall(const clang::FunctionDecl *definition);
 

@@ -47,6 +47,7 @@ struct Function {
   bool is_expandable = false;       ///< as well: copies in its callers may be, where it is not seen
   double effort = 0;                ///< Effort.h
   bool may_be_expanded = false;     ///< in its callers: Effort.h
+  bool loops = false;               ///< Effort.h
   bool is_small = false;            ///< by its effort
   bool calls_out = false;           ///< of the library, what may take long (Library.h)
   bool always_calls_out = false;    ///< on every way through it

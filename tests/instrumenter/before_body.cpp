@@ -109,6 +109,55 @@ struct Derived : Base, Other {
   KEPT auto arrow(int n) const -> int { return n | k; }
 };
 
+static int ended;
+KEPT void end(int k) {
+  ended = (ended * 10 + k) % 1000003;
+}
+struct Part {
+  int k;
+  KEPT ~Part() { end(k); }
+};
+struct Shared {
+  KEPT virtual ~Shared() { end(1); }
+};
+struct Left : virtual Shared {
+  Part part = {2};
+  KEPT ~Left() { end(3); }
+};
+struct Both : Left, Base {
+  KEPT ~Both() { end(4); }
+  KEPT int method(int n) override { return n; }
+};
+struct Freed : Base {
+  KEPT virtual ~Freed() { end(6); }
+  KEPT int method(int n) override { return n; }
+  KEPT void operator delete(void *p) {
+    end(7);
+    free(p);
+  }
+};
+struct Late {
+  KEPT ~Late() noexcept(false) {
+    end(8);
+    if (ended % 2 == 0) throw Error{9};
+  }
+};
+template <class T>
+struct Of : T {
+  KEPT ~Of() { end(9); }
+};
+KEPT int destroyed() {
+  delete static_cast<Shared *>(new Both);
+  delete static_cast<Freed *>(new Freed);
+  delete[] new Part[2]{{1}, {3}};
+  try {
+    Late late;
+    Of<Part> of{};
+  } catch (Error &error) {
+    ended += error.depth;
+  }
+  return ended;
+}
 KEPT int thrower(int n) {
   Counted counted;
   if (n == 0) throw Error{n};
@@ -210,6 +259,7 @@ KEPT void values() {
   printf("%d %ld %d %d\n", base->method(5), other->other(9), derived.constant(6), derived.arrow(8));
   qsort(numbers, 3, sizeof numbers[0], compare);
   printf("%g %d\n", bump(d, 3)[2], *bump(numbers, 2));
+  printf("%d\n", destroyed());
 }
 int main() {
   atexit(at_end);
