@@ -147,7 +147,7 @@ __VPROF_INLINE void __vprof_out(const struct __vprof_probe *probe) {
         ".Lvprof_place%=:\n"                                                                                        \
         "\t.reloc .Lvprof_place%=, R_X86_64_NONE, .Lvprof_record%=\n"                                               \
         "\t.pushsection .bss.vprof_pairs,\"aw?\",@nobits\n\t.balign 16\n.Lvprof_pair%=:\n\t.zero 16\n"              \
-        "\t.popsection\n\t.pushsection .text.vprof_stubs,\"ax?\",@progbits\n\t.balign 16\n.Lvprof_stub%=:\n"        \
+        "\t.popsection\n\t.pushsection .text.vprof_stubs,\"ax?\",@progbits\n\t.balign 4\n.Lvprof_stub%=:\n"         \
         "\tlea{q .Lvprof_pair%=(%%rip), %%r11| r11, [rip + .Lvprof_pair%=]}\n"                                      \
         "\t.weak __vprof_wrapper\n\t.hidden __vprof_wrapper\n\tjmp __vprof_wrapper\n.Lvprof_end%=:\n"               \
         "\t.popsection\n\t.pushsection .eh_frame,\"a\",@unwind\n\t.long 20\n.Lvprof_frame%=:\n"                     \
