@@ -223,6 +223,12 @@ bool callsItself(const Function &function, const Unit &unit) {
   return llvm::any_of(function.calls, [&](const auto &call) { return unit.symbols[call.first].id == function.id; });
 }
 
+/// gcc makes destructors of an object and of its base part where it sees the class: what an attribute of a definition
+/// outside of the class asks for does not reach them.
+bool asksInVain(const Function &function, const CompilerText *gcc_text) {
+  return gcc_text && llvm::isa<clang::CXXDestructorDecl>(function.decl);
+}
+
 /// Among the functions with a site, those for which `is_wanted` holds and that may have it.
 template <typename Predicate>
 void choose(Unit &unit, const Descriptor &descriptor, const clang::CompilerInstance &compiler,
@@ -230,6 +236,7 @@ void choose(Unit &unit, const Descriptor &descriptor, const clang::CompilerInsta
   if (isUncertain(compiler)) return;
   for (Function &function : unit.functions) {
     if (!function.site || isNamed(function, descriptor) || !is_wanted(function) || !mayBeWrapped(function)) continue;
+    if (asksInVain(function, gcc_text)) continue;
     if (!gcc_text && mayHaveOtherArguments(*function.decl, compiler.getCodeGenOpts())) continue;
     function.attribute = placeOfAttribute(*function.decl, gcc_text);
     function.before_body = function.attribute.isValid();

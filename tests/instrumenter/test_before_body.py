@@ -108,7 +108,7 @@ def test_light_sees_each_call_where_none_is_expanded(options: str, shop: Worksho
 
 @EVERY_COMPILER
 def test_a_destructor_lasts_until_its_parts_are_destroyed(shop: Workshop) -> None:
-    """A probe in its body ends with the body."""
+    """A probe in its body ends with the body; gcc's destructors have no other."""
     shop.write(
         a_cpp="""\
         #define KEPT __attribute__((noinline))
@@ -125,7 +125,8 @@ def test_a_destructor_lasts_until_its_parts_are_destroyed(shop: Workshop) -> Non
         [calls] = calls_of(shop)
         depth[probes] = dict(calls)
     assert depth["body"] == {"main": 0, "Whole::~Whole": 1, "Part::~Part": 1}
-    assert depth["light"] == {"main": 0, "Whole::~Whole": 1, "Part::~Part": 2}
+    inside = 1 if shop.family == "gcc" else 2
+    assert depth["light"] == {"main": 0, "Whole::~Whole": 1, "Part::~Part": inside}
 
 
 @EVERY_COMPILER
@@ -192,7 +193,7 @@ def test_which_functions_are_wrapped(options: str, more: set[str] | None, shop: 
     name = r"((?:~|operator )?\w+)\([^()]*\)"
     wrapped = set(re.findall(name + r"[^(){};]*__VPROF_WRAPPED", text))
     probed = set(re.findall(name + r"[^{};]*\{ __VPROF_PROBE", text))
-    assert len(wrapped | probed) == 51
+    assert len(wrapped | probed) == 52
     assert probed == IN_BODY | more if more is not None else not wrapped
 
 
