@@ -103,7 +103,8 @@ def record(folder: Path, lines: list[Line], *options: str, locks: bool = True, s
     assert collector.stdout is not None
     assert collector.stdout.readline() == "ready\n"
     with Session(directory, collector) as session, (folder / "printed").open("w") as printed:
-        process = subprocess.Popen([program, script], env=session.environment(), stdout=printed)
+        env = {**session.environment(), "COLLECTOR": str(collector.pid)}
+        process = subprocess.Popen([program, script], env=env, stdout=printed)
         session.attend(process, Plan.of([]))
         session.stop()
     assert process.returncode == status
@@ -155,11 +156,12 @@ def test_a_kill_loses_nothing_that_was_done(tmp_path: Path) -> None:
 
 
 def test_what_a_full_ring_drops_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rings of 256 records, and nobody who drains them meanwhile: the collector gets no turn before the next step. The
-    time off the CPU is not recorded, so all that is dropped are steps."""
+    """Rings of 256 records, and nobody who drains them meanwhile. The time off the CPU is not recorded, so all that is
+    dropped are steps."""
     monkeypatch.setenv("GLIBC_TUNABLES", "glibc.pthread.rseq=0")
-    steps = 40_000
-    lines = [Line(0, "b", owner=7), *([Line(0, "0", 5, 1)] * steps), Line(0, "e", owner=7)]
+    steps = 4_000
+    undrained = [Line(0, "s"), *([Line(0, "0", 5, 1)] * steps), Line(0, "c")]
+    lines = [Line(0, "b", owner=7), *undrained, Line(0, "e", owner=7)]
     record(tmp_path, lines, "--ring-bytes", "4096")
     file = read_chunks(tmp_path / "run.trace")
     [end] = file.of("end")

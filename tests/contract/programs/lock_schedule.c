@@ -1,6 +1,6 @@
 /* Does what a file says, line by line, each on the thread that the line names: THREAD STEP OBJECT MODE OWNER. Steps are
- * those of vprof_lock, and b, e, a (an interval begins, ends, is aborted), w (work for it), k (SIGKILL). Prints before
- * and after each when it was, ns. */
+ * those of vprof_lock, and b, e, a (an interval begins, ends, is aborted), w (work for it), k (SIGKILL), s and c (the
+ * process $COLLECTOR stops, and goes on). Prints before and after each when it was, ns. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
@@ -44,6 +44,10 @@ static void make(const struct line *line) {
       break;
     case 'k':
       raise(SIGKILL);
+      break;
+    case 's':
+    case 'c':
+      kill(atoi(getenv("COLLECTOR")), line->step == 's' ? SIGSTOP : SIGCONT);
       break;
     default:
       vprof_lock(line->step - '0', line->object, line->mode, line->owner);
