@@ -172,13 +172,17 @@ clang::SourceLocation placeOfAttribute(const clang::FunctionDecl &decl, const Co
 }
 
 /// Of a function that begins with a no-op the first copy of a body is taken for its own. What a constructor initialises
-/// is before that. Compilers also make destructors of an object and of its virtual bases, or its memory, which call the
-/// written one: they begin with a no-op as well, and there is nothing else that they might have a copy of.
+/// is before that. Compilers also make destructors that call the written one, and destroy virtual bases or free the
+/// memory then: they begin with a no-op as well, and may have copies of nothing else.
 bool mayBeginWithAnotherBody(const clang::FunctionDecl &decl) {
-  const clang::OverloadedOperatorKind op = decl.getOverloadedOperator();
-  if (llvm::isa<clang::CXXConstructorDecl>(decl) || op == clang::OO_Delete || op == clang::OO_Array_Delete) return true;
+  if (llvm::isa<clang::CXXConstructorDecl>(decl)) return true;
   const auto *destructor = llvm::dyn_cast<clang::CXXDestructorDecl>(&decl);
-  return destructor && (destructor->getParent()->getNumVBases() || destructor->getParent()->hasAnyDependentBases());
+  if (!destructor) return false;
+  const clang::CXXRecordDecl &object = *destructor->getParent();
+  if (object.getNumVBases() || object.hasAnyDependentBases()) return true;
+  if (!destructor->isVirtual()) return false;
+  const clang::FunctionDecl *frees = destructor->getOperatorDelete();
+  return object.isDependentContext() || (frees && frees->isDefined());
 }
 
 bool mayBeWrapped(const Function &function) {
