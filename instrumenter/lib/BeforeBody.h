@@ -23,8 +23,8 @@ namespace vprof {
 void chooseBeforeBody(Unit &unit, const Descriptor &descriptor, const clang::CompilerInstance &compiler,
                       const CompilerText *gcc_text, const Expansions &expansions);
 
-/// As above, for VPROF_PROBES=light: all functions that may be, as long as nobody asks for their calls, and each may
-/// still be expanded in its callers.
+/// As above, for VPROF_PROBES=light: all functions that may be. What takes long at times, and what somebody asks for,
+/// is not expanded in callers any more; all others may be.
 void chooseBeforeBodyLightly(Unit &unit, const Descriptor &descriptor, const clang::CompilerInstance &compiler,
                              const CompilerText *gcc_text);
 

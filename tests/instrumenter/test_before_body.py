@@ -20,7 +20,7 @@ from test_rewrites import REWRITES, compiled, input_of
 from workshop import EVERY_COMPILER, HERE, PREFIX, Workshop
 
 from vprof.program.elf import read_program
-from vprof.program.expanded import expanded_below, expanded_in
+from vprof.program.expanded import expanded_below, expanded_in, expanded_in_others
 from vprof.trace.reading import load_binary
 
 RECORD = (PREFIX / "bin/vprof", "record", "--sites", "all", "-o", "run.trace", "--")
@@ -162,6 +162,8 @@ def test_light_leaves_to_the_compiler_what_it_expands(shop: Workshop) -> None:
     unseen = expanded_below([shop.path / "program", shop.path / "gone"], ["main", "kept"])
     assert [*unseen] == ["main"]
     assert {"once"} <= {*unseen["main"]} <= {"once", "down"}  # gcc expands some of its calls of itself
+    assert expanded_in_others([shop.path / "program"], "once") == ["main"]
+    assert expanded_in_others([shop.path / "program"], "down") in ([], ["main"])
 
 
 IN_BODY = {"seven", "nine", "by_value", "variable", "caller", "vector", "arrow", "Counted", "result_and_six"}

@@ -117,8 +117,8 @@ def expanded_below(programs: Iterable[Path], names: Iterable[str]) -> dict[str, 
 
 
 def expanded_in_others(programs: Iterable[Path], name: str) -> list[str]:
-    """The functions that have a copy of it, sorted."""
-    return sorted({other for other, copies in _copies(programs) if name in copies})
+    """The other functions that have a copy of it, sorted."""
+    return sorted({other for other, copies in _copies(programs) if name in copies and other != name})
 
 
 def said_unseen(name: str, others: Sequence[str]) -> str:
