@@ -20,14 +20,15 @@ class TraceError(VprofError):
 
 
 class NoIntervalError(VprofError):
-    """A trace holds no interval that can be analyzed; `began`: some were there, but cannot be used."""
+    """A trace holds no interval that can be analyzed; `began`: some were there, but cannot be used; `lost`: because
+    records were lost."""
 
-    def __init__(self, why: str, began: bool, exit_code: int = 1) -> None:
+    def __init__(self, why: str, began: bool, exit_code: int = 1, lost: bool = False) -> None:
         super().__init__(why)
-        self.began, self.exit_code = began, exit_code
+        self.began, self.exit_code, self.lost = began, exit_code, lost
 
-    def __reduce__(self) -> tuple[type[NoIntervalError], tuple[str, bool, int]]:
-        return NoIntervalError, (str(self), self.began, self.exit_code)
+    def __reduce__(self) -> tuple[type[NoIntervalError], tuple[str, bool, int, bool]]:
+        return NoIntervalError, (str(self), self.began, self.exit_code, self.lost)
 
 
 class InvariantError(VprofError):

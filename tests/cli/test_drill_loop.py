@@ -8,6 +8,7 @@ from replay import ALL, STEPWISE, Replay
 
 from vprof.drill.cut import FEWEST_INTERVALS, MOST_RECORDS
 from vprof.drill.findings import confirm
+from vprof.drill.flood import FloodError
 from vprof.drill.loop import LIMIT_BUDGET, LIMIT_STEPS, Decision, Drill, DrillOptions, Enough, Measured
 from vprof.variance.analysis import Analysis
 from vprof.variance.statistics import Lost, NoBlocks
@@ -91,6 +92,36 @@ def test_what_loses_records_is_measured_again_without_what_is_called_most() -> N
         (["CopyData"], ["CopyData"], ""),
     ]
     assert "CopyData" not in drill.plan()
+
+
+def test_where_every_interval_lost_records_it_is_measured_again_without_what_is_called_most() -> None:
+    class Drowned(Replay):
+        """With CopyData on, no interval is whole."""
+
+        def __call__(
+            self, functions: frozenset[str], seconds: float, enough: Enough | None = None, compared: bool = False
+        ) -> Analysis:
+            analysis = super().__call__(functions, seconds, enough, compared)
+            if "CopyData" in functions:
+                raise FloodError("all touch lost records", {"txn": 3, "CopyData": 900, "Lock": 30, "WriteLog": 3}, 0.9)
+            return analysis
+
+    replay = Drowned()
+    drill = Drill(frozenset({"txn"}), replay, STEPWISE)
+    steps = list(drill.steps())
+    assert replay.plans == [{"txn"}, {"txn", "Execute", "WriteLog"}, ALL, ALL - {"CopyData"}]
+    assert [(step.left_out, step.unkept) for step in steps] == [([], []), ([], []), (["CopyData"], ["CopyData"])]
+    assert "CopyData" not in drill.plan()
+
+
+def test_a_root_that_alone_loses_the_records_of_every_interval_ends_the_drill_down() -> None:
+    def drowned(
+        functions: frozenset[str], seconds: float, enough: Enough | None = None, compared: bool = False
+    ) -> Analysis:
+        raise FloodError("all touch lost records", {"txn": 3000}, 0.1)
+
+    with pytest.raises(FloodError, match="all touch lost records"):
+        next(Drill(frozenset({"txn"}), drowned, STEPWISE).steps())
 
 
 def test_what_would_record_more_than_can_be_read_is_measured_again_without_what_is_called_most() -> None:

@@ -1,4 +1,4 @@
-"""What has to be left out of a plan: it distorts too much, or more was recorded than could be kept.
+"""What is left out of a plan: what distorts too much, records more than can be kept, or matters nowhere.
 
 plan + its Analysis  ->  functions to take out of it, the roots never
 """
@@ -9,10 +9,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from vprof.drill.flood import FloodError
 from vprof.path.path_tree import display_names
 from vprof.tables.model import NONE
 from vprof.variance.analysis import REFUSE_LOST, Analysis
 from vprof.variance.probe_cost import load_of
+from vprof.variance.variance_tree import VarianceTree
 
 ROOM = 0.8
 """A plan that costs or records more than it may is cut to this part of that, for what calls may vary."""
@@ -22,6 +24,9 @@ MOST_RECORDS = 10_000_000
 
 FEWEST_INTERVALS = 200
 """That a part of a measurement should have."""
+
+LIGHT = 0.2
+"""A function is switched off again when all its shares are below this part of the smallest share of interest."""
 
 
 def too_much(plan: frozenset[str], roots: frozenset[str], analysis: Analysis, most: float) -> list[str]:
@@ -53,6 +58,12 @@ def too_often(plan: frozenset[str], roots: frozenset[str], analysis: Analysis) -
     return _most_called(plan, roots, calls, ROOM * most) if sum(calls.values()) > most > 0 else []
 
 
+def of_flood(plan: frozenset[str], roots: frozenset[str], flood: FloodError) -> list[str]:
+    """Of a plan with which every interval lost records: those that are called most often, at least one, until the
+    others have no more calls than were kept."""
+    return _most_called(plan, roots, flood.calls, ROOM * flood.kept * sum(flood.calls.values()))
+
+
 def _calls(analysis: Analysis) -> dict[str, int]:
     counts = analysis.calls.within + analysis.calls.others
     return dict(zip(display_names(analysis.trace), counts.tolist(), strict=True))
@@ -62,6 +73,16 @@ def _most_called(plan: frozenset[str], roots: frozenset[str], calls: dict[str, i
     """Of a plan without its roots, so that the others have no more calls."""
     order = sorted(plan - roots, key=lambda name: (calls.get(name, 0), name))
     return sorted(_beyond(order, calls, room - sum(calls.get(root, 0) for root in roots)))
+
+
+def light(plan: frozenset[str], roots: frozenset[str], analysis: Analysis) -> list[str]:
+    """Functions of a plan, roots apart, that are heavy nowhere in the tree, and above nothing heavy."""
+    if analysis.no_ranking:
+        return []
+    tree, names = analysis.tree, display_names(analysis.trace)
+    limit = LIGHT * analysis.least_share
+    heavy = {names[tree.paths.function[x]] for x in _connected(tree, limit) if tree.paths.function[x] != NONE}
+    return sorted(plan - heavy - roots)
 
 
 def load_by_name(analysis: Analysis) -> dict[str, float]:
@@ -88,3 +109,13 @@ def _weights(analysis: Analysis) -> dict[str, float]:
         if function != NONE:
             weights[names[function]] = max(share, weights.get(names[function], 0.0))
     return weights
+
+
+def _connected(tree: VarianceTree, limit: float) -> set[int]:
+    """Nodes with at least `limit` as their share, and all their ancestors."""
+    found: set[int] = set()
+    for x in np.flatnonzero(np.abs(tree.share) >= limit):
+        while x != NONE and x not in found:
+            found.add(int(x))
+            x = tree.paths.parent[x]
+    return found

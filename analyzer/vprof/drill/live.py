@@ -11,6 +11,7 @@ from pathlib import Path
 
 from vprof.drill.budget import PATIENCE
 from vprof.drill.cut import FEWEST_INTERVALS, MOST_RECORDS
+from vprof.drill.flood import flood_in
 from vprof.drill.loop import Enough
 from vprof.errors import NoIntervalError, VprofError
 from vprof.program.expanded import expanded_in_others, said_unseen
@@ -70,7 +71,7 @@ class LiveProgram:
         self, functions: frozenset[str], seconds: float, enough: Enough | None = None, compared: bool = False
     ) -> Analysis:
         """A `drill.Measure`. Waits for the program's first interval. Raises VprofError when the program ended, or later
-        recorded no interval.
+        recorded no interval, FloodError if that is for lost records.
 
         Nothing is analyzed while it records: on a small machine that would slow down what is measured. A part ends with
         MOST_RECORDS; then its probes are off while it is analyzed.
@@ -86,6 +87,8 @@ class LiveProgram:
             try:
                 analysis = analyze_traces(parts, self.root, self.options)
             except NoIntervalError as error:
+                if error.lost:
+                    raise flood_in(parts, error) from error
                 if self._is_cut:  # before a call of the root ended
                     parts = [self._record(1, length, most=math.inf)]
                     continue

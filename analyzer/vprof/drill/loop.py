@@ -15,21 +15,18 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
-import numpy as np
-
 from vprof.drill.budget import LEAST_STEPS, MOST_STEPS, PATIENCE, Budget
-from vprof.drill.cut import load_by_name, too_many, too_much, too_often
+from vprof.drill.cut import light, load_by_name, of_flood, too_many, too_much, too_often
+from vprof.drill.flood import FloodError
 from vprof.drill.host import Host, measured
 from vprof.drill.length import known_well, seconds_needed
 from vprof.drill.wait_paths import STACKS, Seen, covered, is_clear, next_on_paths
 from vprof.drill.wakers import MANY, Unmeasured, next_on_wakers, unmeasured
 from vprof.path.path_tree import display_names
 from vprof.tables.kinds import WAKER
-from vprof.tables.model import NONE
 from vprof.variance.analysis import Analysis, AnalysisOptions
 from vprof.variance.factors import Factor, select
 from vprof.variance.planner import expansions, further
-from vprof.variance.variance_tree import VarianceTree
 
 Enough = Callable[[Analysis], bool]
 
@@ -39,16 +36,13 @@ class Measure(Protocol):
 
     With `enough` it goes on until that is true of the analysis of all of it, but only with `compared` longer than
     PATIENCE times as long. With `compared` it first takes as long again with all probes off, slice by slice in turn:
-    the analysis knows the distortion.
+    the analysis knows the distortion. Raises FloodError when every interval lost records.
     """
 
     def __call__(
         self, functions: frozenset[str], seconds: float, enough: Enough | None = None, compared: bool = False
     ) -> Analysis: ...
 
-
-LIGHT = 0.2
-"""A function is switched off again when all its shares are below this part of the smallest share of interest."""
 
 MILD = 3
 """Up to so many times the allowed distortion, what was measured still tells where to go on."""
@@ -246,18 +240,22 @@ class Drill:
         plan, left_out, unkept = self.plan(), list[str](), list[str]()
         while True:
             enough, begun = partial(self._seen_enough, plan), time.monotonic()
-            analysis = self.measure(plan, self.options.step_seconds, enough)
-            recorded = analysis.trace.recorded_ns / 1e9
-            many = self._too_many(plan, analysis)
-            if self.done and recorded and not many:  # the first one loads code, and may wait for the program
-                self.pace = (time.monotonic() - begun) * self.options.step_seconds / recorded
-            cut = many or self._too_much(plan, analysis)
-            unkept += many
-            left_out += cut
-            plan -= frozenset(cut)
-            is_mild = not many and sum(load_by_name(analysis).values()) <= MILD * self.options.max_distortion
-            if not cut or is_mild or not self._has_time_for_a_step():
-                return plan, left_out, unkept, analysis
+            try:
+                analysis = self.measure(plan, self.options.step_seconds, enough)
+            except FloodError as flood:
+                cut = many = of_flood(plan, self.roots, flood)
+                if not many or not self._has_time_for_a_step():
+                    raise
+            else:
+                recorded = analysis.trace.recorded_ns / 1e9
+                many = self._too_many(plan, analysis)
+                if self.done and recorded and not many:  # the first one loads code, and may wait for the program
+                    self.pace = (time.monotonic() - begun) * self.options.step_seconds / recorded
+                cut = many or self._too_much(plan, analysis)
+                is_mild = not many and sum(load_by_name(analysis).values()) <= MILD * self.options.max_distortion
+                if not cut or is_mild or not self._has_time_for_a_step():
+                    return plan - frozenset(cut), left_out + cut, unkept + many, analysis
+            unkept, left_out, plan = unkept + many, left_out + cut, plan - frozenset(cut)
 
     def _seen_enough(self, plan: frozenset[str], analysis: Analysis) -> bool:
         if known_well(analysis) or self._too_much(plan, analysis) or self._too_many(plan, analysis):
@@ -289,7 +287,7 @@ class Drill:
         decision = self.decide(Measured(len(self.done) + 1, plan, left_out, unkept, analysis, candidates, default))
         children = {function: names for c in candidates for function, names in c.children.items()}
         expanded = {function: children[function] for function in decision.expand}
-        light = self._light(analysis, plan) if not decision.again else set()
+        unneeded = light(plan, self.roots, analysis) if not decision.again else []
         summary = analysis.summary
         # What reports need; the analysis holds the whole trace.
         step = Step(
@@ -303,7 +301,7 @@ class Drill:
             shares={factor.name: factor.share / (analysis.explained or 1.0) for factor in analysis.ranking},
             no_ranking=analysis.no_ranking,
             expanded=self._further(analysis, expanded, left_out),
-            dropped=sorted(light),
+            dropped=unneeded,
             accepted=decision.accept,
             skipped=decision.skip,
             left_out=left_out,
@@ -376,27 +374,8 @@ class Drill:
             new = []
         return [Candidate(waited, {WAKER: new})] if new else []
 
-    def _light(self, analysis: Analysis, plan: frozenset[str]) -> set[str]:
-        """Functions of the plan, roots apart, that are heavy nowhere in the tree, and above nothing heavy."""
-        if analysis.no_ranking:
-            return set()
-        tree, names = analysis.tree, display_names(analysis.trace)
-        limit = LIGHT * analysis.least_share
-        heavy = {names[tree.paths.function[x]] for x in _connected(tree, limit) if tree.paths.function[x] != NONE}
-        return set(plan - heavy - self.roots)
-
 
 def _varies(analysis: Analysis, name: str) -> bool:
     """Whether the interval of the factor's share, where there is one, excludes 0."""
     known = next((ranked for ranked in analysis.factors if ranked.factor.name == name), None)
     return known is None or known.ci95 is None or known.ci95[0] > 0
-
-
-def _connected(tree: VarianceTree, limit: float) -> set[int]:
-    """Nodes with at least `limit` as their share, and all their ancestors."""
-    found: set[int] = set()
-    for x in np.flatnonzero(np.abs(tree.share) >= limit):
-        while x != NONE and x not in found:
-            found.add(int(x))
-            x = tree.paths.parent[x]
-    return found

@@ -29,7 +29,8 @@ def rows_of(trace: Trace) -> Int64:
     cannot be summed: only a damaged trace has such."""
     rows: Int64 = np.flatnonzero(~trace.intervals.ignore)
     if not len(rows):
-        raise NoIntervalError(diagnose(trace), bool(excluded_by_reason(trace)))
+        excluded = excluded_by_reason(trace)
+        raise NoIntervalError(diagnose(trace), bool(excluded), lost=bool(excluded.get(LOSS)))
     total = float((trace.intervals.end[rows].astype(np.float64) - trace.intervals.begin[rows]).sum())
     if total >= _MOST_NS:
         raise TraceError(f"the intervals took {total / _YEAR_NS:.0f} years together: the trace is damaged")
