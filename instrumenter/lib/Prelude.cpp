@@ -49,12 +49,13 @@ std::string switchSymbol(const std::string &object, const std::string &source) {
   return "__vprof_sw_" + llvm::utohexstr(hashOf(both), /*LowerCase=*/true);
 }
 
-std::string preludeText(const Unit &unit, const std::string &switches, const std::string &fixed) {
+std::string preludeText(const Unit &unit, const std::string &switches, const std::string &fixed, bool returns) {
   std::string text = "#pragma GCC system_header\n";
   text += "extern volatile unsigned char __vprof_sw[] __asm__(\"" + switches +
           "\") __attribute__((__visibility__(\"hidden\")));\n";
   if (llvm::any_of(unit.functions, [](const Function &function) { return function.before_body; }))
     text += "#define __VPROF_SWITCH \"" + switches + "\"\n";
+  if (returns) text += "#define __VPROF_RETURNS\n";
   if (unit.sites) text += topLevelAssembly(switchAssembly(switches, unit.sites));
   text += topLevelAssembly(assemblyOf(chunkOf(unit), unit.sites ? switches : "", unit.sites));
   return text + fixed;

@@ -13,7 +13,7 @@ namespace vprof {
 /// Name of the unit's switch bytes: unique for the pair of object file and source.
 std::string switchSymbol(const std::string &object, const std::string &source);
 
-/// `fixed` is the text of vprof_prelude.h.
-std::string preludeText(const Unit &unit, const std::string &switches, const std::string &fixed);
+/// `fixed` is the text of vprof_prelude.h. `returns`: probes in bodies say where their function returns to, too.
+std::string preludeText(const Unit &unit, const std::string &switches, const std::string &fixed, bool returns);
 
 }  // namespace vprof

@@ -91,7 +91,7 @@ Outcome write(const vprof::Unit &unit, const vprof::Edits &edits, const vprof::C
   const auto fixed = readText(options.prelude);
   if (!fixed) return {kCannotInstrument, "cannot read " + options.prelude};
   const std::string switches = vprof::switchSymbol(options.object, unit.file);
-  const std::string prelude = vprof::preludeText(unit, switches, *fixed);
+  const std::string prelude = vprof::preludeText(unit, switches, *fixed, options.before_body || options.light);
   texts[options.prelude] = prelude;
   if (!vprof::writeForCompiler(options.out, texts) ||
       (gcc_text && !vprof::writeFile(options.out + "/text", gcc_text->withEdits(edits, prelude))))

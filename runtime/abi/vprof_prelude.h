@@ -66,15 +66,24 @@ __VPROF_INLINE void __vprof_left(void *frame) {
 #define __VPROF_CALL_BELOW(target) \
   ".weak " target "\n\t.hidden " target "\n\tadd{q $-128, %%rsp| rsp, -128}\n\tcall " target
 
+/* Where calls are told apart by where they return to (__VPROF_RETURNS), a probe in a body says that of its function. Of
+ * a copy of the body, which is expanded in a caller, it means nothing. */
+#ifdef __VPROF_RETURNS
+#define __VPROF_AT_ENTRY(set) "mov{q %%rax, %%r11| r11, rax}\n\t" set __VPROF_CALL_BELOW("__vprof_at_entry_called")
+#define __VPROF_RETURNS_TO , "0"(__builtin_return_address(0))
+#else
+#define __VPROF_AT_ENTRY(set) set __VPROF_CALL_BELOW("__vprof_at_entry")
+#define __VPROF_RETURNS_TO
+#endif
+
 /* Where the calls of this invocation are numbered. */
 __VPROF_INLINE unsigned short *__vprof_entered(volatile unsigned char *sw, void *frame) {
-  unsigned short *call;
-  __asm__ __inline__ __volatile__(
-      "lea{q %2, %%rax| rax, %2}\n\tlea{q %1, %%r10| r10, %1}\n\t" __VPROF_CALL_BELOW("__vprof_at_entry")
-      : "=&a"(call), "=m"(*(char *)frame)
-      : "m"(*sw)
-      : "cc", "memory", "r10", "r11");
-  return call;
+  void *call;
+  __asm__ __inline__ __volatile__(__VPROF_AT_ENTRY("lea{q %2, %%rax| rax, %2}\n\tlea{q %1, %%r10| r10, %1}\n\t")
+                                  : "=&a"(call), "=m"(*(char *)frame)
+                                  : "m"(*sw)__VPROF_RETURNS_TO
+                                  : "cc", "memory", "r10", "r11");
+  return (unsigned short *)call;
 }
 __VPROF_INLINE void __vprof_left(void *frame) {
   __asm__ __inline__ __volatile__("lea{q %0, %%r10| r10, %0}\n\t" __VPROF_CALL_BELOW("__vprof_at_exit")

@@ -162,6 +162,57 @@ def test_methods_and_what_exceptions_leave(shop: Workshop) -> None:
     assert {place: n for place, n in recorded(shop).items() if place[0] == "use"} == wanted
 
 
+IN_BODIES = """\
+#define KEPT __attribute__((noinline))
+struct Big { long all[5]; };
+struct Thing {
+  int v;
+  KEPT Thing(int n) { for (int i = 0; i < n; ++i) n ^= i; v = n; }
+  KEPT int operator+(long double n) { for (int i = 0; i < n; ++i) v ^= i; return v; }
+};
+KEPT static int sum(Big big, int n) { for (int i = 0; i < n; ++i) n ^= big.all[i % 5]; return n; }
+KEPT int varied(int n, ...) { for (int i = 0; i < n; ++i) n ^= i; return n; }
+static int many(int a, int b, int c, int d, int e, int f, int g) { while (a-- > 0) g ^= b + c - d + e; return f; }
+KEPT int user(int n) {
+  Big big = {{n, 2, 3, 4, 5}};
+  n += sum(big, 3);
+  n += sum(big, 4);
+  n += varied(3, n);
+  n += varied(n & 3, n);
+  Thing one(n & 7);
+  Thing other(3);
+  n += one + 3.0L;
+  n += other + 4.0L;
+  auto step = [&](int k, long double) __attribute__((noinline)) { for (int i = 0; i < k; ++i) n ^= i; return n; };
+  n ^= step(4, 3.0L);
+  n ^= step(5, 3.0L);
+  return n;
+}
+KEPT __attribute__((flatten)) int expands(int n) { return many(n & 3, 2, 3, 4, 5, 6, n) ^ many(5, 2, 3, 4, 5, 6, n); }
+int main(int count, char **) {
+  for (int i = 0; i < 8; ++i) count ^= user(i) + expands(i);
+  return count & 0;
+}
+"""
+
+
+@EVERY_COMPILER
+@pytest.mark.parametrize("options", ["-O1", "-O2 -fPIC", "-Os -no-pie -gdwarf-4", "-O2 -fcf-protection=full -static"])
+def test_so_have_calls_of_what_keeps_its_probe_in_the_body(options: str, shop: Workshop) -> None:
+    """Its arguments are on the stack, or it is a constructor or a lambda. Copies of it have no place."""
+    shop.write(a_cpp=IN_BODIES)
+    shop.cxx(*options.split(), "a.cpp", "-o", "program", **LIGHT)
+    found = {place: n for place, n in recorded(shop).items() if place[0] in ("user", "expands")}
+    assert found == {
+        **{("user", "sum", f"a.cpp:{line}"): 8 for line in (13, 14)},
+        **{("user", "varied", f"a.cpp:{line}"): 8 for line in (15, 16)},
+        **{("user", "Thing::Thing", f"a.cpp:{line}"): 8 for line in (17, 18)},
+        **{("user", "Thing::operator+", f"a.cpp:{line}"): 8 for line in (19, 20)},
+        **{("user", "user()::lambda@21", f"a.cpp:{line}"): 8 for line in (22, 23)},
+        ("expands", "many", ""): 16,
+    }
+
+
 @EVERY_COMPILER
 def test_what_another_module_has_is_called_through_a_slot(shop: Workshop) -> None:
     shop.write(

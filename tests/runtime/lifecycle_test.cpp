@@ -32,7 +32,7 @@ TEST(Lifecycle, ProbesKeepTheRegistersAlsoTheFirstTime) {
   EXPECT_EQ(recording.run_with_probes_on({program("registers")}), "");
   const DecodedTrace trace = recording.finish();
   ASSERT_EQ(trace.records.size(), 1u);
-  EXPECT_EQ(depths(trace.records.at(1), kInvocation), (std::vector<unsigned>{0, 0}));
+  EXPECT_EQ(depths(trace.records.at(1), kInvocation), (std::vector<unsigned>{0, 0, 0, 0}));
 }
 
 TEST(Lifecycle, ForkedChildRecordsAsAProcessOfItsOwnCreatedByItsParent) {

@@ -27,6 +27,9 @@ from vprof.program.places import Code, Places, read_places
 _LOW_BITS = (1 << 10) - 1
 _NEAR = re.compile(rb"[\xe8\xe9]")
 _POINTED = re.compile(rb"\xff[\x10-\x17\x50-\x57\x90-\x97\xd0-\xd7]")
+_COMPARES = b"\x80\x3d"
+_TESTS = re.compile(_COMPARES + rb"|(?:\x8d|\x0f\xb6)[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]")
+"""`cmpb $1, byte(%rip)`, and at -O0 or by gcc `lea byte(%rip), ...` and `movzbl byte(%rip), ...`."""
 _THROUGH_SLOT = re.compile(rb"\xff\x25")
 _BODY_OF_PAIR = b"\x41\xff\x13"
 """`call *(%r11)` of the wrapper."""
@@ -45,6 +48,18 @@ class Call(NamedTuple):
     is_tail: bool
 
 
+class Callee(NamedTuple):
+    name: str
+    bodies: frozenset[int]
+    """Where those with a no-op begin, in one program."""
+    switches: frozenset[int]
+    """Its switch bytes there."""
+    is_wrapped: bool
+    """There is a body with a no-op, perhaps in another program: it always says where it returns to."""
+    in_body: bool
+    """Its probe is in its body, so in copies of that, too."""
+
+
 @dataclass(frozen=True)
 class Found:
     """`places` that a number may mean, of `all` at which the caller calls the callee."""
@@ -54,7 +69,8 @@ class Found:
 
 
 class Returns:
-    """Of the programs of a trace: where each is, and by the address of a switch byte the number of the function."""
+    """Of the programs of a trace: where each is, and by the address of a switch byte the number of the function. One
+    whose probe is in its body says where that returns to, as a wrapper does; external functions do, too."""
 
     def __init__(self, programs: list[tuple[Path, dict[int, int]]]) -> None:
         self._programs = programs
@@ -66,9 +82,13 @@ class Returns:
         """The file and line of a call of the callee, which is named so, and which one of several on a line; "" if there
         is but one place where the caller calls it, or if the programs do not say."""
         places, all_places = set[Line](), set[Line]()
-        for code, bodies in self._bodies:
+        is_wrapped = any(callee in bodies for _, bodies, _ in self._bodies)
+        in_body = not is_wrapped and any(callee in switches for _, _, switches in self._bodies)
+        for code, bodies, switches in self._bodies:
+            here = frozenset(bodies.get(callee, ())), frozenset(switches.get(callee, ()))
+            called = Callee(name, *here, is_wrapped, in_body)
             for begin in bodies.get(caller, ()):
-                found = code.calls_from(begin, number, frozenset(bodies.get(callee, ())), name)
+                found = code.calls_from(begin, number, called)
                 places |= found.places
                 all_places |= found.all
         if len(places) != 1 or len(all_places) < 2:
@@ -78,16 +98,19 @@ class Returns:
         return f"{file}:{line}" + (f" #{columns.index(column) + 1}" if len(columns) > 1 else "")
 
     @cached_property
-    def _bodies(self) -> list[tuple[CallsOfProgram, dict[int, list[int]]]]:
-        """The programs that are still what they were, and by function, where its bodies begin."""
-        found = []
+    def _bodies(self) -> list[tuple[CallsOfProgram, dict[int, list[int]], dict[int, list[int]]]]:
+        """The programs that are still what they were, and by function, where its bodies with a no-op begin, and its
+        switch bytes."""
+        found: list[tuple[CallsOfProgram, dict[int, list[int]], dict[int, list[int]]]] = []
         for path, functions in self._programs:
             code = _calls_of(path)
             if code is not None and code.places.own <= functions.keys():
-                bodies: dict[int, list[int]] = defaultdict(list)
+                bodies, switches = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
                 for begin, byte in code.places.bodies.items():
                     bodies[functions[byte]].append(begin)
-                found.append((code, bodies))
+                for byte, function in functions.items():
+                    switches[function].append(byte)
+                found.append((code, bodies, switches))
         return found
 
 
@@ -103,15 +126,21 @@ class CallsOfProgram:
             self._code = Code(elf)
             self._slots = _slots(elf)
             self._entries = dict(_entries(elf))
+            switches = elf.get_section_by_name("vprof_switch")
+            first = switches["sh_addr"] if switches else 0
+            self._switches = range(first, first + switches["sh_size"] if switches else 0)
         self._begins = set(self.places.begins)
         self._calls: dict[int, list[Call]] = {}
+        self._tested: dict[int, int | None] = {}
 
-    def calls_from(self, caller: int, number: int, callees: frozenset[int], name: str) -> Found:
-        """`caller`, `callees`: where bodies begin. If the callee has none here, its symbol has its name in it, and the
-        number 0 means nothing."""
-        if not callees and number == 0:
+    def calls_from(self, caller: int, number: int, callee: Callee) -> Found:
+        """`caller`: where its body begins. The number 0 means nothing of a callee that may not say it, nor that to the
+        wrapper of one that may be expanded in the caller's body, as copies all say that."""
+        if not callee.is_wrapped and number == 0:
             return Found(set(), set())
-        calls = [call for call in self._calls_in(caller) if self._may_lead(call, callees, name)]
+        if callee.in_body and number == self._back_to_wrapper:
+            return Found(set(), set())
+        calls = [call for call in self._calls_in(caller) if self._may_lead(call, callee)]
         meant = [call for call in calls if not call.is_tail and call.back & _LOW_BITS == number]
         if any(call.to is not None for call in meant):
             meant = [call for call in meant if call.to is not None]
@@ -119,25 +148,39 @@ class CallsOfProgram:
             meant = [call for call in calls if call.is_tail]
         return Found(self._lines_of(meant), self._lines_of(calls))
 
-    def _may_lead(self, call: Call, callees: frozenset[int], name: str) -> bool:
-        if callees or call.to is None:
-            return call.to is None or call.to in callees
+    def _may_lead(self, call: Call, callee: Callee) -> bool:
+        if callee.bodies or call.to is None:
+            return call.to is None or call.to in callee.bodies
+        if call.to in self.places.bodies:
+            return False
+        if isinstance(call.to, int) and self._first_tested_in(call.to) in callee.switches:
+            return True
         # A symbol has the name in it: pread64, __read_chk, __wrap_usleep, _ZN5Table3getEv.
         symbol = self._symbols.get(call.to, "") if isinstance(call.to, int) else call.to
-        return call.to not in self.places.bodies and name.rpartition("::")[2] in symbol
+        return callee.name.rpartition("::")[2] in symbol
 
     def _lines_of(self, calls: list[Call]) -> set[Line]:
         return {place for call in calls if (place := self._lines.at(call.back - 1))}
 
     def _calls_in(self, begin: int) -> list[Call]:
         if begin not in self._calls:
-            index = bisect.bisect_right(self.places.begins, begin)
-            end = self.places.begins[index] if index < len(self.places.begins) else begin + _LARGE
-            self._calls[begin] = list(self._read(begin, end))
+            self._calls[begin] = list(self._read(begin))
         return self._calls[begin]
 
-    def _read(self, begin: int, end: int) -> Iterator[Call]:
-        code = self._code.read(begin, end)
+    def _first_tested_in(self, begin: int) -> int | None:
+        """The first switch byte to which the function there refers: its own, if it has a probe."""
+        if begin not in self._tested:
+            code = self._code_of(begin)
+            found = (_target(code, match, begin) for match in _TESTS.finditer(code, 0, max(len(code) - 4, 0)))
+            self._tested[begin] = next((byte for byte in found if byte in self._switches), None)
+        return self._tested[begin]
+
+    def _code_of(self, function: int) -> bytes:
+        index = bisect.bisect_right(self.places.begins, function)
+        return self._code.read(function, [*self.places.begins[index : index + 1], function + _LARGE][0])
+
+    def _read(self, begin: int) -> Iterator[Call]:
+        code = self._code_of(begin)
         for at in (match.start() for match in _NEAR.finditer(code, 0, max(len(code) - 4, 0))):
             back = begin + at + 5
             to = back + int(struct.unpack_from("<i", code, at + 1)[0])
@@ -167,6 +210,12 @@ class CallsOfProgram:
             return None
         at = self._code.read(wrapper, wrapper + _WRAPPER_BYTES).find(_BODY_OF_PAIR)
         return (wrapper + at + len(_BODY_OF_PAIR)) & _LOW_BITS if at >= 0 else None
+
+
+def _target(code: bytes, test: re.Match[bytes], begin: int) -> int:
+    """To what one of _TESTS refers: a distance from its end, which is one byte further where it has a value."""
+    end = begin + test.end() + (5 if test[0] == _COMPARES else 4)
+    return end + int(struct.unpack_from("<i", code, test.end())[0])
 
 
 def _size_of_pointed(code: bytes, at: int) -> int:

@@ -1,4 +1,4 @@
-/* registers: calls the two places in the begin object with known registers, the first time and again; prints which
+/* registers: calls the three places in the begin object with known registers, the first time and again; prints which
  * of those that they keep have changed. Linked for lazy binding. */
 #include "registers.h"
 
@@ -10,7 +10,7 @@ __asm__(
     "__vprof_sw: .zero 16\n.popsection\n");
 #include "vprof_prelude.h"
 
-void entered(void), left(void);
+void entered(void), entered_from(void), left(void);
 CALLS_OF_PROBES;
 
 static int changed;
@@ -35,6 +35,9 @@ int main(void) {
   for (int i = 0; i < 2; ++i) {
     const uint64_t sw = (uint64_t)&__vprof_sw[i], address = (uint64_t)&frame;
     check("enter", entered, BY_PROBE.kept_by_enter, (struct arguments){.probe_first = sw, .probe_second = address});
+    check("leave", left, BY_PROBE.kept_by_leave, (struct arguments){.probe_first = 7, .probe_second = address});
+    check("enter from", entered_from, BY_PROBE.kept_by_enter,
+          (struct arguments){.probe_first = sw, .probe_second = address});
     check("leave", left, BY_PROBE.kept_by_leave, (struct arguments){.probe_first = 7, .probe_second = address});
   }
   return changed;

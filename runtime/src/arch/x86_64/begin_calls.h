@@ -35,8 +35,18 @@
   "  subl %r11d, %eax\n"                      \
   "  addl 8(%r11), %eax\n"
 
+/* What r11 has above the site, in eax; its number of bits is what a record has room for. */
+#define WITH_RETURN_ADDRESS "  shll $" TEXT_OF(VPROF_SITE_BITS) ", %r11d\n  orl %r11d, %eax\n"
+
 CALLED_BELOW("__vprof_at_entry", SITE_NUMBER, "__vprof_enter_site");
 CALLED_BELOW("__vprof_at_exit", "", "__vprof_leave_frame");
+/* r11: the probed function's return address. */
+CALLED_BELOW("__vprof_at_entry_called",
+             "  cmpq $0, __vprof_enter_called@GOTPCREL(%rip)\n"
+             "  je __vprof_at_entry\n"
+             "  pushq %r11\n.cfi_adjust_cfa_offset 8\n" SITE_NUMBER
+             "  popq %r11\n.cfi_adjust_cfa_offset -8\n" WITH_RETURN_ADDRESS,
+             "__vprof_enter_called");
 
 /* Where the stub of a function leads whose probe is before its body (vprof_prelude.h); r11: its pair, the address of
  * the body and that of the switch byte. The function's arguments are all in other registers than rax, r10 and r11, none
@@ -57,9 +67,7 @@ __asm__(
     "  movq %rsp, %rbp\n"
     "  subq $16, %rsp\n.cfi_adjust_cfa_offset 16\n"
     "  movq %r11, (%rsp)\n" SITE_NUMBER
-    "  movl 24(%rsp), %r11d\n"
-    "  shll $" TEXT_OF(VPROF_SITE_BITS) ", %r11d\n"
-    "  orl %r11d, %eax\n"
+    "  movl 24(%rsp), %r11d\n" WITH_RETURN_ADDRESS
     "  leaq 8(%rsp), %r10\n"
     "  call *__vprof_enter_called@GOTPCREL(%rip)\n"
     "  movl $" TEXT_OF(VPROF_BY_RETURN_ADDRESS) ", %r11d\n"

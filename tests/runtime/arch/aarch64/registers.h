@@ -169,11 +169,11 @@ __asm__(
     "  ldp x29, x30, [sp], #192\n"
     "  ret\n");
 
-/* For a program: calls of the places in the begin object, as probes make them. */
-#define CALLS_OF_PROBES                                                                                  \
-  __asm__(                                                                                               \
-      "entered:\n  stp x29, x30, [sp, #-16]!\n  bl __vprof_at_entry\n  ldp x29, x30, [sp], #16\n  ret\n" \
-      "left:\n  stp x29, x30, [sp, #-16]!\n  bl __vprof_at_exit\n  ldp x29, x30, [sp], #16\n  ret\n")
+/* For a program: calls of the places in the begin object, as probes make them. None says from where it was called. */
+#define CALLED(name, place) name ":\n  stp x29, x30, [sp, #-16]!\n  bl " place "\n  ldp x29, x30, [sp], #16\n  ret\n"
+#define CALLS_OF_PROBES                                                                    \
+  __asm__(CALLED("entered", "__vprof_at_entry") CALLED("entered_from", "__vprof_at_entry") \
+              CALLED("left", "__vprof_at_exit"))
 
 static inline char *thread_pointer(void) {
   return (char *)__builtin_thread_pointer();

@@ -107,9 +107,10 @@ __asm__(
     ".comm call_with_registers_target, 8, 8\n");
 
 /* For a program: calls of the places in the begin object, as probes make them. */
-#define CALLS_OF_PROBES                                                \
-  __asm__(                                                             \
-      "entered:\n  addq $-128, %rsp\n  call __vprof_at_entry\n  ret\n" \
+#define CALLS_OF_PROBES                                                            \
+  __asm__(                                                                         \
+      "entered:\n  addq $-128, %rsp\n  call __vprof_at_entry\n  ret\n"             \
+      "entered_from:\n  addq $-128, %rsp\n  call __vprof_at_entry_called\n  ret\n" \
       "left:\n  addq $-128, %rsp\n  call __vprof_at_exit\n  ret\n")
 
 static inline char *thread_pointer(void) {
