@@ -66,8 +66,8 @@ __VPROF_INLINE void __vprof_left(void *frame) {
 #define __VPROF_CALL_BELOW(target) \
   ".weak " target "\n\t.hidden " target "\n\tadd{q $-128, %%rsp| rsp, -128}\n\tcall " target
 
-/* Where calls are told apart by where they return to (__VPROF_RETURNS), a probe in a body says that of its function. Of
- * a copy of the body, which is expanded in a caller, it means nothing. */
+/* Where calls are told apart by where they return to (__VPROF_RETURNS), a probe in a body says that of its function; in
+ * a copy of the body, which is expanded in a caller, that is of the caller. */
 #ifdef __VPROF_RETURNS
 #define __VPROF_AT_ENTRY(set) "mov{q %%rax, %%r11| r11, rax}\n\t" set __VPROF_CALL_BELOW("__vprof_at_entry_called")
 #define __VPROF_RETURNS_TO , "0"(__builtin_return_address(0))

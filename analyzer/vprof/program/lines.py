@@ -12,7 +12,7 @@ import inspect
 import io
 import os
 from array import array
-from collections.abc import Iterator
+from contextlib import suppress
 from copy import copy
 from functools import cached_property
 from operator import itemgetter
@@ -24,6 +24,7 @@ from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DwarfConfig, DWARFI
 from elftools.elf.elffile import ELFFile
 
 from vprof.program.elf import ELF_ERRORS
+from vprof.program.inlined import LARGEST_UNIT, Inlined, ranges_of
 
 _FIRST_FILE = {2: 1, 3: 1, 4: 1, 5: 0}
 """How line programs of each version of DWARF count files."""
@@ -42,6 +43,7 @@ class _Rows:
 
     def __init__(self, program: Any) -> None:
         files, first = program.header["file_entry"], _FIRST_FILE.get(program.header["version"], 1)
+        self._first = first
         self._names = ["", *(PurePath(file.name.decode(errors="replace")).name for file in files)]
         rows = []
         for entry in copy(program).get_entries():  # which keeps them as long as the program
@@ -61,6 +63,11 @@ class _Rows:
         place, line, column = self._places[3 * row : 3 * row + 3] if row >= 0 else (0, 0, 0)
         return Line(self._names[place], line, column) if line else None
 
+    def line(self, file: int, line: int, column: int) -> Line | None:
+        """With the number of a file as the unit counts them."""
+        place = file - self._first + 1
+        return Line(self._names[place], line, column) if 0 < place < len(self._names) and line else None
+
 
 class Lines:
     """Of one program. It keeps the file open once it was asked."""
@@ -68,18 +75,39 @@ class Lines:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._rows: dict[int, _Rows | None] = {}
+        self._inlined: dict[int, Inlined | None] = {}
 
     def at(self, address: int) -> Line | None:
         """The line of an instruction; None if the program does not say."""
+        unit = self._unit_at(address)
+        rows = self._rows_of(unit) if unit else None
+        return rows.at(address) if rows else None
+
+    def call_at(self, address: int) -> Line | None:
+        """The line of the call for which a function was expanded around an instruction; None likewise, or if the unit
+        is larger than is read for that."""
+        unit = self._unit_at(address)
+        rows, inlined = (self._rows_of(unit), self._inlined_of(unit)) if unit else (None, None)
+        call = inlined.call_at(address) if inlined else None
+        return rows.line(*call) if rows and call else None
+
+    def _unit_at(self, address: int) -> CompileUnit | None:
         begins, units = self._units
         index = bisect.bisect_right(begins, address) - 1
-        if index < 0 or address >= units[index][0]:
-            return None
-        unit = units[index][1]
+        return units[index][1] if index >= 0 and address < units[index][0] else None
+
+    def _rows_of(self, unit: CompileUnit) -> _Rows | None:
         if unit.cu_offset not in self._rows:
             self._rows[unit.cu_offset] = self._read(unit)
-        rows = self._rows[unit.cu_offset]
-        return rows.at(address) if rows else None
+        return self._rows[unit.cu_offset]
+
+    def _inlined_of(self, unit: CompileUnit) -> Inlined | None:
+        if unit.cu_offset not in self._inlined:
+            self._inlined[unit.cu_offset] = None
+            if unit["unit_length"] <= LARGEST_UNIT:
+                with suppress(OSError, *ELF_ERRORS):
+                    self._inlined[unit.cu_offset] = Inlined(self._dwarf, unit)
+        return self._inlined[unit.cu_offset]
 
     @cached_property
     def _dwarf(self) -> DWARFInfo | None:
@@ -96,7 +124,7 @@ class Lines:
         found = []
         try:
             for unit in self._dwarf.iter_CUs() if self._dwarf else ():
-                found += [(begin, end, unit) for begin, end in _ranges(self._dwarf, unit)]
+                found += [(begin, end, unit) for begin, end in ranges_of(self._dwarf, unit, unit.get_top_DIE())]
         except (OSError, *ELF_ERRORS):
             pass  # of what follows nothing is known
         found.sort(key=lambda one: one[:2])
@@ -135,7 +163,7 @@ class _Part(io.RawIOBase):
         return len(content)
 
 
-_SECTIONS = ("info", "abbrev", "line", "str", "line_str", "str_offsets", "ranges", "rnglists", "addr")
+_SECTIONS = ("info", "abbrev", "line", "str", "line_str", "str_offsets", "ranges", "rnglists", "loclists", "addr")
 
 
 def _debug_information(elf: ELFFile, file: BinaryIO) -> DWARFInfo:
@@ -153,19 +181,3 @@ def _debug_information(elf: ELFFile, file: BinaryIO) -> DWARFInfo:
                 stream=stream, name=section.name, global_offset=section["sh_offset"], size=section.data_size, address=0
             )
     return DWARFInfo(**sections)
-
-
-def _ranges(dwarf: Any, unit: CompileUnit) -> Iterator[tuple[int, int]]:
-    attributes = unit.get_top_DIE().attributes
-    low = attributes["DW_AT_low_pc"].value if "DW_AT_low_pc" in attributes else 0
-    if "DW_AT_high_pc" in attributes:
-        high = attributes["DW_AT_high_pc"]
-        yield low, high.value if high.form == "DW_FORM_addr" else low + high.value
-    elif "DW_AT_ranges" in attributes:
-        base = low
-        for entry in dwarf.range_lists().get_range_list_at_offset(attributes["DW_AT_ranges"].value, unit):
-            if hasattr(entry, "base_address"):
-                base = entry.base_address
-            else:
-                origin = 0 if entry.is_absolute else base
-                yield origin + entry.begin_offset, origin + entry.end_offset

@@ -30,6 +30,8 @@ _POINTED = re.compile(rb"\xff[\x10-\x17\x50-\x57\x90-\x97\xd0-\xd7]")
 _COMPARES = b"\x80\x3d"
 _TESTS = re.compile(_COMPARES + rb"|(?:\x8d|\x0f\xb6)[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]")
 """`cmpb $1, byte(%rip)`, and at -O0 or by gcc `lea byte(%rip), ...` and `movzbl byte(%rip), ...`."""
+_PROBE = re.compile(rb"\x48\x8d\x05([\s\S]{4})\x4c\x8d[\s\S]{2,6}\x48\x83\xc4\x80\xe8", re.ASCII)
+"""`leaq byte(%rip), %rax; leaq frame, %r10; addq $-128, %rsp; call`, but for the distance of the call."""
 _THROUGH_SLOT = re.compile(rb"\xff\x25")
 _BODY_OF_PAIR = b"\x41\xff\x13"
 """`call *(%r11)` of the wrapper."""
@@ -134,12 +136,11 @@ class CallsOfProgram:
         self._tested: dict[int, int | None] = {}
 
     def calls_from(self, caller: int, number: int, callee: Callee) -> Found:
-        """`caller`: where its body begins. The number 0 means nothing of a callee that may not say it, nor that to the
-        wrapper of one that may be expanded in the caller's body, as copies all say that."""
+        """`caller`: where its body begins. The number 0 means nothing of a callee that may not say it."""
         if not callee.is_wrapped and number == 0:
             return Found(set(), set())
-        if callee.in_body and number == self._back_to_wrapper:
-            return Found(set(), set())
+        if callee.in_body:
+            return self._calls_of_body_probe(caller, number, callee)
         calls = [call for call in self._calls_in(caller) if self._may_lead(call, callee)]
         meant = [call for call in calls if not call.is_tail and call.back & _LOW_BITS == number]
         if any(call.to is not None for call in meant):
@@ -147,6 +148,16 @@ class CallsOfProgram:
         if not meant and number == self._back_to_wrapper:
             meant = [call for call in calls if call.is_tail]
         return Found(self._lines_of(meant), self._lines_of(calls))
+
+    def _calls_of_body_probe(self, caller: int, number: int, callee: Callee) -> Found:
+        """Copies of its body in the caller's are told apart by where their probes return to. A tail call says where the
+        probe in its own body returns to, so no place."""
+        calls = [call.back for call in self._calls_in(caller) if not call.is_tail and self._may_lead(call, callee)]
+        copies = [back for back, switch in self._probes_in(caller) if switch in callee.switches]
+        lines = [(back, self._lines.at(back - 1)) for back in calls]
+        lines += [(back, self._lines.call_at(back - 1)) for back in copies]
+        meant = {line for back, line in lines if line and back & _LOW_BITS == number}
+        return Found(meant, {line for _, line in lines if line})
 
     def _may_lead(self, call: Call, callee: Callee) -> bool:
         if callee.bodies or call.to is None:
@@ -174,6 +185,13 @@ class CallsOfProgram:
             found = (_target(code, match, begin) for match in _TESTS.finditer(code, 0, max(len(code) - 4, 0)))
             self._tested[begin] = next((byte for byte in found if byte in self._switches), None)
         return self._tested[begin]
+
+    def _probes_in(self, begin: int) -> Iterator[tuple[int, int]]:
+        """Of the probes that are expanded in a body: where they return to when they are on, and their switch bytes."""
+        code = self._code_of(begin)
+        for probe in _PROBE.finditer(code):
+            [distance] = struct.unpack("<i", probe[1])
+            yield begin + probe.end() + 4, begin + probe.end(1) + distance
 
     def _code_of(self, function: int) -> bytes:
         index = bisect.bisect_right(self.places.begins, function)

@@ -40,10 +40,16 @@
 
 CALLED_BELOW("__vprof_at_entry", SITE_NUMBER, "__vprof_enter_site");
 CALLED_BELOW("__vprof_at_exit", "", "__vprof_leave_frame");
-/* r11: the probed function's return address. */
+/* r11: the probed function's return address. If that is the wrapper below, then the body with this probe is a copy that
+ * was expanded in the wrapped function, and what tells it from others is where this returns to. */
 CALLED_BELOW("__vprof_at_entry_called",
              "  cmpq $0, __vprof_enter_called@GOTPCREL(%rip)\n"
              "  je __vprof_at_entry\n"
+             "  pushq %rax\n.cfi_adjust_cfa_offset 8\n"
+             "  leaq .Lvprof_wrapped(%rip), %rax\n"
+             "  cmpq %rax, %r11\n"
+             "  cmoveq 8(%rsp), %r11\n"
+             "  popq %rax\n.cfi_adjust_cfa_offset -8\n"
              "  pushq %r11\n.cfi_adjust_cfa_offset 8\n" SITE_NUMBER
              "  popq %r11\n.cfi_adjust_cfa_offset -8\n" WITH_RETURN_ADDRESS,
              "__vprof_enter_called");
@@ -74,6 +80,7 @@ __asm__(
     "  movw %r11w, (%rax)\n"
     "  movq (%rsp), %r11\n"
     "  call *(%r11)\n"
+    ".Lvprof_wrapped:\n"
     "  leaq 8(%rsp), %r10\n"
     "  call *__vprof_leave_frame@GOTPCREL(%rip)\n"
     "  addq $16, %rsp\n.cfi_adjust_cfa_offset -16\n"
