@@ -14,10 +14,10 @@ read: some 11 minutes for
 
     python targets/cost.py postgres --rounds 9 --seconds 3 --states dormant off before --before FOLDER
 
-Probes in bodies and before them (VPROF_PROBES=entry, light) are compared by `--before-bodies`, which builds the server
-so first (below .vprof/postgres/entry/ and light/, some 8 minutes each once):
+Other places of probes (VPROF_PROBES=light, body) are compared by `--probes`, which builds the server so first (below
+.vprof/postgres/light/ and body/, some 8 minutes each once):
 
-    python targets/cost.py postgres --rounds 9 --seconds 5 --before-bodies entry light
+    python targets/cost.py postgres --rounds 9 --seconds 5 --probes light body
 """
 
 from __future__ import annotations
@@ -155,11 +155,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=5, help="length of a measurement")
     parser.add_argument("--before", type=Path, help="folder of another libvprof.so: a state more")
     parser.add_argument(
-        "--before-bodies",
+        "--probes",
         nargs="*",
-        choices=("entry", "light"),
+        choices=("entry", "light", "body"),
         default=[],
-        help="four states more for each: with probes before bodies",
+        help="four states more for each: with probes in these places",
     )
     parser.add_argument("--states", nargs="*", help="those to measure besides plain; default: all")
     parser.add_argument("--loads", nargs="*", help="select-only, TPC-B; read-only, read-write; default: both")
@@ -169,7 +169,7 @@ def main() -> None:
     chosen = arguments.loads or list(loads.options)
     if unknown := set(chosen) - set(loads.options):
         parser.error(f"--loads: there is no {', '.join(sorted(unknown))}")
-    measured = states(Target.load(arguments.target), arguments.before, arguments.before_bodies)
+    measured = states(Target.load(arguments.target), arguments.before, arguments.probes)
     if arguments.states:
         if unknown := {"plain", *arguments.states} - {state.name for state in measured}:
             parser.error(f"--states: there is no {', '.join(sorted(unknown))}")

@@ -1,4 +1,4 @@
-"""A target built without vprof, or with probes before bodies, to compare with."""
+"""A target built without vprof, or with probes in other places, to compare with."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def built_plain(target: Target) -> Target:
     return plain
 
 
-def built_before_bodies(target: Target, probes: str) -> Target:
-    """As the target itself, but with `VPROF_PROBES` (entry or light): below a folder of that name in its own.
+def built_with_probes(target: Target, probes: str) -> Target:
+    """As the target itself, but with `VPROF_PROBES` (light, body): below a folder of that name in its own.
 
     It is made anew when vprof's tools or the descriptor have changed. REQUIRES: the target is built. Raises
     CalledProcessError; the output is in the folder's `build.log`.

@@ -6,8 +6,8 @@ off       a session attached, no function probe on; intervals and waits are reco
 before    the same with another libvprof.so, if asked for
 100, 500  so many functions on, chosen evenly by name among those that the loads call for every statement or nearly so
 
-With probes before bodies (VPROF_PROBES=entry, light), if asked for, in builds of their own: entry, entry-off,
-entry-100 and entry-500 (light, ...), which are dormant, off, 100 and 500 of it.
+With probes in other places (VPROF_PROBES=light, body), if asked for, in builds of their own: light, light-off,
+light-100 and light-500 (body, ...), which are dormant, off, 100 and 500 of it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 
 sys.path.append(str(Path(__file__).parent))
 
-from plain_build import built_before_bodies, built_plain
+from plain_build import built_plain, built_with_probes
 
 from vprof.session.owned import Session
 from vprof.session.plan import Plan
@@ -73,9 +73,9 @@ class State:
     library: Path | None = None
 
 
-def states(target: Target, before: Path | None = None, before_bodies: Sequence[str] = ()) -> list[State]:
-    """All five on one data folder, and `before`: as `off`, with that libvprof; and four for each of `before_bodies`
-    (entry, light). Builds what is not there yet."""
+def states(target: Target, before: Path | None = None, places: Sequence[str] = ()) -> list[State]:
+    """All five on one data folder, and `before`: as `off`, with that libvprof; and four for each of `places`
+    (VPROF_PROBES). Builds what is not there yet."""
     server = Server.of(target)
     plain = Server(_on_data_of(target, built_plain(target)), server.account)
     called = called_functions(server, LOADS[target.descriptor.name])
@@ -87,8 +87,8 @@ def states(target: Target, before: Path | None = None, before_bodies: Sequence[s
         *([State("before", server, Plan.of([]), before)] if before else []),
         *(State(name, server, plan) for name, plan in on.items()),
     ]
-    for probes in before_bodies:
-        beside = Server(_on_data_of(target, built_before_bodies(target, probes)), server.account)
+    for probes in places:
+        beside = Server(_on_data_of(target, built_with_probes(target, probes)), server.account)
         found += [
             State(probes, beside, None),
             State(f"{probes}-off", beside, Plan.of([])),

@@ -202,19 +202,10 @@ bool isNamed(const Function &function, const Descriptor &descriptor) {
 }
 
 /// A probe before the body is not in copies of it, so such a function is never expanded. Where the compiler would do
-/// that, it costs more than a probe in the body, unless the function does much, or somebody asks for it. Where the
-/// compiler was asked, and would do it at each call or at none, the function's work does not matter.
-bool isWorthItsCall(const Function &function, const Descriptor &descriptor, const Expansions &expansions) {
-  if (descriptor.asksFor(function.name)) return true;
-  if (!function.may_be_expanded && !function.decl->isExternallyVisible()) return true;  // called by pointers, mostly
-  switch (expansions.of(*function.decl)) {
-    case Expansions::Calls::kAllExpanded:
-      return false;
-    case Expansions::Calls::kNoneExpanded:
-      return true;
-    default:
-      return !function.may_be_expanded || function.effort >= kLeastEffortOfKept;
-  }
+/// that, it costs more than a probe in the body, unless the function does much, or somebody asks for it.
+bool isWorthItsCall(const Function &function, const Descriptor &descriptor) {
+  if (descriptor.asksFor(function.name) || !function.may_be_expanded) return true;
+  return function.effort >= kLeastEffortOfKept;
 }
 
 /// How long its calls take may differ by far, so they are to be seen.
@@ -250,11 +241,11 @@ void choose(Unit &unit, const Descriptor &descriptor, const clang::CompilerInsta
 }  // namespace
 
 void chooseBeforeBody(Unit &unit, const Descriptor &descriptor, const clang::CompilerInstance &compiler,
-                      const CompilerText *gcc_text, const Expansions &expansions) {
+                      const CompilerText *gcc_text) {
   choose(unit, descriptor, compiler, gcc_text, [&](Function &function) {
     function.is_recursive = callsItself(function, unit);
     // Nothing keeps gcc alone from making loops of calls.
-    return isWorthItsCall(function, descriptor, expansions) && !(gcc_text && function.is_recursive);
+    return isWorthItsCall(function, descriptor) && !(gcc_text && function.is_recursive);
   });
 }
 

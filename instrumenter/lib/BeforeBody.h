@@ -9,7 +9,6 @@
 
 #include "CompilerText.h"
 #include "Descriptor.h"
-#include "Expansions.h"
 #include "Types.h"
 
 namespace clang {
@@ -21,7 +20,7 @@ namespace vprof {
 /// Sets `before_body` of functions with a site. Before call numbers are given: there is none in such functions.
 /// `gcc_text`: what gcc reads, if it compiles the unit.
 void chooseBeforeBody(Unit &unit, const Descriptor &descriptor, const clang::CompilerInstance &compiler,
-                      const CompilerText *gcc_text, const Expansions &expansions);
+                      const CompilerText *gcc_text);
 
 /// As above, for VPROF_PROBES=light: all functions that may be. What takes long at times, and what somebody asks for,
 /// is not expanded in callers any more; all others may be.

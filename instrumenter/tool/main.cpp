@@ -1,7 +1,7 @@
 // vprof-rewrite: reads one translation unit and writes its instrumented text below a directory.
 //
 //   vprof-rewrite [--spare-lambdas] [--messages] [--before-body] [--light] --out DIR --prelude FILE --object PATH
-//   [--descriptor JSON] [--emit-tree DIR] [--gcc-text FILE] [--expansions FILE] -- COMPILER ARGUMENTS...
+//   [--descriptor JSON] [--emit-tree DIR] [--gcc-text FILE] -- COMPILER ARGUMENTS...
 //
 // Writes DIR/manifest (pairs of lines: file as the compiler names it, file that replaces it) and the files it names;
 // the replacement of the prelude's FILE is the unit's prelude. With --gcc-text, the unit as gcc reads it
@@ -34,7 +34,7 @@ namespace {
 enum ExitCode { kWritten = 0, kCannotInstrument = 1, kUsage = 2, kWrongDescriptor = 3 };
 
 struct Options {
-  std::string out, prelude, object, descriptor, emit_tree, gcc_text, expansions;
+  std::string out, prelude, object, descriptor, emit_tree, gcc_text;
   bool spare_lambdas = false, messages = false, before_body = false, light = false;
   std::vector<std::string> command;
 
@@ -53,8 +53,7 @@ Options parseOptions(int argc, char **argv) {
                                                       {"--object", &options.object},
                                                       {"--descriptor", &options.descriptor},
                                                       {"--emit-tree", &options.emit_tree},
-                                                      {"--gcc-text", &options.gcc_text},
-                                                      {"--expansions", &options.expansions}};
+                                                      {"--gcc-text", &options.gcc_text}};
   int i = 1;
   for (const auto &[name, value] : {std::pair("--spare-lambdas", &options.spare_lambdas),
                                     {"--messages", &options.messages},
@@ -117,9 +116,7 @@ class Consumer : public clang::ASTConsumer {
     auto untouchable = vprof::findUntouchable(unit, context, job_.options.spare_lambdas);
     if (gcc_text) vprof::addUntouchableByGcc(unit, *gcc_text, untouchable);
     vprof::assignSites(unit, untouchable, job_.descriptor);
-    if (job_.options.before_body)
-      vprof::chooseBeforeBody(unit, job_.descriptor, compiler_, gcc_text.get(),
-                              vprof::Expansions(job_.options.expansions));
+    if (job_.options.before_body) vprof::chooseBeforeBody(unit, job_.descriptor, compiler_, gcc_text.get());
     if (job_.options.light) vprof::chooseBeforeBodyLightly(unit, job_.descriptor, compiler_, gcc_text.get());
     vprof::numberCalls(unit, context, /*by_gcc=*/gcc_text != nullptr);
     llvm::Expected<vprof::Edits> edits = vprof::placeEdits(unit, untouchable, job_.descriptor, context);

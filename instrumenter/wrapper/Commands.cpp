@@ -14,29 +14,6 @@ Arguments join(const Arguments &first, const Arguments &second) {
   return result;
 }
 
-/// By the last option about it.
-bool isOptimised(const Arguments &arguments) {
-  const auto last = std::find_if(arguments.rbegin(), arguments.rend(),
-                                 [](const std::string &argument) { return argument.compare(0, 2, "-O") == 0; });
-  return last != arguments.rend() && *last != "-O0";
-}
-
-/// For names of other results: what -save-temps leaves has the source's.
-bool keepsTemporaries(const Arguments &arguments) {
-  return std::any_of(arguments.begin(), arguments.end(),
-                     [](const std::string &argument) { return argument.find("-save-temps") < 2; });
-}
-
-/// Results besides the record are not kept. No machine code is made, and no debug information.
-Arguments askForExpansions(const Arguments &parse, const std::string &scratch, const std::string &record) {
-  if (!isOptimised(parse) || keepsTemporaries(parse)) return {};
-  Arguments options = {"-w", "-g0", "-emit-llvm", "-o", scratch + "/asked.o", "-fsave-optimization-record=yaml"};
-  options.insert(options.end(), {"-foptimization-record-file=" + record, "-foptimization-record-passes=^inline$"});
-  const auto asks = [](const std::string &argument) { return argument == "-MD" || argument == "-MMD"; };
-  if (std::any_of(parse.begin(), parse.end(), asks)) options.insert(options.end(), {"-MF", scratch + "/asked.d"});
-  return withOptions(parse, options);
-}
-
 /// The compiler with options for the rewritten text where probes stand before bodies: calls are told apart by where
 /// they return to, so lines of addresses are wanted. A user who says anything about debug information gets that. The
 /// version is one that older tools read (valgrind 3.19 reads none of version 5 by clang); to name it asks for all by
@@ -52,7 +29,7 @@ Arguments forRewritten(const Tools &tools) {
   return {"-idirafter", tools.library, "-include", kPreludeName};
 }
 
-Commands commandsForClang(const Tools &tools, const Arguments &arguments, const std::string &scratch) {
+Commands commandsForClang(const Tools &tools, const Arguments &arguments) {
   Commands commands;
   commands.plain = join(tools.compiler, arguments);
   commands.parse = join(tools.bareCompiler(), arguments);
@@ -61,8 +38,6 @@ Commands commandsForClang(const Tools &tools, const Arguments &arguments, const 
     const Arguments compiler = withLines(tools.compiler, arguments, "-gline-tables-only");
     commands.with_no_ops = withOptions(join(compiler, arguments), join(forRewritten(tools), optionsForClang()));
   }
-  commands.expansions = scratch + "/expansions";
-  commands.ask = askForExpansions(commands.parse, scratch, commands.expansions);
   commands.verdict = withOptions(commands.plain, {"-fsyntax-only"});
   return commands;
 }
@@ -116,7 +91,7 @@ Commands commandsForGcc(const Unit &unit, const Tools &tools, const Arguments &a
 Commands commandsFor(const Unit &unit, const Tools &tools, const std::string &scratch) {
   const Arguments arguments = withOptions(unit.arguments, {"-idirafter", tools.include});
   if (tools.family == Family::kGcc) return commandsForGcc(unit, tools, arguments, scratch);
-  return commandsForClang(tools, arguments, scratch);
+  return commandsForClang(tools, arguments);
 }
 
 Arguments withOptions(const Arguments &arguments, const Arguments &options) {

@@ -12,15 +12,13 @@
 namespace vprof {
 
 struct Commands {
-  Arguments plain;         ///< compiles the original
-  Arguments preprocess;    ///< writes the text to instrument; empty: none is needed
-  std::string text;        ///< where to
-  Arguments parse;         ///< what vprof-rewrite parses
-  Arguments rewritten;     ///< compiles the rewritten text; clang needs the manifest in addition
-  Arguments with_no_ops;   ///< the same if probes stand before bodies; empty: they may not
-  Arguments ask;           ///< has the compiler write what it expands in the original; empty: nothing
-  std::string expansions;  ///< where to
-  Arguments verdict;       ///< says all about the original; its results are below the scratch directory
+  Arguments plain;        ///< compiles the original
+  Arguments preprocess;   ///< writes the text to instrument; empty: none is needed
+  std::string text;       ///< where to
+  Arguments parse;        ///< what vprof-rewrite parses
+  Arguments rewritten;    ///< compiles the rewritten text; clang needs the manifest in addition
+  Arguments with_no_ops;  ///< the same if probes stand before bodies; empty: they may not
+  Arguments verdict;      ///< says all about the original; its results are below the scratch directory
 };
 
 /// `tools.family` must not be kOther. What a command leaves behind beside the unit's results is below `scratch`.

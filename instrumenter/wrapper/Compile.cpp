@@ -85,13 +85,6 @@ class Compilation {
     return result.ok() ? "" : "the preprocessor fails: " + firstError(result.captured);
   }
 
-  /// Leaves no record where the compiler fails.
-  void askForExpansions() const {
-    std::error_code ignored;
-    if (!commands_.ask.empty() && !vprof::run(commands_.ask, Capture::kErrors).ok())
-      std::filesystem::remove(commands_.expansions, ignored);
-  }
-
   /// The reason why there is no rewritten text, "" if there is.
   std::string rewrite(bool before_body, bool spare_lambdas) {
     Arguments command = {tools_.rewriter()};
@@ -102,7 +95,6 @@ class Compilation {
     if (!tools_.descriptor.empty()) command = join(command, {"--descriptor", tools_.descriptor});
     if (!tools_.emit_tree.empty()) command = join(command, {"--emit-tree", tools_.emit_tree});
     if (!commands_.text.empty()) command = join(command, {"--gcc-text", commands_.text});
-    if (before_body && !commands_.expansions.empty()) command = join(command, {"--expansions", commands_.expansions});
     command.push_back("--");
     const Result result = vprof::run(join(command, commands_.parse), Capture::kOutput);
     if (result.ok() && !commands_.text.empty()) keepTimestamp();
@@ -125,7 +117,6 @@ class Compilation {
   /// The result, or nothing and the reason why the unit cannot be instrumented.
   std::optional<Result> compileInstrumented(std::string &reason) {
     if (tools_.probes != Probes::kBody && !commands_.with_no_ops.empty()) {
-      if (tools_.probes == Probes::kEntry) askForExpansions();
       if (const std::optional<Result> result = compileInstrumented(reason, /*before_body=*/true)) return result;
     }
     return compileInstrumented(reason, /*before_body=*/false);

@@ -20,9 +20,9 @@ enum class Runtime {
 
 /// VPROF_PROBES: where probes stand.
 enum class Probes {
-  kBody,   ///< in bodies
   kEntry,  ///< before bodies where they may; no call is expanded unseen
   kLight,  ///< the same, but what the compiler expands stays expanded, and is not seen there
+  kBody,   ///< in bodies
 };
 
 struct Tools {
@@ -30,7 +30,7 @@ struct Tools {
       compiler;  ///< the real compiler, perhaps behind a launcher: "ccache clang"; none if there is none
   Family family = Family::kClang;   ///< the real compiler's
   bool is_rewriters_clang = false;  ///< the clang whose parser vprof-rewrite has: it prints the same
-  Probes probes = Probes::kBody;
+  Probes probes = Probes::kEntry;
   Runtime runtime = Runtime::kFound;
   std::string library;     ///< PREFIX/lib/vprof
   std::string include;     ///< PREFIX/include

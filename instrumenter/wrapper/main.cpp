@@ -7,7 +7,7 @@
 //   VPROF_DESCRIPTOR               JSON file of the target's descriptor
 //   VPROF_EMIT_TREE                as --emit-tree
 //   VPROF_DISABLE=1                only the real compiler
-//   VPROF_PROBES=body|entry|light  where probes stand (body): ../README.md
+//   VPROF_PROBES=entry|light|body  where probes stand (entry): ../README.md
 //   VPROF_RUNTIME=found|linked|preloaded
 //                                  how programs get libvprof (found): docs/containers.md
 #include <algorithm>
@@ -61,7 +61,7 @@ std::optional<size_t> takeChoice(const char *variable, const std::vector<std::st
 
 /// False, and told, if the environment asks for what there is not.
 bool takeChoices(Tools &tools) {
-  const auto place = takeChoice("VPROF_PROBES", {"body", "entry", "light"});
+  const auto place = takeChoice("VPROF_PROBES", {"entry", "light", "body"});
   const auto runtime = takeChoice("VPROF_RUNTIME", {"found", "linked", "preloaded"});
   if (!place || !runtime) return false;
   tools.probes = static_cast<Probes>(*place);
@@ -151,8 +151,9 @@ void printHelp(const Tools &tools) {
       "  VPROF_REAL_CC, VPROF_REAL_CXX  the real compiler (now: %s)\n"
       "  VPROF_DESCRIPTOR               JSON file of the target's descriptor (`vprof instrument` sets it)\n"
       "  VPROF_EMIT_TREE                as --emit-tree\n"
-      "  VPROF_PROBES=body|entry|light  where probes stand (body; light, before it, costs least while probes are\n"
-      "                                 off, and does not see calls that the compiler expands)\n"
+      "  VPROF_PROBES=entry|light|body  where probes stand (entry: before bodies, each call is seen; light costs\n"
+      "                                 less while probes are off, and does not see calls that the compiler\n"
+      "                                 expands; body: in bodies)\n"
       "  VPROF_RUNTIME=found|linked|preloaded\n"
       "                                 how programs get libvprof (found: they look for it where they are recorded;\n"
       "                                 linked: they need it to start; preloaded: `vprof record` brings it)\n"

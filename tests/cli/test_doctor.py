@@ -69,14 +69,14 @@ def test_where_probes_stand_and_whether_they_can_be_switched_one_by_one(tmp_path
     _, found = doctor(after=str(tmp_path / "entry"))
     shared = (True, "processes of a session share their code, and a probe that is off is one no-op")
     assert found["probes before bodies"] == shared
-    assert found[f"{tmp_path}/entry: probes"] == (True, "1 before bodies (VPROF_PROBES=entry or light), 0 in them")
+    assert found[f"{tmp_path}/entry: probes"] == (True, "1 before bodies, 0 in them")
     _, found = doctor("export VPROF_REAL_CC=gcc;", after=str(tmp_path / "body"))
     assert found["probes before bodies"] == shared
     assert found[f"{tmp_path}/body: probes"] == (True, "1, all in bodies")
     _, found = doctor("export VPROF_REAL_CC='gcc -flto';")
     assert found["probes before bodies"] == (
         None,
-        "not by this compiler: VPROF_PROBES=entry and light need clang 19 or gcc",
+        "not by this compiler, but by clang 19 and gcc: probes that are off cost more",
     )
 
 

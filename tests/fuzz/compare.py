@@ -34,7 +34,7 @@ ALL_SITES = HERE.parent / "all_sites.json"
 """The descriptor: functions of random programs are small, and each is to have a probe."""
 PLAIN = os.environ.get("VPROF_REAL_CC", "clang-19")
 PLAIN_CXX = os.environ.get("VPROF_REAL_CXX", "clang++-19")
-_LINES_BY_GCC = PLAIN_CXX != "clang++-19" and os.environ.get("VPROF_PROBES", "body") != "body"
+_LINES_BY_GCC = PLAIN_CXX != "clang++-19" and os.environ.get("VPROF_PROBES") != "body"
 """gcc's debug information gives calls in some initialisers of C++ the line where their function ends."""
 RUN_SECONDS, HANG_SECONDS, COMPILE_SECONDS = 30, 1200, 1800
 """A program may take so much CPU, however busy the machine is; one that waits for ever hangs."""

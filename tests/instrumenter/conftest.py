@@ -19,3 +19,9 @@ def shop(tmp_path: Path, family: str) -> Workshop:
     if not (PREFIX / "bin/vprof-cc").exists():
         pytest.fail(f"no vprof-cc below {PREFIX}: run `make setup` or set VPROF_PREFIX")
     return Workshop(tmp_path, family)
+
+
+@pytest.fixture
+def in_bodies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Probes stand there: this is about how bodies are rewritten, or their calls are printed by fake_runtime.c."""
+    monkeypatch.setenv("VPROF_PROBES", "body")

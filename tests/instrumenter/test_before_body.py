@@ -346,14 +346,14 @@ int main(void) { return outer(2) - 15; }
     shop.write(a_c=MODULE + limited)
     shop.cc("-O1", "a.c", "-o", "program", VPROF_PROBES="entry")
     told = shop.run(*RECORD, "./program", check=False).stderr
-    assert "3 functions are not recorded: their probes stand before bodies (VPROF_PROBES)" in told
+    assert "3 functions are not recorded: their probes stand before bodies, where a breakpoint is" in told
 
 
 def test_the_place_of_probes_is_one_of_two(shop: Workshop) -> None:
     shop.write(a_c=MODULE)
     failed = shop.cc("-c", "a.c", check=False, VPROF_PROBES="exit")
     assert failed.returncode == 1
-    assert failed.stderr == "vprof-cc: VPROF_PROBES is neither body nor entry nor light: exit\n"
+    assert failed.stderr == "vprof-cc: VPROF_PROBES is neither entry nor light nor body: exit\n"
 
 
 @LINKERS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from workshop import EVERY_COMPILER, PREFIX, Workshop
+from workshop import EVERY_COMPILER, IN_BODIES, PREFIX, Workshop
 
 CMAKELISTS = """\
 cmake_minimum_required(VERSION 3.16)
@@ -83,6 +83,7 @@ def test_sanitizers_have_nothing_to_say(shop: Workshop, sanitizer: str) -> None:
     assert shop.unit("t")["status"] == "instrumented"
 
 
+@IN_BODIES
 @EVERY_COMPILER
 @pytest.mark.parametrize(
     "options", ["-std=c++98", "-std=c++11", "-std=gnu++14", "-std=c++20 -fno-rtti", "-std=c++2b -fno-exceptions"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from workshop import EVERY_COMPILER, HERE, Workshop
+from workshop import EVERY_COMPILER, HERE, IN_BODIES, Workshop
 
 LIVE = """\
 #include <math.h>
@@ -31,6 +31,7 @@ int main(void) {
 """
 
 
+@IN_BODIES
 @EVERY_COMPILER
 @pytest.mark.parametrize(
     "options",
@@ -74,6 +75,7 @@ void __vprof_leave(void *frame) { walk(); }
 """
 
 
+@IN_BODIES
 @EVERY_COMPILER
 @pytest.mark.parametrize("options", ["-O2", "-O2 -fno-omit-frame-pointer"])
 def test_the_stack_can_be_walked_from_a_call(shop: Workshop, options: str) -> None:

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from workshop import EVERY_COMPILER, PREFIX, Workshop
+from workshop import EVERY_COMPILER, IN_BODIES, PREFIX, Workshop
 
 pytestmark = EVERY_COMPILER
 
@@ -152,6 +152,7 @@ def test_a_missing_newline_at_the_end_stays_missing(shop: Workshop) -> None:
     assert shop.cc("-Wnewline-eof", "-c", "end.c").stderr == plain.stderr
 
 
+@IN_BODIES
 def test_the_program_may_use_vprof_h_itself(shop: Workshop) -> None:
     shop.write(
         own_c="#include <vprof/vprof.h>\n"
@@ -161,12 +162,14 @@ def test_the_program_may_use_vprof_h_itself(shop: Workshop) -> None:
     assert shop.calls("own.o") == "main\n  begin 1 x\n  interval_end 1\n"
 
 
+@IN_BODIES
 def test_macros_of_the_command_line_cannot_break_the_prelude(shop: Workshop) -> None:
     shop.write(odd_c='extern int puts(const char *);\nint main(void) { return puts("x") < 0; }\n')
     shop.cc("-Dstatic=", "-Dinline=", "-Dconst=", "-Dvolatile=", "-Dweak=1", "-Dcold=2", "-c", "odd.c")
     assert shop.calls("odd.o") == "main\n"
 
 
+@IN_BODIES
 def test_a_header_of_the_program_cannot_hide_the_prelude(shop: Workshop) -> None:
     (shop.path / "include").mkdir()
     (shop.path / "include/vprof_prelude.h").write_text("#define MINE 1\n")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from workshop import Workshop
+from workshop import IN_BODIES, Workshop
+
+pytestmark = IN_BODIES
 
 PROGRAM = """\
 #include <stdarg.h>

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 
 import pytest
-from workshop import EVERY_COMPILER, PREFIX, Workshop
+from workshop import EVERY_COMPILER, IN_BODIES, PREFIX, Workshop
 
 from vprof.trace.reading import load_binary
 
 WITH_GCC = pytest.mark.parametrize("family", ["gcc"], indirect=True)
 
 
+@IN_BODIES
 @EVERY_COMPILER
 def test_headers_keep_what_they_know_of_themselves(shop: Workshop) -> None:
     (shop.path / "first/deep").mkdir(parents=True)
@@ -94,6 +95,7 @@ def test_the_timestamp_is_the_sources(shop: Workshop) -> None:
     assert shop.unit("t")["status"] == "instrumented"
 
 
+@IN_BODIES
 @WITH_GCC
 def test_what_gcc_reads_otherwise_has_no_probe(shop: Workshop) -> None:
     """Clang finds the places, gcc compiles: a function that gcc does not read has none, the others have."""
@@ -132,6 +134,7 @@ def test_options_that_clang_does_not_know(shop: Workshop) -> None:
     assert shop.unit("o.o")["status"] == "instrumented"
 
 
+@IN_BODIES
 def test_objects_of_both_compilers_in_one_program(shop: Workshop) -> None:
     shop.write(
         a_c="int work(int n);\nint main(void) { return work(9); }\n",
@@ -143,6 +146,7 @@ def test_objects_of_both_compilers_in_one_program(shop: Workshop) -> None:
     assert shop.calls("a.o", "b.o", options=["-O2"]) == "main\n  work\n    leaf\n"
 
 
+@IN_BODIES
 @WITH_GCC
 def test_operands_keep_their_numbers(shop: Workshop) -> None:
     """gcc sets the numbers of all operands before it makes the calls, so each has a statement of its own there, unless

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from workshop import HERE, Workshop
+from workshop import HERE, IN_BODIES, Workshop
 
 PROGRAM = """\
 #include <stdlib.h>
@@ -91,6 +91,7 @@ def test_text_included_twice_is_left_alone(shop: Workshop) -> None:
     assert reasons == {"one": "included-twice", "two": "included-twice", "main": None}
 
 
+@IN_BODIES
 def test_forced_includes_come_before_the_prelude(shop: Workshop) -> None:
     shop.write(
         f_h="static inline int f(int n) { while (n > 9) n /= 2; return n; }\n", a_c="int main(void) { return f(0); }\n"
@@ -281,6 +282,7 @@ def test_reasons_for_having_no_site_in_cxx(shop: Workshop) -> None:
     assert shop.function("coroutine.o", "count")["left"] == "coroutine"
 
 
+@IN_BODIES
 def test_numbered_calls(shop: Workshop) -> None:
     """Those of one callee at two places; of the C library's functions those that the runtime records."""
     shop.write(

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 
 import pytest
-from workshop import EVERY_COMPILER, Workshop
+from workshop import EVERY_COMPILER, IN_BODIES, Workshop
 
 FUNCTIONS = """\
 int g(int, int), h(int, int);
@@ -35,6 +35,7 @@ def shapes(instructions: list[str]) -> Counter[str]:
     return Counter(re.sub(r"^(cmpb)\s+(\$\d).*", r"\1 \2", i) if i.startswith("cmpb") else i.split()[0] for i in kept)
 
 
+@IN_BODIES
 @EVERY_COMPILER
 @pytest.mark.parametrize("function", ["twice", "kept", "early", "nothing", "numbered"])
 def test_off_probe_adds_two_byte_tests(shop: Workshop, function: str, family: str) -> None:

@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from workshop import COMPILERS, HERE, Workshop
+from workshop import COMPILERS, HERE, IN_BODIES, Workshop
 
 REWRITES = sorted(path for path in (HERE / "rewrites").iterdir() if path.is_dir())
 
@@ -43,6 +43,7 @@ def compiled(rewrites: list[Path]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(("folder", "family"), pairs, indirect=["family"])
 
 
+@IN_BODIES
 @compiled(REWRITES)
 def test_rewrite(folder: Path, shop: Workshop) -> None:
     shutil.copytree(folder, shop.path, dirs_exist_ok=True)

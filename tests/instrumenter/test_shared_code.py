@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from workshop import EVERY_COMPILER, Workshop
+from workshop import EVERY_COMPILER, IN_BODIES, Workshop
 
 SHARED_H = """\
 #include <cstdio>
@@ -45,6 +45,7 @@ WAYS_OF_CLANG = [*WAYS, SMALL + " -fuse-ld=lld", "-O2 -flto -fuse-ld=lld", "-O2 
 WAYS_OF_GCC = [*WAYS, "-O2 -flto"]
 
 
+@IN_BODIES
 @pytest.mark.parametrize(
     ("family", "options"),
     [("clang", way) for way in WAYS_OF_CLANG] + [("gcc", way) for way in WAYS_OF_GCC],
@@ -61,6 +62,7 @@ def test_the_probe_of_the_kept_copy_works(units: Workshop, options: str) -> None
     assert units.run("./traced").stdout.splitlines()[-1] == "15"
 
 
+@IN_BODIES
 def test_a_unit_compiled_without_probes_may_keep_its_copy(units: Workshop) -> None:
     """The linker keeps the first copy: then the function has no probe, and the program still links and runs."""
     units.plain_cxx("-std=c++17", "-c", "a.cpp")

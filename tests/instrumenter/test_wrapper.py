@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 from patience import PATIENCE_SECONDS, wait_for
-from workshop import EVERY_COMPILER, PREFIX, Workshop
+from workshop import EVERY_COMPILER, IN_BODIES, PREFIX, Workshop
 
 MAIN = """\
 #include <stdio.h>
@@ -58,6 +58,7 @@ def test_ways_to_compile_and_link(pair: Workshop, options: str) -> None:
     assert of_libc or len(sites) == 2
 
 
+@IN_BODIES
 @EVERY_COMPILER
 @pytest.mark.parametrize("options", ["-O0", "-O2", "-O2 -fPIC", "-O2 -fno-plt"])
 def test_probes_are_called(pair: Workshop, options: str) -> None:
@@ -88,6 +89,7 @@ def test_shared_library(pair: Workshop) -> None:
     assert list(pair.site_names("program").values()) == ["main"]
 
 
+@IN_BODIES
 @EVERY_COMPILER
 def test_relocatable_links_are_completed_later(pair: Workshop) -> None:
     pair.cc("-c", "main.c", "work.c")
@@ -111,6 +113,7 @@ def test_paths_with_spaces_and_response_files(pair: Workshop) -> None:
     assert set(pair.site_names("a b/program").values()) == {"main", "work"}
 
 
+@IN_BODIES
 @EVERY_COMPILER
 def test_two_objects_of_one_source_have_switches_of_their_own(pair: Workshop) -> None:
     pair.cc("-c", "work.c", "-o", "one.o")
@@ -221,6 +224,7 @@ def test_standard_input_is_compiled(pair: Workshop) -> None:
     assert done.returncode == 0 and (pair.path / "x.o").exists()
 
 
+@IN_BODIES
 @EVERY_COMPILER
 def test_assembly_output_assembles(pair: Workshop) -> None:
     pair.cc("-O2", "-S", "main.c", "work.c")

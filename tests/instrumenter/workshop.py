@@ -38,6 +38,7 @@ EVERY_WARNING = {
 }
 # For tests and modules that hold with either as the real compiler.
 EVERY_COMPILER = pytest.mark.parametrize("family", COMPILERS, indirect=True)
+IN_BODIES = pytest.mark.usefixtures("in_bodies")
 Completed = subprocess.CompletedProcess[str]
 
 

@@ -142,7 +142,9 @@ def _before_bodies() -> list[Check]:
         if _build(program.parent, choices=_ENTRY):
             return []
         if not _before(program)[0]:
-            return [Check(_BEFORE, None, "not by this compiler: VPROF_PROBES=entry and light need clang 19 or gcc")]
+            return [
+                Check(_BEFORE, None, "not by this compiler, but by clang 19 and gcc: probes that are off cost more")
+            ]
         try:
             with Session.start(None) as session:
                 process = subprocess.Popen([program], env=session.environment(), stdout=subprocess.DEVNULL)
@@ -164,11 +166,7 @@ def _probes(program: Path) -> list[Check]:
         before, inside = _before(program)
     except VprofError:
         return []
-    said = (
-        f"{before} before bodies (VPROF_PROBES=entry or light), {inside} in them"
-        if before
-        else f"{inside}, all in bodies"
-    )
+    said = f"{before} before bodies, {inside} in them" if before else f"{inside}, all in bodies"
     return [Check(f"{program}: probes", True, said)]
 
 

@@ -384,8 +384,8 @@ def _report(session: Session, plan: Plan, totals: dict[str, Any]) -> None:
         )
     if totals["not_wrapped"]:
         print(
-            f"vprof: {totals['not_wrapped']} functions are not recorded: their probes stand before bodies "
-            "(VPROF_PROBES), where a breakpoint is, or the runtime could not write; build without that",
+            f"vprof: {totals['not_wrapped']} functions are not recorded: their probes stand before bodies, "
+            "where a breakpoint is, or the runtime could not write; build with VPROF_PROBES=body",
             file=sys.stderr,
         )
     if totals["own_text"]:

@@ -126,7 +126,7 @@ def said_unseen(name: str, others: Sequence[str]) -> str:
     names = ", ".join(others[:_NAMED]) + (f" and {len(others) - _NAMED} more" if len(others) > _NAMED else "")
     return (
         f"{name} is expanded in {names}, where its calls are not seen: to see them, name it in `roots` of a "
-        "descriptor, or set VPROF_PROBES=body, and build again"
+        "descriptor, or unset VPROF_PROBES, and build again"
     )
 
 

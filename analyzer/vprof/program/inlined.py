@@ -25,7 +25,7 @@ class Inlined:
 
     def __init__(self, dwarf: Any, unit: CompileUnit) -> None:
         unread = copy(unit)
-        unread._dielist, unread._diemap = [], []  # which the unit would keep
+        vars(unread).update(_dielist=[], _diemap=[])  # what was read, which the unit would keep
         copies = (die for die in unread.iter_DIEs() if die.tag == "DW_TAG_inlined_subroutine")
         self._copies = [(list(ranges_of(dwarf, unit, die)), die) for die in copies]
 
