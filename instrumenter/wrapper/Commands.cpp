@@ -34,7 +34,7 @@ Commands commandsForClang(const Tools &tools, const Arguments &arguments) {
   commands.plain = join(tools.compiler, arguments);
   commands.parse = join(tools.bareCompiler(), arguments);
   commands.rewritten = withOptions(commands.plain, forRewritten(tools));
-  if (tools.is_rewriters_clang) {
+  if (tools.may_wrap) {
     const Arguments compiler = withLines(tools.compiler, arguments, "-gline-tables-only");
     commands.with_no_ops = withOptions(join(compiler, arguments), join(forRewritten(tools), optionsForClang()));
   }
@@ -80,7 +80,7 @@ Commands commandsForGcc(const Unit &unit, const Tools &tools, const Arguments &a
   const Arguments to_object = join(gccArguments(line, {"-x", language, rewritten}),
                                    {"-fdirectives-only", "-finput-charset=UTF-8", "-o", unit.object});
   commands.rewritten = join(tools.compiler, to_object);
-  if (mayHaveNoOps(tools.compiler, line))
+  if (tools.may_wrap && mayHaveNoOps(tools.compiler, line))
     commands.with_no_ops = join(join(withLines(tools.compiler, arguments, "-g1"), to_object), optionsForGcc());
   commands.verdict = join(original_to, {"-S", "-o", scratch + "/verdict.s"});
   return commands;

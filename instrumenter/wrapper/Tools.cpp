@@ -51,6 +51,7 @@ void identify(Tools &tools) {
     tools.family = Family::kClang;
   else
     tools.family = defines("__GNUC__ ") && !defines("__INTEL_COMPILER ") ? Family::kGcc : Family::kOther;
+  tools.may_wrap = tools.family == Family::kGcc && defines("__GNUC__ 12\n");
 }
 
 }  // namespace
@@ -70,6 +71,7 @@ Tools findTools(bool cxx) {
     tools.is_rewriters_clang = VPROF_DEFAULT_IS_REWRITERS;
   }
   if (!tools.is_rewriters_clang && !tools.compiler.empty()) identify(tools);
+  if (tools.is_rewriters_clang) tools.may_wrap = std::string(VPROF_CLANG_VERSION).compare(0, 3, "19.") == 0;
   std::error_code ignored;
   const fs::path prefix = fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path();
   tools.library = prefix / "lib/vprof";

@@ -76,7 +76,7 @@ def test_where_probes_stand_and_whether_they_can_be_switched_one_by_one(tmp_path
     _, found = doctor("export VPROF_REAL_CC='gcc -flto';")
     assert found["probes before bodies"] == (
         None,
-        "not by this compiler, but by clang 19 and gcc: probes that are off cost more",
+        "not by this compiler, but by clang 19 and gcc 12: probes that are off cost more",
     )
 
 

@@ -349,7 +349,19 @@ int main(void) { return outer(2) - 15; }
     assert "3 functions are not recorded: their probes stand before bodies, where a breakpoint is" in told
 
 
-def test_the_place_of_probes_is_one_of_two(shop: Workshop) -> None:
+@pytest.mark.parametrize(("version", "before"), [("12", True), ("13", False)])
+def test_with_other_compilers_probes_stand_in_bodies(version: str, before: bool, shop: Workshop) -> None:
+    """What they make of arguments was not tried."""
+    real = shop.path / "gcc"
+    told = f'exec sh -c "gcc -E -dM -x c /dev/null | sed s/__GNUC__.12/__GNUC__\\\\ {version}/"'
+    real.write_text(f'#!/bin/sh\nfor word; do if [ "$word" = -dM ]; then {told}; fi; done\nexec gcc "$@"\n')
+    real.chmod(0o755)
+    shop.write(a_c=MODULE)
+    shop.cc("-O1", "--emit-tree", "tree", "-c", "a.c", VPROF_REAL_CC=str(real))
+    assert ("__VPROF_PLACE(" in (shop.path / f"tree{shop.path}/a.c").read_text()) == before
+
+
+def test_the_place_of_probes_is_one_of_three(shop: Workshop) -> None:
     shop.write(a_c=MODULE)
     failed = shop.cc("-c", "a.c", check=False, VPROF_PROBES="exit")
     assert failed.returncode == 1

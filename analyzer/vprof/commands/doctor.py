@@ -143,7 +143,7 @@ def _before_bodies() -> list[Check]:
             return []
         if not _before(program)[0]:
             return [
-                Check(_BEFORE, None, "not by this compiler, but by clang 19 and gcc: probes that are off cost more")
+                Check(_BEFORE, None, "not by this compiler, but by clang 19 and gcc 12: probes that are off cost more")
             ]
         try:
             with Session.start(None) as session:
