@@ -265,10 +265,12 @@ def test_a_program_without_lines_tells_no_places(shop: Workshop) -> None:
     assert len({place for _, _, place in called(load_binary(trace))}) > 6
 
 
-def test_a_damaged_program_is_no_error(shop: Workshop) -> None:
+@pytest.mark.parametrize("text", [CALLS, IN_BODIES], ids=["C", "C++"])
+def test_a_damaged_program_is_no_error(text: str, shop: Workshop) -> None:
     """Its debug information, relocations and code are read when a trace is analyzed."""
-    shop.write(a_c=CALLS)
-    shop.cc("-O2", "-g", "a.c", "-o", "program", **LIGHT)
+    file, compiler = ("a.c", shop.cc) if text == CALLS else ("a.cpp", shop.cxx)
+    (shop.path / file).write_text(text)
+    compiler("-O2", "-g", file, "-o", "program", **LIGHT)
     places = recorded(shop)
     program = shop.path / "program"
     content = program.read_bytes()

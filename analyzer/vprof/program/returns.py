@@ -30,7 +30,7 @@ _POINTED = re.compile(rb"\xff[\x10-\x17\x50-\x57\x90-\x97\xd0-\xd7]")
 _COMPARES = b"\x80\x3d"
 _TESTS = re.compile(_COMPARES + rb"|(?:\x8d|\x0f\xb6)[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]")
 """`cmpb $1, byte(%rip)`, and at -O0 or by gcc `lea byte(%rip), ...` and `movzbl byte(%rip), ...`."""
-_PROBE = re.compile(rb"\x48\x8d\x05([\s\S]{4})\x4c\x8d[\s\S]{2,6}\x48\x83\xc4\x80\xe8", re.ASCII)
+_PROBE = re.compile(rb"\x48\x8d\x05([\s\S]{4})\x4c\x8d[\s\S]{2,6}\x48\x83\xc4\x80\xe8")
 """`leaq byte(%rip), %rax; leaq frame, %r10; addq $-128, %rsp; call`, but for the distance of the call."""
 _THROUGH_SLOT = re.compile(rb"\xff\x25")
 _BODY_OF_PAIR = b"\x41\xff\x13"
