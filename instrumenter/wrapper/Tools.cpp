@@ -5,11 +5,15 @@
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
+#include <string_view>
 
 #include "Process.h"
 
 namespace vprof {
 namespace {
+
+/// Of the rewriter's clang: probes before bodies were tried with that one.
+constexpr bool kIsTried = std::string_view(VPROF_CLANG_VERSION).substr(0, 3) == "19.";
 
 std::string environment(const char *name) {
   const char *value = std::getenv(name);
@@ -51,7 +55,8 @@ void identify(Tools &tools) {
     tools.family = Family::kClang;
   else
     tools.family = defines("__GNUC__ ") && !defines("__INTEL_COMPILER ") ? Family::kGcc : Family::kOther;
-  tools.may_wrap = tools.family == Family::kGcc && defines("__GNUC__ 12\n");
+  const bool is_tried = tools.is_rewriters_clang ? kIsTried : tools.family == Family::kGcc && defines("__GNUC__ 12\n");
+  tools.may_wrap = is_tried && defines("__x86_64__ ");
 }
 
 }  // namespace
@@ -70,8 +75,8 @@ Tools findTools(bool cxx) {
     tools.compiler = firstInstalled(cxx ? VPROF_DEFAULT_CXX : VPROF_DEFAULT_CC);
     tools.is_rewriters_clang = VPROF_DEFAULT_IS_REWRITERS;
   }
+  tools.may_wrap = tools.is_rewriters_clang && kIsTried;
   if (!tools.is_rewriters_clang && !tools.compiler.empty()) identify(tools);
-  if (tools.is_rewriters_clang) tools.may_wrap = std::string(VPROF_CLANG_VERSION).compare(0, 3, "19.") == 0;
   std::error_code ignored;
   const fs::path prefix = fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path();
   tools.library = prefix / "lib/vprof";

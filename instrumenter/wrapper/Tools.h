@@ -30,7 +30,7 @@ struct Tools {
       compiler;  ///< the real compiler, perhaps behind a launcher: "ccache clang"; none if there is none
   Family family = Family::kClang;   ///< the real compiler's
   bool is_rewriters_clang = false;  ///< the clang whose parser vprof-rewrite has: it prints the same
-  bool may_wrap = false;            ///< probes before bodies were tried with it: clang 19 or gcc 12
+  bool may_wrap = false;            ///< probes before bodies were tried with it: clang 19 or gcc 12 for x86-64
   Probes probes = Probes::kEntry;
   Runtime runtime = Runtime::kFound;
   std::string library;     ///< PREFIX/lib/vprof

@@ -18,7 +18,7 @@ COMPILERS = {
 class CrossWorkshop(Workshop):
     def __init__(self, path: Path, family: str) -> None:
         super().__init__(path, family)
-        self.family = "clang"  # of golden files: here gcc evaluates arguments in clang's order
+        self.evaluates_like = "clang"  # gcc, too, does so here
         self.real, self.real_cxx = (command.split()[0] for command in COMPILERS[family])
         self.environment |= dict(zip(("VPROF_REAL_CC", "VPROF_REAL_CXX"), COMPILERS[family], strict=True))
         self.environment["VPROF_RUNTIME"] = "linked"  # what starts itself again would leave qemu

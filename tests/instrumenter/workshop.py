@@ -48,6 +48,7 @@ class Workshop:
     def __init__(self, path: Path, family: str) -> None:
         self.path = path
         self.family = family
+        self.evaluates_like = family  # of golden files: whose order operands are evaluated in
         self.real, self.real_cxx = COMPILERS[family]
         self.environment = {
             "VPROF_REAL_CC": self.real,
