@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
+from dataclasses import dataclass
 from typing import Any
 
 from elftools.dwarf.compileunit import CompileUnit
@@ -20,22 +21,36 @@ _OF_PROBES = b"__vprof_"
 """Names of functions of the prelude begin so: gcc has them here, clang does not."""
 
 
+@dataclass(frozen=True)
+class _Copy:
+    ranges: list[tuple[int, int]]
+    call: tuple[int, int, int]
+    """The number of the file, the line and the column."""
+    origin: int
+    """Where the function is described."""
+
+
 class Inlined:
     """Of one unit. REQUIRES: no more than LARGEST_UNIT."""
 
     def __init__(self, dwarf: Any, unit: CompileUnit) -> None:
         unread = copy(unit)
         vars(unread).update(_dielist=[], _diemap=[])  # what was read, which the unit would keep
-        copies = (die for die in unread.iter_DIEs() if die.tag == "DW_TAG_inlined_subroutine")
-        self._copies = [(list(ranges_of(dwarf, unit, die)), die) for die in copies]
+        copies, of_probes = list[_Copy](), set[int]()
+        for die in unread.iter_DIEs():
+            if die.tag == "DW_TAG_inlined_subroutine":
+                file, line, column = (_value(die, f"DW_AT_call_{what}") for what in ("file", "line", "column"))
+                origin = unit.cu_offset + _value(die, "DW_AT_abstract_origin")
+                copies.append(_Copy(list(ranges_of(dwarf, unit, die)), (file, line, column), origin))
+            elif "DW_AT_name" in die.attributes and die.attributes["DW_AT_name"].value.startswith(_OF_PROBES):
+                of_probes.add(die.offset)
+        self._copies = [one for one in copies if one.origin not in of_probes]
 
     def call_at(self, address: int) -> tuple[int, int, int] | None:
         """The number of the file, the line and the column of the call that the copy stands for around an address."""
-        for ranges, die in reversed(self._copies):  # the innermost one is the last that begins
-            if any(begin <= address < end for begin, end in ranges) and not _is_of_probe(die):
-                found = (_value(die, f"DW_AT_call_{what}") for what in ("file", "line", "column"))
-                file, line, column = found
-                return file, line, column
+        for one in reversed(self._copies):  # the innermost one is the last that begins
+            if any(begin <= address < end for begin, end in one.ranges):
+                return one.call
         return None
 
 
@@ -57,10 +72,3 @@ def ranges_of(dwarf: Any, unit: CompileUnit, die: DIE) -> Iterator[tuple[int, in
 
 def _value(die: DIE, attribute: str) -> int:
     return int(die.attributes[attribute].value) if attribute in die.attributes else 0
-
-
-def _is_of_probe(die: DIE) -> bool:
-    if "DW_AT_abstract_origin" not in die.attributes:
-        return False
-    name = die.get_DIE_from_attribute("DW_AT_abstract_origin").attributes.get("DW_AT_name")
-    return name is not None and name.value.startswith(_OF_PROBES)

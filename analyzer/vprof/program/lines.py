@@ -88,10 +88,8 @@ class Lines:
         is larger than is read for that."""
         unit = self._unit_at(address)
         rows, inlined = (self._rows_of(unit), self._inlined_of(unit)) if unit else (None, None)
-        with suppress(OSError, *ELF_ERRORS):  # what is damaged says nothing
-            call = inlined.call_at(address) if inlined else None
-            return rows.line(*call) if rows and call else None
-        return None
+        call = inlined.call_at(address) if inlined else None
+        return rows.line(*call) if rows and call else None
 
     def _unit_at(self, address: int) -> CompileUnit | None:
         begins, units = self._units

@@ -92,11 +92,11 @@ def _side(side: FactorFunction, rows: int, console: Console, pair: bool) -> None
 
 
 def _parts(title: str, parts: list[Portion], all_parts: list[Portion], rows: int, console: Console) -> None:
-    """Nothing where nothing is known. What is left out is counted."""
-    if not parts:
+    """Nothing where nothing is known of what matters. What is left out is counted."""
+    shown = [part for part in parts if abs(part.share) >= _SMALLEST][:rows]
+    if not shown:
         return
     heading(console, title)
-    shown = [part for part in parts if abs(part.share) >= _SMALLEST][:rows]
     room = console.width - _NUMBERS
     table: list[Row] = [
         (_nearest(part.name, room) or "(nothing with a probe)", percent(part.share), duration(part.mean_ns))
