@@ -42,6 +42,7 @@ constexpr uint64_t kMostMetadata = uint64_t{4} << 30;
 constexpr uint64_t kMostNames = 64 << 20;
 constexpr uint64_t kMostOfSection = 1 << 30;
 constexpr uint64_t kMostComment = 64 << 10;
+constexpr uint64_t kMostBuildId = 256;
 constexpr size_t kMostCompilers = 16, kLongestCompiler = 200;
 
 // The texts that the units share, as a chunk of its own.
@@ -118,6 +119,21 @@ std::vector<std::string> read_compilers(const std::string &path) {
     if (!text.empty() && text.size() <= kLongestCompiler && is_new) found.push_back(text);
   }
   return found;
+}
+
+std::string read_build_id(const std::string &path) {
+  const std::string note = Sections(path).content(".note.gnu.build-id", kMostBuildId).value_or("");
+  constexpr size_t kBegin = sizeof(Elf64_Nhdr) + sizeof ELF_NOTE_GNU;
+  Elf64_Nhdr header;
+  if (note.size() < kBegin) return "";
+  memcpy(&header, note.data(), sizeof header);
+  if (header.n_type != NT_GNU_BUILD_ID || memcmp(note.data() + sizeof header, ELF_NOTE_GNU, sizeof ELF_NOTE_GNU) != 0 ||
+      header.n_descsz > note.size() - kBegin)
+    return "";
+  std::string id;
+  for (size_t at = kBegin; at < kBegin + header.n_descsz; ++at)
+    for (const int half : {note[at] >> 4, note[at] + 0}) id += "0123456789abcdef"[half & 15];
+  return id;
 }
 
 std::vector<std::optional<std::string>> read_sections(const std::string &path, const std::vector<const char *> &names) {

@@ -100,7 +100,7 @@ void Recorder::announce_plan() {
 std::optional<Recorder::Metadata> Recorder::read_metadata(const std::string &path) {
   std::optional<std::string> bytes = read_unit_metadata(path);
   if (!bytes) return std::nullopt;
-  return Metadata{writer_.prepare(std::move(*bytes)), read_compilers(path)};
+  return Metadata{writer_.prepare(std::move(*bytes)), read_compilers(path), read_build_id(path)};
 }
 
 void Recorder::announce_module(uint32_t index) {
@@ -114,15 +114,17 @@ void Recorder::announce_module(uint32_t index) {
   JsonArray compilers;
   if (metadata)
     for (const std::string &text : metadata->compilers) compilers.add(quoted(text));
-  event(JsonObject()
-            .add("event", "module")
-            .add("index", index)
-            .add("path", m.path)
-            .add("base", m.base)
-            .add("count", m.count)
-            .add("section_addr", m.section_addr)
-            .add("state", state)
-            .raw("compilers", compilers.str()));
+  JsonObject module;
+  module.add("event", "module")
+      .add("index", index)
+      .add("path", m.path)
+      .add("base", m.base)
+      .add("count", m.count)
+      .add("section_addr", m.section_addr)
+      .add("state", state)
+      .raw("compilers", compilers.str());
+  if (metadata && !metadata->build_id.empty()) module.add("build_id", metadata->build_id);
+  event(module);
   if (metadata) writer_.metadata(index, metadata->content);
 }
 

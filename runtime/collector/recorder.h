@@ -93,6 +93,7 @@ class Recorder {
   struct Metadata {
     Prepared content;
     std::vector<std::string> compilers;
+    std::string build_id;
   };
   std::optional<Metadata> read_metadata(const std::string &path);
 

@@ -37,6 +37,7 @@ SOUND: dict[str, dict[str, Any]] = {
         "section_addr": 0x4000,
         "state": "mapped",
         "compilers": ["GCC: 12.2.0"],
+        "build_id": "0123abcd",
     },
     "thread": {
         "uid": 1,
@@ -63,7 +64,7 @@ SOUND: dict[str, dict[str, Any]] = {
 
 MAY_BE_MISSING = {
     "off_cpu", "interposed", "fiber", "probe_ps", "built_from", "offered_rate", "collector_version", "compilers",
-    "unslotted", "unnamed", "not_wrapped", "own_text",
+    "build_id", "unslotted", "unnamed", "not_wrapped", "own_text",
 }  # fmt: skip
 
 

@@ -64,6 +64,11 @@ TEST(ElfMeta, CompilersAreSaidOnceEach) {
   for (const char *none : {"/etc/passwd", "/nonexistent", "/dev/zero"}) EXPECT_TRUE(read_compilers(none).empty());
 }
 
+TEST(ElfMeta, TheBuildIdIsThatOfTheLinker) {
+  EXPECT_EQ(read_build_id("/proc/self/exe"), "0123456789abcdef0123") << "tests/runtime/CMakeLists.txt";
+  for (const char *none : {"/etc/passwd", "/nonexistent", "/dev/zero"}) EXPECT_EQ(read_build_id(none), "");
+}
+
 TEST(ElfMeta, APipeOrDeviceIsNotOpened) {
   const std::string pipe = testing::TempDir() + "pipe" + std::to_string(getpid());
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);

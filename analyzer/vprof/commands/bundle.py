@@ -34,7 +34,7 @@ def command(program: Path, sites: str, output: Path | None) -> None:
 
     The folder holds a copy of PROGRAM that starts anywhere, with or without vprof, and `record`, which runs it with its
     probes on and writes a trace. Neither needs Python or a shell. The libraries of the program itself are not copied.
-    Analyze the trace where vprof is installed.
+    Analyze the trace where vprof is installed, with a copy of PROGRAM in the trace's folder.
 
     \b
     Example:

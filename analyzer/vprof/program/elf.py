@@ -17,6 +17,7 @@ from typing import BinaryIO
 from elftools.common.exceptions import DWARFError, ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.relocation import RelocationHandler
+from elftools.elf.sections import NoteSection
 
 from vprof.errors import VprofError
 from vprof.program.metadata import SECTION, TEXTS, Unit, parse_units
@@ -55,14 +56,23 @@ def read_sections(path: Path) -> tuple[bytes, bytes]:
         return content, texts
 
 
-def has_metadata(path: Path, content: bytes) -> bool:
-    """Whether the content of a trace (runtime/TRACE_FORMAT.md section 3) is that of the file's sections: another build
-    has other lines, functions or calls. False if the file cannot be read."""
+def is_same_build(path: Path, content: bytes, build_id: str) -> bool:
+    """Whether a file is the module that a trace has this metadata of (runtime/TRACE_FORMAT.md sections 4 and 5), whose
+    linker made it known by `build_id`, if by any. False if the file cannot be read."""
     try:
         units, texts = read_sections(path)
+        same_id = not build_id or read_build_id(path) == build_id
     except (OSError, *ELF_ERRORS):
         return False
-    return content.startswith(units) and content.find(texts, len(units)) >= 0
+    return same_id and content.startswith(units) and content.find(texts, len(units)) >= 0
+
+
+def read_build_id(path: Path) -> str:
+    """In hexadecimal; empty if the linker gave the file none. Raises OSError or one of ELF_ERRORS."""
+    with open_regular(path) as file:
+        section = ELFFile(file).get_section_by_name(".note.gnu.build-id")
+        notes = section.iter_notes() if isinstance(section, NoteSection) else ()
+        return next((str(note["n_desc"]) for note in notes if note["n_type"] == "NT_GNU_BUILD_ID"), "")
 
 
 def open_regular(path: Path) -> BinaryIO:

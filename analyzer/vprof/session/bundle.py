@@ -38,7 +38,7 @@ Recorded, in this folder or from any other:
 
     ./record --run plan --output run.trace -- ./{name}
 
-`run.trace` is analyzed where vprof is installed: vprof analyze run.trace
+`run.trace` is analyzed where vprof is installed, with a copy of {name} in its folder: vprof analyze run.trace
 """
 
 

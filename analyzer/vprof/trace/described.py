@@ -56,7 +56,7 @@ def read_sites(file: TraceFile, seen: Int64) -> Sites:
     units: list[Unit] = []
     numbers: dict[int, str] = {}
     remarks = []
-    programs: list[tuple[Path, list[Unit], bytes]] = []
+    programs: list[_Module] = []
     for module in {module["index"]: module for module in file.of("module")}.values():
         content = file.metadata.get(module["index"], b"")
         try:
@@ -71,9 +71,9 @@ def read_sites(file: TraceFile, seen: Int64) -> Sites:
         else:
             units += of_module
             numbers.update(own)
-            programs.append((Path(module["path"]), of_module, content))
+            programs.append(_Module(Path(module["path"]), module.get("build_id", ""), content, of_module))
     graph = callgraph.build(units)
-    returns = _see_through(graph, programs)
+    returns = _see_through(graph, programs, file.path.parent, remarks)
     nameless = [int(number) for number in seen if int(number) not in numbers]
     for number in nameless:
         numbers[number] = f"site {number}"
@@ -86,24 +86,43 @@ def read_sites(file: TraceFile, seen: Int64) -> Sites:
     return Sites(graph, np.array(ordered, np.int64), function, remarks, len(before), returns)
 
 
-def _see_through(graph: CallGraph, programs: list[tuple[Path, list[Unit], bytes]]) -> Returns | None:
+@dataclass(frozen=True)
+class _Module:
+    """As a trace has it: where it was, what its linker made it known by, and its metadata, raw and read."""
+
+    path: Path
+    build_id: str
+    content: bytes
+    units: list[Unit]
+
+
+def _see_through(graph: CallGraph, modules: list[_Module], beside: Path, remarks: list[str]) -> Returns | None:
     """Functions that are expanded in their callers are no way's end. Where the others are called from, if any has its
-    probe before the body. Nothing of programs that are not there, or with other metadata than the trace has."""
-    before = [one for one in programs if any(function.before_body for unit in one[1] for function in unit.functions)]
+    probe before the body. Both are read from the modules' files, where they were or `beside` the trace; a remark says
+    which is not there as it was recorded."""
+    before = [module for module in modules if any(f.before_body for unit in module.units for f in unit.functions)]
     if not before:
         return None
     # These read programs, which takes a library.
-    from vprof.program.elf import has_metadata
+    from vprof.program.elf import is_same_build
     from vprof.program.expanded import Expanded, expanded_in, seen_through, sites_of
     from vprof.program.returns import Returns
 
     expanded = Expanded()
-    known = [(path, units) for path, units, content in before if has_metadata(path, content)]
-    for path, units in known:
-        expanded.add(expanded_in(path, units))
+    known: list[tuple[Path, dict[int, int]]] = []
+    for module in before:
+        places = module.path, beside / module.path.name
+        path = next((path for path in places if is_same_build(path, module.content, module.build_id)), None)
+        if path is None:
+            remarks.append(
+                f"{module.path} is not there as it was recorded, nor in the trace's folder, where a copy would do: "
+                "places of calls and expanded functions are not known"
+            )
+            continue
+        expanded.add(expanded_in(path, module.units))
+        known.append((path, {byte: graph.number[f.id] for byte, f in sites_of(module.units).items()}))
     seen_through(graph, expanded)
-    functions = [{byte: graph.number[f.id] for byte, f in sites_of(units).items()} for _, units in known]
-    return Returns([(path, own) for (path, _), own in zip(known, functions, strict=True)])
+    return Returns(known)
 
 
 def _dormant(unit: Unit) -> Unit:

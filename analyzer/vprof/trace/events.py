@@ -64,7 +64,7 @@ EVENTS: dict[str, Shape] = {
             "section_addr": _ADDRESS,
             "state": TEXT,
         },
-        may={"compilers": list_of(TEXT)},
+        may={"compilers": list_of(TEXT), "build_id": TEXT},
     ),
     "thread": table_of(
         {"uid": _UID, "pid": _PID, "tid": _PID, "name": TEXT, "ticks": _TICKS},

@@ -1,0 +1,75 @@
+"""A trace of a program that was built anew, moved or removed since: what it tells, and that it says what it cannot."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from patience import PATIENCE_SECONDS
+
+from vprof.installed import native
+
+PROGRAM = """\
+#include <unistd.h>
+__attribute__((noinline)) void work(int microseconds) { usleep(microseconds); }
+__attribute__((noinline)) void request(int i) {
+  work(50);
+  work(i + 1000);
+}
+int main(void) {
+  for (int i = 0; i < 20; i++) request(i);
+  return 0;
+}
+"""
+TOLD_APART = {"work@p.c:4", "work@p.c:5"}
+
+
+def build(folder: Path, source: str = PROGRAM) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "p.c").write_text(source)
+    environment = {**os.environ, "VPROF_DESCRIPTOR": str(Path(__file__).parents[1] / "all_sites.json")}
+    subprocess.run([native("bin/vprof-cc"), "-O2", "p.c", "-o", "p"], cwd=folder, check=True, env=environment)
+    return folder / "p"
+
+
+def vprof(*arguments: object) -> str:
+    command = [sys.executable, "-c", "from vprof.cli import main; main()", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=True).stdout
+
+
+def told(trace: Path) -> tuple[set[str], list[str]]:
+    """How the calls of `work` are called, and what is said of the program's file."""
+    analysis = json.loads(vprof("analyze", trace, "--root", "request", "--format", "json"))
+    [main] = analysis["tree"]["children"]
+    [request] = main["children"]
+    nodes = {node["node"] for node in request["children"]}
+    return {node for node in nodes if node.startswith("work")}, [note for note in analysis["notes"] if "/p is" in note]
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    (tmp_path / "traces").mkdir()
+    trace = tmp_path / "traces" / "run.trace"
+    program = build(tmp_path / "program")
+    vprof("record", "--sites", "all", "-o", trace, "--", program)
+    assert told(trace) == (TOLD_APART, [])
+    return trace
+
+
+@pytest.mark.parametrize("since", ["built anew", "removed"])
+def test_it_is_said_that_places_are_not_known(trace: Path, since: str) -> None:
+    """Built with another constant it has the same functions, lines and calls, and other code."""
+    program = trace.parents[1] / "program/p"
+    shutil.copy(program, trace.parents[1] / "kept")
+    program.unlink()
+    if since == "built anew":
+        build(program.parent, PROGRAM.replace("i + 1000", "i + 1"))
+    names, [note] = told(trace)
+    assert names == {"work"}
+    assert note.startswith(f"{program} is not there as it was recorded")
+
+    shutil.copy(trace.parents[1] / "kept", trace.parent / "p")
+    assert told(trace) == (TOLD_APART, []), "a copy beside the trace does as well"
