@@ -1,5 +1,5 @@
-// Reads out of an executable or shared library: the unit metadata (instrumenter/UNIT_METADATA.md), its compilers, its build
-// ID, any section.
+// Reads out of an executable or shared library: the unit metadata (instrumenter/UNIT_METADATA.md), its compilers, its
+// build ID, any section.
 #ifndef VPROF_ELF_META_H
 #define VPROF_ELF_META_H
 
