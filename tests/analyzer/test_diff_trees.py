@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hand import hand_trace
 
+from vprof.compare.diff_factors import contributions_of
 from vprof.compare.diff_trees import RunTree, TreeChange, compare_trees, tree_of
 from vprof.tables.model import NONE
-from vprof.variance.analysis import analyze
+from vprof.variance.analysis import AnalysisOptions, analyze
 
 
 def run(*nodes: tuple[int, str, float, float], off: str = "") -> RunTree:
@@ -57,8 +58,10 @@ def calls_of_one_function(lines: tuple[int, int]) -> Any:
 
 
 def test_of_a_real_tree_lines_do_not_matter_and_siblings_add_up() -> None:
-    whole = [analyze(calls_of_one_function(lines)) for lines in ((12, 15), (13, 17))]
-    assert {"get@s.c:12", "get@s.c:15"} <= set(whole[0].tree.paths.name)
+    assert {"get@s.c:12", "get@s.c:15"} <= set(analyze(calls_of_one_function((12, 15))).tree.paths.name)
+    together = AnalysisOptions(calls_together=True)
+    whole = [analyze(calls_of_one_function(lines), together) for lines in ((12, 15), (13, 17))]
+    assert [contributions_of(run).of["variance", ("get",)] for run in whole] == [36, 36], "their covariance as well"
     found = by_path(compare_trees([tree_of(whole[0])], [tree_of(whole[1])]))
     get, serve, body = found.pop("<interval>/serve/get"), found["<interval>/serve"], "<interval>/serve/body(serve)"
     assert get == pytest.approx((36, 36, 21, 21))

@@ -75,3 +75,14 @@ def test_it_is_said_that_places_are_not_known(trace: Path, since: str) -> None:
 
     shutil.copy(trace.parents[1] / "kept", trace.parent / "p")
     assert told(trace) == (TOLD_APART, []), "a copy beside the trace does as well"
+
+
+def test_a_diff_does_not_depend_on_it(trace: Path) -> None:
+    """Of one trace, with a copy of the program and without."""
+    (beside := trace.parent / "beside").mkdir()
+    shutil.copy(trace, beside)
+    (trace.parents[1] / "program/p").rename(beside / "p")
+    sides = ("--root", "request", "--format", "json", beside / trace.name, "--", trace)
+    factors = json.loads(vprof("diff", *sides))["factors"]
+    assert {tuple(factor["functions"]) for factor in factors} >= {("work",), ("usleep",)}
+    assert [factor for factor in factors if abs(factor["change"]) > 1e-9] == []

@@ -2,8 +2,9 @@
 
     analysis of each run -> Contributions -> FactorChange: before, after, interval over runs
 
-Builds differ in line numbers and calls, so call sites and places are not compared; a function that exists on one side
-only contributes 0 on the other. What was not measured in every run that has the function is left out.
+Builds differ in line numbers and calls, so places are not compared, and runs are loaded with calls together
+(load_runs.py); a function that exists on one side only contributes 0 on the other. What was not measured in every run
+that has the function is left out.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     analysis of each run -> RunTree -> TreeChange: means over runs by path
 
-Paths are matched as factors are (diff_factors.py): by the names of functions. Call sites and places are not compared,
-so two calls of a function by one caller count together. A path that one side does not have contributes 0 there.
+Paths are matched as factors are (diff_factors.py): by the names of functions. Places are not compared, and runs are
+loaded with calls together (load_runs.py). A path that one side does not have contributes 0 there.
 Contributions are additive, Cov(node, latency): siblings add up to their parent, on each side and in the difference.
 """
 
@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from vprof.compare.diff_factors import switched_off
-from vprof.tables.kinds import L_BODY
 from vprof.tables.model import NONE, Float
 from vprof.tables.naming import without_place
 from vprof.variance.analysis import Analysis
@@ -54,25 +53,11 @@ def tree_of(analysis: Analysis) -> RunTree:
     tree = analysis.tree
     return RunTree(
         tree.paths.parent.tolist(),
-        _names(analysis),
+        [without_place(name) for name in tree.paths.name],
         np.nan_to_num(tree.share) * tree.total_variance,
         tree.mean_ns,
         switched_off(analysis.trace.program),
     )
-
-
-def _names(analysis: Analysis) -> list[str]:
-    """Without call sites and places."""
-    paths, sites = analysis.tree.paths, analysis.trace.call_sites
-    names: list[str] = []
-    for x, name in enumerate(paths.name):
-        site = sites[paths.call_site[x]] if paths.call_site[x] != NONE else ""
-        called = name.removesuffix(f"@{site}") if site else name
-        if paths.pseudo[x] == L_BODY and paths.function[paths.parent[x]] != NONE:
-            names.append(f"{called.partition('(')[0]}({names[paths.parent[x]]})")
-        else:
-            names.append(without_place(called))
-    return names
 
 
 def compare_trees(before: Sequence[RunTree], after: Sequence[RunTree]) -> TreeChange:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rich.progress import Progress
@@ -43,12 +44,13 @@ def _load_run(root: str | None, options: AnalysisOptions | None, path: Path) -> 
 
 
 def load_run(path: Path, root: str | None, options: AnalysisOptions | None) -> MeasuredRun:
-    """One of them."""
+    """One of them. Calls are together: another build makes them at other places, and of one that is gone nobody tells
+    them apart."""
     sources = open_sources([path], root)
     try:
         if options is None:
             return run_of(path, sources[0].bare(), None)
-        analysis = analyze_sources(sources, options)
+        analysis = analyze_sources(sources, replace(options, calls_together=True))
         return run_of(path, analysis.trace, contributions_of(analysis), tree_of(analysis))
     except VprofError as error:
         raise VprofError(f"{path}: {error}") from error

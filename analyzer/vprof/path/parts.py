@@ -126,7 +126,8 @@ class Parts:
         paths = critical_paths(opened.trace)
         if self._view.cpu_apart:
             paths = split_queues(opened.trace, paths)
-        stacks = build_stacks(opened.trace, self.forest, opened.functions)
+        trace = _without_call_sites(opened.trace) if self._view.calls_together else opened.trace
+        stacks = build_stacks(trace, self.forest, opened.functions)
         placed = place(opened.trace, paths, stacks)
         times = placed
         if self._view.own:
@@ -140,6 +141,11 @@ class Parts:
         for opened in self.open():
             if opened.is_analyzed:
                 yield self.placed(opened)
+
+
+def _without_call_sites(trace: Trace) -> Trace:
+    calls = trace.invocations
+    return replace(trace, invocations=replace(calls, call_site=np.full_like(calls.call_site, NONE)))
 
 
 def _moved(times: Int64, into: Int64) -> Int64:

@@ -23,11 +23,13 @@ from vprof.tables.model import Int64
 @dataclass(frozen=True)
 class View:
     """`cpu_apart`: waits for a CPU are taken out, wherever they lie, tasks in queues included (cpu_view.py);
-    `client_apart`: the client's own time. `own`: the tree is cut at its waits (own_view.py)."""
+    `client_apart`: the client's own time. `own`: the tree is cut at its waits (own_view.py). `calls_together`: calls of
+    a function at several places of its caller are one node."""
 
     own: bool = False
     cpu_apart: bool = False
     client_apart: bool = False
+    calls_together: bool = False
 
     @property
     def labels(self) -> tuple[int, ...]:

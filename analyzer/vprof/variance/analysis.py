@@ -60,7 +60,8 @@ class AnalysisOptions:
     look beyond this quantile, or a lower one if too few intervals are there. `own`: waits count where they are waited,
     not for who ended them. `top`: nodes of a tree that text and pictures show (None: as many as can be read).
     `cpu_apart`, `client_apart`: waits for a CPU, and the client's own time, are taken out of the functions, and are no
-    factors (path/view.py). `by`: split the variance by HOST, by PROCESS (origins.py)."""
+    factors (path/view.py). `by`: split the variance by HOST, by PROCESS (origins.py). `calls_together`: call sites tell
+    no nodes apart."""
 
     k: int = 3
     min_share: float = 0.05
@@ -74,10 +75,11 @@ class AnalysisOptions:
     cpu_apart: bool = True
     client_apart: bool = True
     by: tuple[str, ...] = ()
+    calls_together: bool = False
 
     @property
     def view(self) -> View:
-        return View(self.own, self.cpu_apart, self.client_apart)
+        return View(self.own, self.cpu_apart, self.client_apart, self.calls_together)
 
 
 @dataclass(frozen=True)
