@@ -5,8 +5,9 @@
 
 PostgreSQL's CPU time a transaction, with so many functions on: recorded as ever, and by a libvprof before which another
 library lies, whose enter and leave return at once, or read the clock and return. Its backends have no frames then, so
-nothing is recorded of their functions; the records of the first give the count to divide by. All rows in turn, medians
-with quartiles. Run it where `vprof instrument --target postgres` was run, as root in a folder that others may enter.
+nothing is recorded of their functions; the records of the first give the count to divide by. Traces lie in memory (some
+gigabytes), since a disk may not take 600 MB a second. All rows in turn, medians with quartiles. Run it where `vprof
+instrument --target postgres` was run, as root in a folder that others may enter.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "targets"))
 
-from cost import Cost, measure  # noqa: E402
+from cost import Cost, measure, part_lost  # noqa: E402
 from states import LOADS, State, called_functions, evenly  # noqa: E402
 
 from vprof.installed import native  # noqa: E402
@@ -65,7 +66,7 @@ def main() -> None:
     arguments = parser.parse_args()
     server = Server.of(Target.load("postgres"))
     plan = Plan.of(evenly(called_functions(server, loads), arguments.functions))
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory(dir="/dev/shm") as traces:
         Path(folder).chmod(0o755)  # the server's account reads there
         states = [State("nothing on", server, Plan.of([])), State("everything", server, plan)]
         for number, (name, parts) in enumerate(ROWS.items()):
@@ -73,7 +74,7 @@ def main() -> None:
         costs: dict[str, list[Cost]] = {state.name: [] for state in states}
         for _ in range(arguments.rounds):
             for state in states:
-                found = measure(state, arguments.seconds, loads.options[arguments.load], loads.done)
+                found = measure(state, arguments.seconds, loads.options[arguments.load], loads.done, Path(traces))
                 costs[state.name].append(found)
     table(costs, f"{arguments.load}, {arguments.functions} functions, n = {arguments.rounds}")
 
@@ -81,7 +82,7 @@ def main() -> None:
 def table(costs: dict[str, list[Cost]], title: str) -> None:
     records = statistics.median(c.records for c in costs["everything"])
     records -= statistics.median(c.records for c in costs["nothing on"])
-    print(f"{title}: {records:.0f} records of functions a transaction")
+    print(f"{title}: {records:.0f} records of functions a transaction, {part_lost(costs['everything']):.1%} lost")
     print(f"{'what a probe that is on does':29} {'us a transaction':>28} {'ns a record':>26}")
     off = statistics.median(c.server_us for c in costs["nothing on"])
     for name, measured in costs.items():

@@ -50,6 +50,7 @@ class Cost:
     server_us: float
     collector_us: float
     records: float
+    lost: float
 
 
 @contextmanager
@@ -80,13 +81,14 @@ def _link(source: str, place: str) -> None:
 
 
 @contextmanager
-def running(state: State) -> Iterator[Session | None]:
-    """The server in that state, its session if it has one writing to a trace as a user's would."""
+def running(state: State, folder: Path | None) -> Iterator[Session | None]:
+    """The server in that state, its session if it has one writing to a trace as a user's would, in a folder (None: the
+    target's)."""
     if state.plan is None:
         with state.server.running():
             yield None
         return
-    trace = state.server.target.folder / "cost.trace"
+    trace = (folder or state.server.target.folder) / "cost.trace"
     server = state.server
     with Session.start(None, server.account.name) as session, server.running(session, state.plan):
         session.rotate(trace)
@@ -94,10 +96,10 @@ def running(state: State) -> Iterator[Session | None]:
     trace.unlink()
 
 
-def measure(state: State, seconds: int, options: list[str], done: str) -> Cost:
-    with recorded_by(state.library), running(state) as session:
+def measure(state: State, seconds: int, options: list[str], done: str, folder: Path | None = None) -> Cost:
+    with recorded_by(state.library), running(state, folder) as session:
         state.server.load(1, options).wait()
-        own, collector, records = used(session)
+        own, collector, records, lost = used(session)
         load = state.server.load(seconds, options)
         while load.poll() is None:
             if session and state.plan:
@@ -105,19 +107,29 @@ def measure(state: State, seconds: int, options: list[str], done: str) -> Cost:
             time.sleep(0.1)
         state.server.check_load(load.returncode)
         time.sleep(0.3)  # the last backends end
-        own_after, collector_after, records_after = used(session)
+        own_after, collector_after, records_after, lost_after = used(session)
         log = state.server.load_log.read_text(encoding="utf-8")
     count = int(re.search(done, log)[1])  # type: ignore[index]
     server_us, collector_us = (1e6 * spent / count for spent in (own_after - own, collector_after - collector))
-    return Cost(server_us, collector_us, (records_after - records) / count)
+    return Cost(server_us, collector_us, (records_after - records) / count, (lost_after - lost) / count)
 
 
-def used(session: Session | None) -> tuple[float, float, int]:
-    """So far: CPU seconds of the server, of the collector, and records."""
+def used(session: Session | None) -> tuple[float, float, int, int]:
+    """So far: CPU seconds of the server, of the collector, records, and lost ones."""
     collectors, servers = [], []
     for pid in processes(getpid())[1:]:
         (collectors if name_of(pid) == "vprof-collector" else servers).append(pid)
-    return cpu_seconds(servers), cpu_seconds(collectors), session.stats()["records"] if session else 0
+    stats = session.stats() if session else {"records": 0, "dropped": 0}
+    return cpu_seconds(servers), cpu_seconds(collectors), stats["records"], stats["dropped"]
+
+
+LITTLE = 0.01
+
+
+def part_lost(measured: list[Cost]) -> float:
+    """Of the records."""
+    lost, records = (sum(column) for column in zip(*((c.lost, c.records) for c in measured), strict=True))
+    return lost / (lost + records) if lost else 0.0
 
 
 def table(load: str, costs: dict[str, list[Cost]]) -> None:
@@ -125,6 +137,8 @@ def table(load: str, costs: dict[str, list[Cost]]) -> None:
     rounds = len(costs["plain"])
     print(f"\n{load}, n = {rounds}: microseconds of CPU per transaction")
     print(f"{'state':9} {'median':>8} {'quartiles':>19} {'x plain':>8} {'collector':>10} {'records':>8}")
+    if lost := [name for name, measured in costs.items() if part_lost(measured) > LITTLE]:
+        print(f"more than 1 % of the records were lost, which costs more than to record them: {', '.join(lost)}")
     for name, measured in costs.items():
         server = [cost.server_us for cost in measured]
         median = statistics.median(server)

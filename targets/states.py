@@ -137,7 +137,7 @@ def processes(root: int) -> list[int]:
     """A process and all its descendants that have not been waited for."""
     found = [root]
     for pid in found:
-        with suppress(FileNotFoundError):  # it has ended since
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has ended since
             for children in Path(f"/proc/{pid}/task").glob("*/children"):
                 found += map(int, _read(children).split())
     return found
