@@ -137,8 +137,6 @@ def table(load: str, costs: dict[str, list[Cost]]) -> None:
     rounds = len(costs["plain"])
     print(f"\n{load}, n = {rounds}: microseconds of CPU per transaction")
     print(f"{'state':9} {'median':>8} {'quartiles':>19} {'x plain':>8} {'collector':>10} {'records':>8}")
-    if lost := [name for name, measured in costs.items() if part_lost(measured) > LITTLE]:
-        print(f"more than 1 % of the records were lost, which costs more than to record them: {', '.join(lost)}")
     for name, measured in costs.items():
         server = [cost.server_us for cost in measured]
         median = statistics.median(server)
@@ -148,6 +146,8 @@ def table(load: str, costs: dict[str, list[Cost]]) -> None:
         print(
             f"{name:9} {median:8.1f} {low:8.1f} .. {high:7.1f} {median / plain:8.3f} {collector:10.1f} {records:8.1f}"
         )
+    if lost := [name for name, measured in costs.items() if part_lost(measured) > LITTLE]:
+        print(f"more than 1 % of the records were lost, which costs more than to record them: {', '.join(lost)}")
 
 
 def forget(target: Target) -> None:
