@@ -124,6 +124,7 @@ def used(session: Session | None) -> tuple[float, float, int, int]:
 
 
 LITTLE = 0.01
+"""Of the records: as many may be lost without a remark."""
 
 
 def part_lost(measured: list[Cost]) -> float:

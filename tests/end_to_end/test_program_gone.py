@@ -86,3 +86,15 @@ def test_a_diff_does_not_depend_on_it(trace: Path) -> None:
     factors = json.loads(vprof("diff", *sides))["factors"]
     assert {tuple(factor["functions"]) for factor in factors} >= {("work",), ("usleep",)}
     assert [factor for factor in factors if abs(factor["change"]) > 1e-9] == []
+
+
+def test_of_a_bundle_the_program_it_was_made_of_does(tmp_path: Path) -> None:
+    """The copy that was recorded is gone, or on another machine."""
+    program, bundle, trace = build(tmp_path / "program"), tmp_path / "bundle", tmp_path / "run.trace"
+    vprof("bundle", program, "-o", bundle)
+    record = ["./record", "--run", "plan", "--output", trace, "--", "./p"]
+    subprocess.run(record, cwd=bundle, check=True, timeout=PATIENCE_SECONDS)
+    shutil.rmtree(bundle)
+    assert told(trace)[0] == NOT_TOLD_APART
+    shutil.copy(program, tmp_path)
+    assert told(trace) == (TOLD_APART, [])

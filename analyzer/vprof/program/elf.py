@@ -60,11 +60,12 @@ def is_same_build(path: Path, content: bytes, build_id: str) -> bool:
     """Whether a file is the module that a trace has this metadata of (runtime/TRACE_FORMAT.md sections 4 and 5), whose
     linker made it known by `build_id`, if by any. False if the file cannot be read."""
     try:
+        if build_id and read_build_id(path) != build_id:
+            return False
         units, texts = read_sections(path)
-        same_id = not build_id or read_build_id(path) == build_id
     except (OSError, *ELF_ERRORS):
         return False
-    return same_id and content.startswith(units) and content.find(texts, len(units)) >= 0
+    return content.startswith(units) and content.find(texts, len(units)) >= 0
 
 
 def read_build_id(path: Path) -> str:
